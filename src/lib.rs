@@ -1,0 +1,5 @@
+//! Menagerie: one engine for the whole family of chess variants.
+//!
+//! The modules, lowest first; each uses only those above it (`tests/tidy.rs` holds it so).
+
+pub mod encoding;
