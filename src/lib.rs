@@ -3,3 +3,5 @@
 //! The modules, lowest first; each uses only those above it (`tests/tidy.rs` holds it so).
 
 pub mod encoding;
+pub mod rules;
+pub mod variant;

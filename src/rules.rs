@@ -1,0 +1,315 @@
+//! The rules of all games: one vocabulary, one closed set of families, one delegation to them.
+//!
+//! Knows no planes, networks, timers or protocols.
+
+mod chess8;
+mod history;
+mod lichess;
+mod moves;
+mod notation;
+mod outcome;
+mod perft;
+mod side;
+mod toy;
+mod view;
+
+use std::sync::Arc;
+
+pub use chess8::Axes;
+use history::History;
+pub use moves::{Move, MoveList, PackedMove};
+pub use notation::FenError;
+pub use outcome::{Outcome, Reason};
+pub use perft::perft;
+pub use shakmaty::variant::Variant as LichessGame;
+pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square};
+pub use side::{MAX_SIDES, PerSide, Side};
+pub use view::{Anatomy, View};
+
+/// Identity of a position in 64 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Key(pub u64);
+
+impl Key {
+    /// A key of any words, each mixed in by the finaliser of SplitMix64.
+    pub(crate) fn of(words: impl IntoIterator<Item = u64>) -> Key {
+        let mix = |mut word: u64| {
+            word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            word ^ word >> 31
+        };
+        let step = |key: u64, word| mix(key.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ word);
+        Key(words.into_iter().fold(0, step))
+    }
+}
+
+/// What every family of games can tell. Object safe; one implementation a file.
+pub(crate) trait Rules {
+    /// What the game is made of.
+    fn anatomy(&self) -> Anatomy;
+    /// Who is to move.
+    fn turn(&self) -> Side;
+    /// Whether the side to move has begun its turn already and owes the rest of it.
+    fn mid_turn(&self) -> bool;
+    /// Whether every legal move surely ends the turn.
+    fn moves_are_turns(&self) -> bool {
+        true
+    }
+    /// Replaces `out` by the legal moves, always in the same order; none once the game has ended.
+    fn legal_moves(&self, out: &mut MoveList);
+    /// Plays a legal move.
+    fn play_unchecked(&mut self, m: Move);
+    /// The end of the game, if no move may follow; `legal` are the legal moves.
+    fn outcome(&self, legal: &[Move]) -> Option<Outcome>;
+    /// A draw by counters or material, which a player may claim though moves remain.
+    fn claim(&self) -> Option<Outcome>;
+    /// Whether the mover could take a king that it may not take: no game reaches such a position.
+    fn opponent_in_check(&self) -> bool {
+        false
+    }
+    /// How many turns back the position could stand again.
+    fn reversible(&self) -> u32;
+    /// Identity for repetition: men, hands, rights, side, phase; no counters.
+    fn key(&self) -> Key;
+    /// What the side to move sees.
+    fn view(&self) -> View<'_>;
+    /// The position as text.
+    fn fen(&self) -> String;
+    /// A legal move as UCI writes it.
+    fn move_text(&self, m: Move) -> String {
+        notation::uci(m)
+    }
+}
+
+/// A family of games, with all that tells one of its games from another.
+#[derive(Clone, Debug)]
+pub enum Family {
+    /// One of Lichess's eight.
+    Lichess(LichessGame),
+    /// Chess on any board up to 8x8.
+    Chess8(Arc<Axes>),
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Lichess(lichess::Lichess),
+    Chess8(chess8::Chess8),
+    Toy(toy::Toy),
+}
+
+/// A position of any game, with what it needs of its past.
+#[derive(Debug)]
+pub struct Position {
+    state: State,
+    history: History,
+}
+
+impl Clone for Position {
+    fn clone(&self) -> Position {
+        Position { state: self.state.clone(), history: self.history.clone() }
+    }
+
+    fn clone_from(&mut self, source: &Position) {
+        self.state.clone_from(&source.state);
+        self.history.clone_from(&source.history);
+    }
+}
+
+impl Position {
+    /// Reads a FEN of a game. `chess960` says that castling is written as king takes rook.
+    ///
+    /// # Errors
+    /// If the text is no FEN, or no position of the game.
+    pub fn from_fen(family: &Family, fen: &str, chess960: bool) -> Result<Position, FenError> {
+        Ok(Position::start(match family {
+            Family::Lichess(game) => {
+                State::Lichess(lichess::Lichess::from_fen(*game, fen, chess960)?)
+            }
+            Family::Chess8(axes) => State::Chess8(chess8::Chess8::from_fen(axes, fen)?),
+        }))
+    }
+
+    /// A game tree of 1 to 4 `sides` written as text, for tests of search: a leaf is the letter of
+    /// its winner (`a`, `b`, ..) or `=`; a choice is the letter of its mover and the children in
+    /// brackets; `+` before a child says that its mover's turn goes on.
+    ///
+    /// # Errors
+    /// In words, if the text is no such tree.
+    pub fn toy(tree: &str, sides: usize) -> Result<Position, String> {
+        Ok(Position::start(State::Toy(toy::Toy::parse(tree, sides)?)))
+    }
+
+    fn start(state: State) -> Position {
+        let mut position = Position { state, history: History::default() };
+        position.history = History::new(position.rules().key());
+        position
+    }
+
+    fn rules(&self) -> &dyn Rules {
+        match &self.state {
+            State::Lichess(game) => game,
+            State::Chess8(game) => game,
+            State::Toy(game) => game,
+        }
+    }
+
+    fn rules_mut(&mut self) -> &mut dyn Rules {
+        match &mut self.state {
+            State::Lichess(game) => game,
+            State::Chess8(game) => game,
+            State::Toy(game) => game,
+        }
+    }
+
+    /// What the game is made of.
+    pub fn anatomy(&self) -> Anatomy {
+        self.rules().anatomy()
+    }
+
+    /// Who is to move.
+    pub fn turn(&self) -> Side {
+        self.rules().turn()
+    }
+
+    /// Whether the side to move has begun its turn already and owes the rest of it.
+    pub fn mid_turn(&self) -> bool {
+        self.rules().mid_turn()
+    }
+
+    fn moves_are_turns(&self) -> bool {
+        self.rules().moves_are_turns()
+    }
+
+    /// Replaces `out` by the legal moves, always in the same order; none once the game has ended.
+    pub fn legal_moves(&self, out: &mut MoveList) {
+        self.rules().legal_moves(out);
+    }
+
+    /// Plays a move if it is legal; says whether it was.
+    pub fn play(&mut self, m: Move) -> bool {
+        let mut legal = MoveList::new();
+        self.legal_moves(&mut legal);
+        let known = legal.contains(&m);
+        if known {
+            self.play_unchecked(m);
+        }
+        known
+    }
+
+    /// Plays a move that is known to be legal; any other leaves a position without meaning.
+    pub fn play_unchecked(&mut self, m: Move) {
+        self.rules_mut().play_unchecked(m);
+        if !self.mid_turn() {
+            let (key, reversible) = (self.rules().key(), self.rules().reversible());
+            self.history.push(key, reversible);
+        }
+    }
+
+    /// The end of the game, if no move may follow.
+    pub fn outcome(&self) -> Option<Outcome> {
+        let mut legal = MoveList::new();
+        self.legal_moves(&mut legal);
+        self.outcome_given(&legal)
+    }
+
+    /// [`Position::outcome`] where the legal moves are at hand.
+    pub fn outcome_given(&self, legal: &[Move]) -> Option<Outcome> {
+        self.rules().outcome(legal)
+    }
+
+    /// A draw that may be claimed though moves remain: the third repetition, a counter, or want
+    /// of material. Perft ignores it.
+    pub fn claim(&self) -> Option<Outcome> {
+        if !self.mid_turn() && self.history.repetitions() >= 2 {
+            return Some(Outcome::draw(Reason::Repetition));
+        }
+        self.rules().claim()
+    }
+
+    /// Whether the mover could take a king that it may not take: no game reaches such a position,
+    /// though a FEN may tell it.
+    pub fn opponent_in_check(&self) -> bool {
+        self.rules().opponent_in_check()
+    }
+
+    /// How the game ended, by force or by a claim.
+    pub fn result(&self) -> Option<Outcome> {
+        self.outcome().or_else(|| self.claim())
+    }
+
+    /// Marks this position as the one that a search starts from.
+    pub fn begin_search(&mut self) {
+        self.history.begin_search();
+    }
+
+    /// [`Position::claim`] as a search sees it: whoever can repeat once since the search began
+    /// can repeat for ever, so that the second time within the search counts as the third.
+    pub fn claim_in_search(&self) -> Option<Outcome> {
+        if !self.mid_turn() && self.history.repeats_in_search() {
+            return Some(Outcome::draw(Reason::Repetition));
+        }
+        self.claim()
+    }
+
+    /// Identity for repetition: men, hands, rights, side, phase; no counters.
+    pub fn key(&self) -> Key {
+        self.rules().key()
+    }
+
+    /// What the side to move sees.
+    pub fn view(&self) -> View<'_> {
+        View { repeated: self.history.repetitions() > 0, ..self.rules().view() }
+    }
+
+    /// The position as text.
+    pub fn fen(&self) -> String {
+        self.rules().fen()
+    }
+
+    /// The board drawn for people to read.
+    pub fn diagram(&self) -> String {
+        notation::diagram(self.view(), &self.anatomy())
+    }
+
+    /// A legal ply as UCI writes it.
+    pub fn move_text(&self, m: Move) -> String {
+        self.rules().move_text(m)
+    }
+
+    /// The plies of one turn as UCI writes them, joined by commas.
+    pub fn turn_text(&self, plies: &[Move]) -> String {
+        let mut position = self.clone();
+        let mut texts = Vec::with_capacity(plies.len());
+        for &ply in plies {
+            texts.push(position.move_text(ply));
+            position.play_unchecked(ply);
+        }
+        texts.join(",")
+    }
+
+    /// The legal plies that `text` names, one whole turn of them; `None` if it names none.
+    pub fn parse_turn(&self, text: &str) -> Option<Vec<Move>> {
+        let mut position = self.clone();
+        let mut plies = Vec::new();
+        for part in text.split(',') {
+            let ply = position.parse_ply(part)?;
+            position.play_unchecked(ply);
+            plies.push(ply);
+            if !position.mid_turn() {
+                break;
+            }
+        }
+        (plies.len() == text.split(',').count() && !position.mid_turn()).then_some(plies)
+    }
+
+    fn parse_ply(&self, text: &str) -> Option<Move> {
+        let mut legal = MoveList::new();
+        self.legal_moves(&mut legal);
+        let written = notation::parse_uci(text);
+        legal
+            .iter()
+            .copied()
+            .find(|&m| self.move_text(m) == text)
+            .or_else(|| legal.into_iter().find(|&m| Some(m) == written))
+    }
+}

@@ -1,0 +1,56 @@
+//! What a side may know of a position, and what a game is made of: all that an encoder sees.
+
+use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square};
+
+/// What a game is made of, the same in all its positions: from this an encoding is composed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Anatomy {
+    /// How many sides play.
+    pub sides: usize,
+    /// Files of the board, at most 8.
+    pub files: usize,
+    /// Ranks of the board, at most 8.
+    pub ranks: usize,
+    /// The men that may stand on the board, in shakmaty's order.
+    pub roles: Vec<Role>,
+    /// What a pawn may become, the usual choice first; empty if nothing promotes.
+    pub promotions: Vec<Role>,
+    /// The men that may be dropped from hand; empty without drops.
+    pub drops: Vec<Role>,
+    /// Whether a move claims an empty cell (`Move::Place`).
+    pub places: bool,
+    /// Whether there are castling rights.
+    pub castling: bool,
+    /// Whether there is en passant.
+    pub en_passant: bool,
+    /// The checks that win, if checks are counted.
+    pub checks: Option<u8>,
+    /// Whether promoted men are told apart.
+    pub promoted: bool,
+    /// Whether the second side's board is the first one's upside down. Not so where both run for
+    /// the same rank.
+    pub mirrored: bool,
+}
+
+/// One position as the side to move sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// Whose turn it is.
+    pub turn: Color,
+    /// The men on the board.
+    pub board: &'a Board,
+    /// Which of them are promoted pawns.
+    pub promoted: Bitboard,
+    /// The men in hand.
+    pub hands: Option<&'a ByColor<ByRole<u8>>>,
+    /// The rooks that may still castle.
+    pub castling: Bitboard,
+    /// The square of a possible en passant capture.
+    pub en_passant: Option<Square>,
+    /// How many more checks each side needs to win.
+    pub checks: Option<ByColor<u8>>,
+    /// Plies since the last capture or pawn move.
+    pub halfmoves: u32,
+    /// Whether the position stood before.
+    pub repeated: bool,
+}

@@ -1,0 +1,19 @@
+//! Readers of the golden data: facts from reference programs, as tables of tabs.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+/// Games of the golden data that the catalogue does not hold.
+pub(crate) const NOT_YET: [&str; 2] = ["duck", "bughouse"];
+
+/// The rows of a table with at least `N` columns; the rest of a row is left out.
+pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
+    table.lines().map(|line| {
+        let columns: Vec<&str> = line.split('\t').take(N).collect();
+        columns.try_into().unwrap_or_else(|_| panic!("a row of {N} columns: {line}"))
+    })
+}
+
+/// A variant's name in the catalogue, and whether its castling is that of Chess960.
+pub(crate) fn variant(name: &str) -> (&str, bool) {
+    if name == "chess960" { ("chess", true) } else { (name, false) }
+}

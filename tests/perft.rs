@@ -1,0 +1,28 @@
+//! Move generation against the reference: every row of `golden/perft.tsv` of a game we know.
+
+mod golden;
+
+use menagerie::rules::perft;
+use menagerie::variant::Catalogue;
+
+#[test]
+fn every_row_of_a_known_game_is_equal() {
+    let mut wrong = Vec::new();
+    let mut rows = 0;
+    for [name, fen, depth, nodes] in golden::rows(include_str!("golden/perft.tsv")) {
+        let (name, chess960) = golden::variant(name);
+        let Some(variant) = Catalogue::shipped().get(name) else {
+            assert!(golden::NOT_YET.contains(&name), "{name} is in no catalogue");
+            continue;
+        };
+        let position = variant.position(fen, chess960).expect("a golden FEN is read");
+        let depth = depth.parse().expect("a depth");
+        let counted = perft(&position, depth);
+        rows += 1;
+        if counted.to_string() != nodes {
+            wrong.push(format!("{name} \"{fen}\" {depth}: {counted}, not {nodes}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {rows} rows differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(rows >= 13 * 41);
+}
