@@ -1,5 +1,86 @@
 //! How a position becomes planes, and a move an index into the policy.
 
+mod planes;
+mod policy;
 mod shape;
 
+use planes::Planes;
+use policy::Policy;
 pub use shape::Shape;
+
+use crate::rules::{Anatomy, Key, Move, Position, View};
+
+/// The name of the encoding, as networks carry it.
+pub const NAME: &str = "family";
+/// Its version: raised whenever the same game would be written in other planes or indices.
+pub const VERSION: u32 = 1;
+
+/// Where a move stands in the policy, `plane * height * width + square`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct PolicyIndex(pub u16);
+
+/// One game's way into a network and out of it, composed from what the game is made of.
+///
+/// The board is seen from the mover, whose own side lies below, unless both sides run for the
+/// same rank. See [`Encoding::layout`] for the planes.
+#[derive(Clone, Debug)]
+pub struct Encoding {
+    planes: Planes,
+    policy: Policy,
+    shape: Shape,
+}
+
+impl Encoding {
+    /// The encoding of all positions of a game.
+    pub fn new(anatomy: &Anatomy) -> Encoding {
+        let planes = Planes::new(anatomy);
+        let policy = Policy::new(anatomy);
+        let shape = Shape {
+            planes: planes.count(),
+            height: anatomy.ranks,
+            width: anatomy.files,
+            policy_planes: policy.planes(),
+            outcomes: anatomy.sides + 1,
+        };
+        Encoding { planes, policy, shape }
+    }
+
+    /// The encoding of the game of `position`.
+    pub fn of(position: &Position) -> Encoding {
+        Encoding::new(&position.anatomy())
+    }
+
+    /// The sizes of its tensors.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// What each input plane and each policy plane stands for, in order. Two encodings with the
+    /// same layout are the same: a network carries the layout it was trained with.
+    pub fn layout(&self) -> String {
+        let Shape { width, height, .. } = self.shape;
+        let (planes, policy) = (self.planes.names().join(" "), self.policy.names().join(" "));
+        format!("{width}x{height} planes: {planes}; policy: {policy}")
+    }
+
+    /// Writes the planes of `view` over `planes`, of [`Shape::input`] numbers.
+    ///
+    /// # Panics
+    /// If `planes` is of another length.
+    pub fn write_planes(&self, view: View<'_>, planes: &mut [f32]) {
+        assert_eq!(planes.len(), self.shape.input());
+        self.planes.write(view, planes);
+    }
+
+    /// Where the policy of `position` has the legal move `m`.
+    pub fn index(&self, position: &Position, m: Move) -> PolicyIndex {
+        self.policy.index(position.turn(), m)
+    }
+
+    /// The identity of all that [`Encoding::write_planes`] reads: the key of a cache.
+    pub fn input_key(&self, position: &Position) -> Key {
+        let view = position.view();
+        let counter = planes::clock_step(view.halfmoves);
+        Key::of([position.key().0, u64::from(counter), u64::from(view.repeated)])
+    }
+}

@@ -3,5 +3,7 @@
 //! The modules, lowest first; each uses only those above it (`tests/tidy.rs` holds it so).
 
 pub mod encoding;
+pub mod evaluation;
 pub mod rules;
+pub mod search;
 pub mod variant;

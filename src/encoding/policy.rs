@@ -1,0 +1,122 @@
+//! The policy planes: AlphaZero's move planes as far as the game needs them, and drops.
+
+use std::sync::Arc;
+
+
+
+use super::PolicyIndex;
+use super::planes::cell;
+use crate::rules::{Anatomy, Move, Role, Side, Square};
+
+/// What one policy plane holds: for a move of a man, of the square where it starts; else of the
+/// square where it lands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Plane {
+    /// So many files and ranks away, along a line or a knight's jump, with the usual promotion.
+    Go(i8, i8),
+    /// A promotion to another man, so many files to the right.
+    Promote(Role, i8),
+    /// A drop.
+    Drop(Role),
+    /// A cell that is claimed.
+    Place,
+}
+
+/// The policy planes of one game.
+#[derive(Clone, Debug)]
+pub(super) struct Policy {
+    planes: Vec<Plane>,
+    /// The plane of each step by files and ranks away, from -7 to 7.
+    go: Arc<[[u8; 15]; 15]>,
+    promotions: Vec<Role>,
+    /// The first plane of the lesser promotions.
+    promote: usize,
+    drops: Vec<Role>,
+    /// The first plane of the drops.
+    drop: usize,
+    files: usize,
+    ranks: usize,
+    mirrored: bool,
+}
+
+const LINES: [(i8, i8); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
+const JUMPS: [(i8, i8); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
+
+impl Policy {
+    pub(super) fn new(anatomy: &Anatomy) -> Policy {
+        let (files, ranks) = (anatomy.files as i8, anatomy.ranks as i8);
+        let fits = |&(right, up): &(i8, i8)| right.abs() < files && up.abs() < ranks;
+        let mut planes = Vec::new();
+        if !anatomy.roles.is_empty() {
+            let far = |n: i8| LINES.map(|(right, up)| (n * right, n * up));
+            let lines = (1..files.max(ranks)).flat_map(far).filter(fits);
+            planes.extend(lines.map(|(right, up)| Plane::Go(right, up)));
+        }
+        if anatomy.roles.contains(&Role::Knight) {
+            let jumps = JUMPS.into_iter().filter(fits);
+            planes.extend(jumps.map(|(right, up)| Plane::Go(right, up)));
+        }
+        let mut go = [[0; 15]; 15];
+        for (index, plane) in planes.iter().enumerate() {
+            if let Plane::Go(right, up) = plane {
+                go[offset(*right)][offset(*up)] = index as u8;
+            }
+        }
+        let promote = planes.len();
+        for &role in anatomy.promotions.iter().skip(1) {
+            planes.extend([-1, 0, 1].map(|right| Plane::Promote(role, right)));
+        }
+        let drop = planes.len();
+        planes.extend(anatomy.drops.iter().map(|&role| Plane::Drop(role)));
+        planes.extend(anatomy.places.then_some(Plane::Place));
+        Policy {
+            planes,
+            go: Arc::new(go),
+            promotions: anatomy.promotions.clone(),
+            promote,
+            drops: anatomy.drops.clone(),
+            drop,
+            files: anatomy.files,
+            ranks: anatomy.ranks,
+            mirrored: anatomy.mirrored,
+        }
+    }
+
+    pub(super) fn planes(&self) -> usize {
+        self.planes.len()
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        self.planes.iter().map(|plane| format!("{plane:?}")).collect()
+    }
+
+    pub(super) fn index(&self, mover: Side, m: Move) -> PolicyIndex {
+        let flip = self.mirrored && mover != Side::WHITE;
+        let (plane, square) = match m {
+            Move::Step { from, to, promotion } => (self.step(from, to, promotion, flip), from),
+            Move::Drop { role, to } => {
+                let nth = self.drops.iter().position(|&drop| drop == role);
+                (self.drop + nth.unwrap_or(0), to)
+            }
+            Move::Place(to) => (self.drop + self.drops.len(), to),
+        };
+        let cell = cell(square, flip, self.files, self.ranks);
+        PolicyIndex((plane * self.files * self.ranks + cell) as u16)
+    }
+
+    fn step(&self, from: Square, to: Square, promotion: Option<Role>, flip: bool) -> usize {
+        let right = i8::from(to.file()) - i8::from(from.file());
+        let up = i8::from(to.rank()) - i8::from(from.rank());
+        let up = if flip { -up } else { up };
+        let chosen = promotion.and_then(|to| self.promotions.iter().position(|&role| role == to));
+        match chosen {
+            Some(nth @ 1..) => self.promote + 3 * (nth - 1) + (right + 1) as usize,
+            _ => usize::from(self.go[offset(right)][offset(up)]),
+        }
+    }
+}
+
+/// Where the table of steps has a difference of files or ranks.
+fn offset(difference: i8) -> usize {
+    (difference + 7) as usize
+}

@@ -1,0 +1,41 @@
+//! The evaluator that knows nothing.
+
+use super::{Batch, EvalError, Evaluator};
+use crate::encoding::Shape;
+
+/// Every move is as good as any other and every game is a draw: search alone must find the rest.
+#[derive(Clone, Debug)]
+pub struct Uniform {
+    shape: Shape,
+}
+
+/// How many turns a game is said to last; a constant, so that it prefers nothing.
+const MOVES_LEFT: f32 = 40.0;
+
+impl Uniform {
+    /// An evaluator of positions encoded in `shape`.
+    pub fn new(shape: Shape) -> Uniform {
+        Uniform { shape }
+    }
+}
+
+impl Evaluator for Uniform {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn preferred_batch(&self) -> usize {
+        1
+    }
+
+    fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
+        let mut outcome = vec![0.0; self.shape.outcomes];
+        if let Some(draw) = outcome.last_mut() {
+            *draw = 1.0;
+        }
+        for row in 0..batch.len() {
+            batch.fill(row, &outcome, MOVES_LEFT, |_, _| 0.0);
+        }
+        Ok(())
+    }
+}

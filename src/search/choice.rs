@@ -1,0 +1,189 @@
+//! What the search would play, and what it thinks of it.
+
+use std::cmp::Ordering;
+
+use super::bounds::Bounds;
+use super::node::{Node, NodeId, State};
+use super::tree::Tree;
+use crate::rules::{Move, MoveList, PerSide, Position, Side};
+
+/// What is proven of a position, for one side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Proof {
+    /// Nothing.
+    Open,
+    /// It is won in at most so many turns.
+    Won(u8),
+    /// Nobody wins.
+    Drawn,
+    /// It is lost in at most so many turns, if against one winner.
+    Lost(Option<u8>),
+}
+
+/// One move of the root and what the search knows of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Choice {
+    /// The move.
+    pub m: Move,
+    /// Its prior, after noise and temperature.
+    pub prior: f32,
+    /// How often it was searched.
+    pub visits: u32,
+    /// The expected score of each side after it; of the root itself where it was never searched.
+    pub value: PerSide<f32>,
+    /// The probability of a draw after it.
+    pub draw: f32,
+    /// The turns until the end of the game, that of the move included.
+    pub moves_left: f32,
+    /// What is proven for the mover.
+    pub proof: Proof,
+}
+
+/// A line of play from the root: its first move's choice, and the moves that follow.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Line {
+    /// What is known of its first move.
+    pub choice: Choice,
+    /// All its moves, ply by ply.
+    pub moves: Vec<Move>,
+}
+
+impl Tree {
+    /// The moves of the root that may be chosen, the best first.
+    pub fn choices(&self) -> Vec<Choice> {
+        let root = self.node(NodeId::ROOT);
+        let children = self.ranked(NodeId::ROOT).into_iter().filter_map(|id| {
+            let child = self.node(id);
+            let searched = child.visits > 0;
+            let m = child.edge.m.unpack()?;
+            let source = if searched { child } else { root };
+            Some(Choice {
+                m,
+                prior: child.edge.prior.get(),
+                visits: child.visits,
+                value: PerSide::from_fn(|side| {
+                    if side.index() < self.sides { source.score(side) } else { 0.0 }
+                }),
+                draw: source.draw,
+                moves_left: source.moves_left + f32::from(u8::from(searched && child.turn_ended)),
+                proof: proof(child.bounds, self.mover(), child.turns()),
+            })
+        });
+        let allowed = |choice: &Choice| self.allowed.is_empty() || self.allowed.contains(&choice.m);
+        children.filter(allowed).collect()
+    }
+
+    /// What is proven of the root, for the side to move there.
+    pub fn proof(&self) -> Proof {
+        proof(self.node(NodeId::ROOT).bounds, self.mover(), 0)
+    }
+
+    /// The expected score of each side at the root.
+    pub fn value(&self) -> PerSide<f32> {
+        let root = self.node(NodeId::ROOT);
+        PerSide::from_fn(|side| if side.index() < self.sides { root.score(side) } else { 0.0 })
+    }
+
+    /// The turns until the end of the game, as expected at the root.
+    pub fn moves_left(&self) -> f32 {
+        self.node(NodeId::ROOT).moves_left
+    }
+
+    /// The `count` best lines, the best first.
+    pub fn lines(&self, count: usize) -> Vec<Line> {
+        let choices = self.choices().into_iter().take(count);
+        choices
+            .map(|choice| {
+                let mut moves = vec![choice.m];
+                let first = self
+                    .children_of(NodeId::ROOT)
+                    .find(|&id| self.node(id).edge.m == choice.m.pack());
+                let mut next = first;
+                while let Some(id) = next {
+                    next = self.best_child(id);
+                    moves.extend(next.and_then(|id| self.node(id).edge.m.unpack()));
+                }
+                Line { choice, moves }
+            })
+            .collect()
+    }
+
+    /// The best child of a node that has been searched.
+    fn best_child(&self, id: NodeId) -> Option<NodeId> {
+        let expanded = self.node(id).state == State::Expanded;
+        let first = expanded.then(|| self.ranked(id)).and_then(|ranked| ranked.first().copied());
+        first.filter(|&id| self.node(id).visits > 0)
+    }
+
+    /// The children of a node, the best first: proven wins by length, then by visits, proven
+    /// losses last, the longest first. A proven draw goes before a favourite that scores less.
+    fn ranked(&self, id: NodeId) -> Vec<NodeId> {
+        let mover = self.node(id).turn;
+        let mut children: Vec<_> = self.children_of(id).collect();
+        // Stable, and from the oldest child on, which is the likeliest.
+        children.reverse();
+        children.sort_by(|&a, &b| compare(self.node(a), self.node(b), mover).reverse());
+        let drawn = |child: &Node| child.bounds.decided() && child.bounds.winner().is_none();
+        if let Some(&first) = children.first() {
+            let first = self.node(first);
+            let behind = first.visits > 0
+                && first.bounds.most(mover) > -1
+                && !drawn(first)
+                && first.score(mover) < 0.0;
+            let draw = children.iter().position(|&id| drawn(self.node(id)));
+            if let Some(draw) = draw.filter(|_| behind) {
+                children[..=draw].rotate_right(1);
+            }
+        }
+        children
+    }
+}
+
+fn proof(bounds: Bounds, mover: Side, turns: u8) -> Proof {
+    let longest = bounds.longest().map(|longest| longest.saturating_add(turns));
+    if bounds.least(mover) == 1 {
+        longest.map_or(Proof::Open, Proof::Won)
+    } else if bounds.most(mover) == -1 {
+        Proof::Lost(longest)
+    } else if bounds.decided() {
+        Proof::Drawn
+    } else {
+        Proof::Open
+    }
+}
+
+/// Which of two children is better for `mover`, the greater being the better.
+fn compare(a: &Node, b: &Node, mover: Side) -> Ordering {
+    let class = |child: &Node| match (child.bounds.least(mover), child.bounds.most(mover)) {
+        (1, _) => 2,
+        (_, -1) => 0,
+        _ => 1,
+    };
+    let length = |child: &Node| {
+        let longest = child.bounds.longest().unwrap_or(u8::MAX);
+        i16::from(longest) + i16::from(child.turns())
+    };
+    class(a).cmp(&class(b)).then_with(|| match class(a) {
+        2 => length(b).cmp(&length(a)),
+        0 => length(a).cmp(&length(b)),
+        _ => Ordering::Equal,
+    })
+    .then_with(|| a.visits.cmp(&b.visits))
+    .then_with(|| a.score(mover).total_cmp(&b.score(mover)).then(a.edge.prior.cmp(&b.edge.prior)))
+}
+
+impl Line {
+    /// Splits the line into whole turns, from `root` on; a last turn that is not whole is left out.
+    pub fn turns(&self, root: &Position) -> Vec<MoveList> {
+        let mut position = root.clone();
+        let (mut turns, mut turn) = (Vec::new(), MoveList::new());
+        for &m in &self.moves {
+            turn.push(m);
+            position.play_unchecked(m);
+            if !position.mid_turn() {
+                turns.push(std::mem::take(&mut turn));
+            }
+        }
+        turns
+    }
+}

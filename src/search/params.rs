@@ -1,0 +1,107 @@
+//! The parameters of the search, each declared once: default, range and meaning.
+
+/// One parameter's name, default, range and meaning.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ParamInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value unless set.
+    pub default: f32,
+    /// The least value it may have.
+    pub min: f32,
+    /// The greatest value it may have.
+    pub max: f32,
+    /// What it does.
+    pub help: &'static str,
+}
+
+macro_rules! params {
+    ($($name:ident = $default:literal in $min:literal ..= $max:literal, $help:literal;)*) => {
+        /// The parameters of a search. Their table is [`Params::TABLE`].
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        pub struct Params {
+            $(#[doc = $help] pub $name: f32,)*
+        }
+
+        impl Default for Params {
+            fn default() -> Params {
+                Params { $($name: $default,)* }
+            }
+        }
+
+        impl Params {
+            /// All parameters.
+            pub const TABLE: &'static [ParamInfo] = &[$(ParamInfo {
+                name: stringify!($name), default: $default, min: $min, max: $max, help: $help,
+            },)*];
+
+            /// Sets a parameter by its name.
+            ///
+            /// # Errors
+            /// In words, if there is none of that name or the value is out of its range.
+            pub fn set(&mut self, name: &str, value: f32) -> Result<(), String> {
+                match name {
+                    $(stringify!($name) if ($min..=$max).contains(&value) => self.$name = value,
+                    stringify!($name) => {
+                        return Err(format!("{name} is from {} to {}, not {value}", $min, $max));
+                    })*
+                    _ => return Err(format!("no parameter is called \"{name}\"")),
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+params! {
+    c_puct = 1.745 in 0.0..=100.0,
+        "Weight of the prior against the value in PUCT (Silver et al. 2017), at few visits.";
+    c_puct_factor = 3.894 in 0.0..=100.0,
+        "How much that weight grows with the logarithm of the visits (lc0's CPuctFactor).";
+    c_puct_base = 38739.0 in 1.0..=1e9,
+        "The visits at which the growth sets in (lc0's CPuctBase).";
+    fpu_reduction = 0.33 in -2.0..=2.0,
+        "First play urgency: an unvisited move is worth its parent less this times the root of \
+         the policy already visited (lc0's FpuValue).";
+    policy_temperature = 1.0 in 0.1..=10.0,
+        "Temperature of the softmax over the policy's logits.";
+    moves_left_slope = 0.01 in 0.0..=1.0,
+        "How much a turn of length is worth: the winner likes the short way, the loser the long.";
+    moves_left_cap = 0.1 in 0.0..=1.0,
+        "The most that length may be worth.";
+    moves_left_threshold = 0.6 in 0.0..=1.0,
+        "The score from which on length counts at all, in full at a score of 1.";
+}
+
+impl Params {
+    /// `c_puct` as it is at a node of that many visits.
+    pub(super) fn c_puct_at(&self, visits: u32) -> f32 {
+        let ratio = (visits as f32 + self.c_puct_base + 1.0) / self.c_puct_base;
+        self.c_puct + self.c_puct_factor * libm::logf(ratio)
+    }
+
+    /// What it is worth to the mover that a child lasts `longer` turns than its parent expects
+    /// when it scores `score` there.
+    pub(super) fn length_utility(&self, score: f32, longer: f32) -> f32 {
+        let decided = (score.abs() - self.moves_left_threshold).max(0.0)
+            / (1.0 - self.moves_left_threshold).max(1e-3);
+        let cap = self.moves_left_cap;
+        -score.signum() * decided.min(1.0) * (self.moves_left_slope * longer).clamp(-cap, cap)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_in_its_range_and_can_be_set() {
+        let mut params = Params::default();
+        for info in Params::TABLE {
+            assert_eq!(params.set(info.name, info.default), Ok(()), "{}", info.name);
+            assert!(params.set(info.name, info.max * 2.0 + 1.0).is_err(), "{}", info.name);
+        }
+        assert_eq!(params, Params::default());
+        assert!(params.set("nonsense", 1.0).is_err());
+    }
+}

@@ -1,0 +1,84 @@
+//! The contract of the encoding, over random play in every game of the catalogue.
+
+use std::collections::HashMap;
+
+use menagerie::encoding::Encoding;
+use menagerie::rules::{MoveList, Position};
+use menagerie::variant::Catalogue;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+/// Calls `each` with every position of some random games of every variant, and its legal moves.
+fn random_positions(mut each: impl FnMut(&str, &Encoding, &Position, &MoveList)) {
+    for variant in Catalogue::shipped().iter() {
+        let encoding = Encoding::of(&variant.start());
+        for seed in 0..20 {
+            let mut rng = SmallRng::seed_from_u64(seed);
+            let mut position = variant.start();
+            let mut legal = MoveList::new();
+            for _ in 0..200 {
+                position.legal_moves(&mut legal);
+                each(variant.name(), &encoding, &position, &legal);
+                if legal.is_empty() {
+                    break;
+                }
+                position.play_unchecked(legal[rng.random_range(0..legal.len())]);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_legal_move_has_an_index_of_its_own() {
+    random_positions(|name, encoding, position, legal| {
+        let mut owner = HashMap::new();
+        for &m in legal {
+            let index = encoding.index(position, m);
+            assert!(usize::from(index.0) < encoding.shape().policy(), "{name} {m:?}: {index:?}");
+            let other = owner.insert(index, m);
+            assert_eq!(other, None, "{name} {}: {m:?} shares {index:?}", position.fen());
+        }
+    });
+}
+
+#[test]
+fn equal_input_keys_mean_equal_planes_and_different_planes_different_keys() {
+    let mut seen: HashMap<(String, u64), Vec<u32>> = HashMap::new();
+    let mut keys: HashMap<(String, Vec<u32>), u64> = HashMap::new();
+    random_positions(|name, encoding, position, _| {
+        let mut planes = vec![f32::NAN; encoding.shape().input()];
+        encoding.write_planes(position.view(), &mut planes);
+        assert!(planes.iter().all(|value| (0.0..=16.0).contains(value)), "{name}");
+        let bits: Vec<u32> = planes.into_iter().map(f32::to_bits).collect();
+        let key = encoding.input_key(position).0;
+        let same = seen.entry((name.to_owned(), key)).or_insert_with(|| bits.clone());
+        assert_eq!(*same, bits, "{name} {}", position.fen());
+        let same = *keys.entry((name.to_owned(), bits)).or_insert(key);
+        assert_eq!(same, key, "{name} {}", position.fen());
+    });
+}
+
+#[test]
+fn the_mirror_image_of_a_position_has_the_same_planes_but_the_colour() {
+    let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
+    let encoding = Encoding::of(&variant.start());
+    let planes = |fen: &str| {
+        let position = variant.position(fen, false).expect("a position");
+        let mut planes = vec![0.0; encoding.shape().input()];
+        encoding.write_planes(position.view(), &mut planes);
+        let mut legal = MoveList::new();
+        position.legal_moves(&mut legal);
+        let mut moves: Vec<_> = legal.iter().map(|&m| encoding.index(&position, m)).collect();
+        moves.sort();
+        (planes, moves)
+    };
+    let (white, white_moves) = planes("kq1/3/1QK w - - 0 1");
+    let (black, black_moves) = planes("1qk/3/KQ1 b - - 0 1");
+    let (mirror, mirror_moves) = planes("1qk/3/KQ1 w - - 0 1");
+    let squares = encoding.shape().squares();
+    let but_colour = |planes: &[f32]| [&planes[..squares], &planes[2 * squares..]].concat();
+    assert_eq!(but_colour(&white), but_colour(&black));
+    assert_eq!(white_moves, black_moves);
+    assert_ne!(but_colour(&white), but_colour(&mirror));
+    assert_ne!(white_moves, mirror_moves);
+}

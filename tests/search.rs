@@ -1,0 +1,209 @@
+//! The search on game trees that are written out, against values found by looking at all of them.
+
+use menagerie::encoding::Encoding;
+use menagerie::evaluation::{Evaluator, Uniform};
+use menagerie::rules::{MoveList, PerSide, Position, Side};
+use menagerie::search::{Params, Proof, Thinking, Tree};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+fn search(position: &Position, visits: u32, batch: usize) -> Tree {
+    let mut tree = Tree::new(position.clone(), Params::default(), 1 << 20);
+    let mut evaluator = Uniform::new(Encoding::of(position).shape());
+    think(&mut tree, &mut evaluator, visits, batch);
+    tree
+}
+
+fn think(tree: &mut Tree, evaluator: &mut dyn Evaluator, visits: u32, batch: usize) {
+    let mut thinking = Thinking::new(tree, evaluator, batch);
+    let mut spent = 0;
+    while spent < visits && !thinking.tree().settled() {
+        let step = thinking.step(visits - spent).expect("Uniform never fails");
+        assert!(step.visits > 0 && !step.full);
+        spent += step.visits;
+    }
+}
+
+fn toy(text: &str, sides: usize) -> Position {
+    Position::toy(text, sides).expect("a game tree")
+}
+
+/// The score of each side and the turns to the end when all play for their own score, the winner
+/// for a short game, the losers for a long one; ties among several sides are left open.
+fn solve(position: &Position, sides: usize) -> Vec<(PerSide<i8>, u32)> {
+    let mut legal = MoveList::new();
+    position.legal_moves(&mut legal);
+    if let Some(outcome) = position.outcome_given(&legal) {
+        let scores = PerSide::from_fn(|s| if s.index() < sides { outcome.score(s) } else { 0 });
+        return vec![(scores, 0)];
+    }
+    let mover = position.turn();
+    let solutions: Vec<_> = legal
+        .iter()
+        .map(|&m| {
+            let mut child = position.clone();
+            child.play_unchecked(m);
+            let ended = u32::from(!child.mid_turn() || child.outcome().is_some());
+            let mut found = solve(&child, sides);
+            found.iter_mut().for_each(|(_, turns)| *turns += ended);
+            found
+        })
+        .collect();
+    // Whatever the ties do, the mover gets at least the best of the worst.
+    let worst = |found: &Vec<(PerSide<i8>, u32)>| found.iter().map(|(s, _)| s[mover]).min();
+    let sure = solutions.iter().filter_map(worst).max().expect("a legal move");
+    let mut all: Vec<_> = solutions.concat();
+    all.retain(|(scores, _)| scores[mover] >= sure);
+    if sides == 2 {
+        // Only the length that both agree on.
+        let best = all.iter().map(|(scores, _)| scores[mover]).max().expect("one is left");
+        all.retain(|(scores, _)| scores[mover] == best);
+        all.sort_by_key(|&(_, turns)| if best == 1 { i64::from(turns) } else { -i64::from(turns) });
+        all.truncate(1);
+    }
+    all
+}
+
+/// A random tree, at most so deep, with turns of several plies.
+fn random_tree(rng: &mut SmallRng, sides: usize, depth: usize) -> String {
+    let side = |rng: &mut SmallRng| char::from(b'a' + rng.random_range(0..sides) as u8);
+    if depth == 0 || rng.random_bool(0.15) {
+        return if rng.random_bool(0.3) { "=".to_owned() } else { side(rng).to_string() };
+    }
+    let children: String = (0..rng.random_range(1..=4))
+        .map(|_| {
+            let open = if rng.random_bool(0.15) { "+" } else { "" };
+            format!("{open}{}", random_tree(rng, sides, depth - 1))
+        })
+        .collect();
+    format!("{}({children})", side(rng))
+}
+
+#[test]
+fn no_proof_is_false_and_every_small_tree_is_proven() {
+    let mut rng = SmallRng::seed_from_u64(1);
+    let mut proofs = 0;
+    for case in 0..3000 {
+        let sides = 2 + case % 3;
+        let tree = format!("a({}{})", random_tree(&mut rng, sides, 4), random_tree(&mut rng, sides, 4));
+        let position = toy(&tree, sides);
+        let truth = solve(&position, sides);
+        let mover = position.turn();
+        for visits in [10, 3000] {
+            let found = search(&position, visits, 1 + case % 4).proof();
+            let scores = || truth.iter().map(|(scores, _)| scores[mover]);
+            match found {
+                Proof::Open if visits == 10 => continue,
+                // Among several sides ties may leave the end open for good.
+                Proof::Open => assert!(sides > 2, "{tree}"),
+                Proof::Won(turns) => {
+                    assert!(scores().all(|score| score == 1), "{tree}");
+                    let settled = search(&position, 3000, 1);
+                    if sides == 2 {
+                        assert!(u32::from(turns) >= truth[0].1, "{tree}");
+                        assert_eq!(settled.proof(), Proof::Won(truth[0].1 as u8), "{tree}");
+                    }
+                }
+                Proof::Drawn => assert!(scores().all(|score| score == 0), "{tree}"),
+                Proof::Lost(turns) => {
+                    assert!(scores().all(|score| score == -1), "{tree}");
+                    if sides == 2 && visits == 3000 {
+                        assert_eq!(turns, Some(truth[0].1 as u8), "{tree}");
+                    }
+                }
+            }
+            proofs += 1;
+        }
+    }
+    assert!(proofs > 3000, "{proofs}");
+}
+
+#[test]
+fn the_quickest_win_and_the_slowest_loss_are_chosen() {
+    // Three moves win: in 5, 1 and 3 turns; the likeliest prior is the first.
+    let tree = search(&toy("a(b(a(b(aa)))ab(a(a)))", 2), 200, 1);
+    assert_eq!(tree.proof(), Proof::Won(1));
+    assert_eq!(tree.choices()[0].proof, Proof::Won(1));
+    let tree = search(&toy("a(bb(a(b))b(a(b(a(b)))))", 2), 200, 1);
+    assert_eq!(tree.proof(), Proof::Lost(Some(5)));
+    assert_eq!(tree.choices()[0].proof, Proof::Lost(Some(5)));
+}
+
+#[test]
+fn a_win_is_searched_on_until_none_is_shorter() {
+    // The long win is seen first; the short one needs a look behind the second move.
+    let position = toy("a(b(a(b(a(a))))b(a(a)))", 2);
+    let tree = search(&position, 1000, 1);
+    assert_eq!(tree.proof(), Proof::Won(3));
+    assert!(tree.settled());
+}
+
+#[test]
+fn whole_turns_count_once() {
+    // a moves twice, then b is to move and the game ends: two turns.
+    let tree = search(&toy("a(+a(b(aa)))", 2), 100, 1);
+    assert_eq!(tree.proof(), Proof::Won(2));
+    let line = &tree.lines(1)[0];
+    assert_eq!(line.turns(tree.root()).iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
+}
+
+#[test]
+fn a_turn_is_never_half_chosen() {
+    let position = toy("a(+a(+a(b(ab)b(ba)))+a(b(ab)))", 2);
+    let mut tree = Tree::new(position.clone(), Params::default(), 1 << 20);
+    let mut evaluator = Uniform::new(Encoding::of(&position).shape());
+    let mut thinking = Thinking::new(&mut tree, &mut evaluator, 1);
+    thinking.step(1).expect("Uniform never fails");
+    let line = thinking.tree().lines(1).remove(0);
+    assert_eq!(line.moves.len(), 1);
+    let turn = thinking.whole_turn(&line).expect("Uniform never fails");
+    assert_eq!(position.parse_turn(&position.turn_text(&turn)), Some(turn));
+}
+
+#[test]
+fn sides_play_for_themselves() {
+    // b prefers its own win to a draw, and a a draw to c's win.
+    let tree = search(&toy("a(b(=bc)c(=c))", 3), 500, 1);
+    assert_eq!(tree.proof(), Proof::Lost(None));
+    let tree = search(&toy("a(b(==c)c(=c))", 3), 500, 1);
+    assert_eq!(tree.proof(), Proof::Drawn);
+    assert_eq!(tree.value()[Side::new(2)], 0.0);
+}
+
+#[test]
+fn a_kept_tree_goes_on_where_it_was() {
+    let variant = menagerie::variant::Catalogue::shipped().get("3x3").expect("3x3 is shipped");
+    let position = variant.position("kqr/3/KQR w - - 0 1", false).expect("a position");
+    let mut tree = search(&position, 2000, 4);
+    for _ in 0..6 {
+        let Some(best) = tree.choices().first().cloned() else { break };
+        let before = tree.len();
+        tree.advance(best.m);
+        assert!(tree.len() < before);
+        assert!(tree.visits() <= best.visits && tree.visits() + 50 > best.visits);
+        let fresh = search(tree.root(), 4000, 1).proof();
+        let mut evaluator = Uniform::new(Encoding::of(&position).shape());
+        think(&mut tree, &mut evaluator, 4000, 4);
+        if let (Proof::Won(_), Proof::Drawn | Proof::Lost(_)) = (tree.proof(), fresh) {
+            panic!("{:?} is not {fresh:?} in {}", tree.proof(), tree.root().fen());
+        }
+    }
+}
+
+#[test]
+fn restricted_moves_are_the_only_ones_searched() {
+    let position = toy("a(b(a)ab(b)=)", 2);
+    let mut tree = Tree::new(position.clone(), Params::default(), 1 << 20);
+    let mut legal = MoveList::new();
+    position.legal_moves(&mut legal);
+    tree.restrict(&legal[2..]);
+    let mut evaluator = Uniform::new(Encoding::of(&position).shape());
+    let mut thinking = Thinking::new(&mut tree, &mut evaluator, 2);
+    for _ in 0..20 {
+        thinking.step(10).expect("Uniform never fails");
+    }
+    let choices = tree.choices();
+    assert_eq!(choices.len(), 2);
+    assert_eq!(choices[0].m, legal[3]);
+    assert_eq!(choices[0].proof, Proof::Drawn);
+}
