@@ -3,3 +3,4 @@
 //! The modules, lowest first; each uses only those above it (`tests/tidy.rs` holds it so).
 
 pub mod encoding;
+pub mod evaluation;

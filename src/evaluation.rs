@@ -1,0 +1,3 @@
+//! Evaluation: what a network says of positions.
+
+pub mod runtime;
