@@ -1,3 +1,4 @@
 //! Evaluation: what a network says of positions.
 
+pub mod network;
 pub mod runtime;
