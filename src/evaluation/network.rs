@@ -323,12 +323,14 @@ fn finite(name: &'static str, each: usize, numbers: &[f32]) -> Result<(), Networ
 
 /// What ONNX Runtime says, in one line that is not too long.
 fn words<R>(error: ort::Error<R>) -> String {
-    let mut text = one_line(&error.to_string());
-    if let Some((end, _)) = text.char_indices().nth(400) {
-        text.truncate(end);
-        text.push_str(" ...");
+    let text = one_line(&error.to_string());
+    // `PLACE IN ITS SOURCE [ONNXRuntimeError] : NUMBER : KIND : TEXT`: only the text is of use.
+    let (_, said) = text.rsplit_once("[ONNXRuntimeError] : ").unwrap_or(("", &text));
+    let said = said.splitn(3, " : ").last().unwrap_or(said);
+    match said.char_indices().nth(400) {
+        Some((end, _)) => format!("{} ...", &said[..end]),
+        None => said.into(),
     }
-    text
 }
 
 /// Opens the model on the backend asked for or, failing that, on the CPU; returns the backend used

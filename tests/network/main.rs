@@ -202,6 +202,42 @@ fn no_file_but_a_sealed_network_reaches_onnx_runtime() {
 }
 
 #[test]
+fn damage_is_always_seen() {
+    let whole = seal(network(-1).finish());
+    let mut random = numbers(1, 4000).into_iter().map(|number| f64::from(number + 0.5));
+    let mut below = |limit: usize| (random.next().unwrap() * limit as f64) as usize;
+    for round in 0..2000 {
+        let mut file = whole.clone();
+        if round % 2 == 0 {
+            file.truncate(below(whole.len()));
+        } else {
+            let bit = below(whole.len() * 8);
+            file[bit / 8] ^= 1 << (bit % 8);
+        }
+        let error = Session::open(&file, Backend::Cpu, 1).unwrap_err();
+        assert!(matches!(error, NetworkError::Unsealed | NetworkError::Damaged { .. }), "{error}");
+    }
+}
+
+#[test]
+fn nonsense_under_a_seal_is_an_error() {
+    // The graph's nodes are at the beginning, its outlets and the metadata at the end.
+    let whole = network(-1).finish();
+    let ends = (0..200).chain(whole.len() - 250..whole.len());
+    runtime();
+    for place in ends {
+        let mut file = whole.clone();
+        file[place] ^= 1 << (place % 8);
+        // Some are harmless: a name nobody reads. The others are errors, and none ends the test.
+        let Ok(mut session) = Session::open(&seal(file), Backend::Cpu, 1) else { continue };
+        let sizes = session.sizes();
+        let (mut policy, mut outcome) = (vec![0.0; sizes.policy], vec![0.0; sizes.outcomes]);
+        let planes = vec![0.0; sizes.planes()];
+        let _ = session.run(&planes, 1, &mut policy, &mut outcome, &mut [0.0]);
+    }
+}
+
+#[test]
 fn without_a_gpu_the_cpu_serves() {
     let file = seal(network(-1).finish());
     let runtime = runtime();

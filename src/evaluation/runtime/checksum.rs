@@ -40,7 +40,7 @@ pub(super) fn record(path: &Path) -> PathBuf {
 }
 
 /// Checks that the file `name` in `library`'s folder is one that the script lays, where `library`
-/// is the path of the ONNX Runtime library itself. Reads the whole file: 29 MB in some 20 ms.
+/// is the path of the ONNX Runtime library itself. Reads the whole file: 29 MB in some 25 ms.
 ///
 /// # Errors
 /// If the file cannot be read or has another checksum.
