@@ -5,13 +5,17 @@
 
 mod batch;
 mod cache;
+pub mod network;
+mod onnx;
 mod pool;
+pub mod runtime;
 mod uniform;
 
 use std::sync::Arc;
 
 pub use batch::{Batch, Evaluation};
 pub use cache::Cached;
+pub use onnx::{Onnx, Passport, UnfitNetwork};
 pub use pool::Pooled;
 pub use uniform::Uniform;
 

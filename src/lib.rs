@@ -1,9 +1,14 @@
 //! Menagerie: one engine for the whole family of chess variants.
 //!
 //! The modules, lowest first; each uses only those above it (`tests/tidy.rs` holds it so).
+//! docs/ARCHITECTURE.md tells why.
+
+pub mod rules;
+
+pub mod variant;
 
 pub mod encoding;
+
 pub mod evaluation;
-pub mod rules;
+
 pub mod search;
-pub mod variant;

@@ -85,7 +85,8 @@ fn no_proof_is_false_and_every_small_tree_is_proven() {
     let mut proofs = 0;
     for case in 0..3000 {
         let sides = 2 + case % 3;
-        let tree = format!("a({}{})", random_tree(&mut rng, sides, 4), random_tree(&mut rng, sides, 4));
+        let tree =
+            format!("a({}{})", random_tree(&mut rng, sides, 4), random_tree(&mut rng, sides, 4));
         let position = toy(&tree, sides);
         let truth = solve(&position, sides);
         let mover = position.turn();

@@ -2,7 +2,6 @@
 
 use crate::rules::{Anatomy, Bitboard, Color, Role, Square, View};
 
-
 /// What one or more consecutive planes hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Plane {

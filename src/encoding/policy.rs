@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-
-
 use super::PolicyIndex;
 use super::planes::cell;
 use crate::rules::{Anatomy, Move, Role, Side, Square};
@@ -40,7 +38,8 @@ pub(super) struct Policy {
 }
 
 const LINES: [(i8, i8); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
-const JUMPS: [(i8, i8); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
+const JUMPS: [(i8, i8); 8] =
+    [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
 
 impl Policy {
     pub(super) fn new(anatomy: &Anatomy) -> Policy {

@@ -127,7 +127,8 @@ impl Bounds {
 
     /// The side that is sure to win.
     pub(super) fn winner(self) -> Option<Side> {
-        (self.decided() && self.ends != DRAW).then(|| Side::new(self.ends.trailing_zeros() as usize))
+        (self.decided() && self.ends != DRAW)
+            .then(|| Side::new(self.ends.trailing_zeros() as usize))
     }
 
     /// The turns that a win of `side` takes at least; `None` if it cannot win.

@@ -163,13 +163,17 @@ fn compare(a: &Node, b: &Node, mover: Side) -> Ordering {
         let longest = child.bounds.longest().unwrap_or(u8::MAX);
         i16::from(longest) + i16::from(child.turns())
     };
-    class(a).cmp(&class(b)).then_with(|| match class(a) {
-        2 => length(b).cmp(&length(a)),
-        0 => length(a).cmp(&length(b)),
-        _ => Ordering::Equal,
-    })
-    .then_with(|| a.visits.cmp(&b.visits))
-    .then_with(|| a.score(mover).total_cmp(&b.score(mover)).then(a.edge.prior.cmp(&b.edge.prior)))
+    class(a)
+        .cmp(&class(b))
+        .then_with(|| match class(a) {
+            2 => length(b).cmp(&length(a)),
+            0 => length(a).cmp(&length(b)),
+            _ => Ordering::Equal,
+        })
+        .then_with(|| a.visits.cmp(&b.visits))
+        .then_with(|| {
+            a.score(mover).total_cmp(&b.score(mover)).then(a.edge.prior.cmp(&b.edge.prior))
+        })
 }
 
 impl Line {

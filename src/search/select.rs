@@ -109,7 +109,8 @@ impl Tree {
             return Selection::Full;
         }
         let ended = leaf.position.outcome_given(&leaf.legal);
-        let ended = ended.or_else(|| leaf.position.claim_in_search().filter(|_| id != NodeId::ROOT));
+        let ended =
+            ended.or_else(|| leaf.position.claim_in_search().filter(|_| id != NodeId::ROOT));
         let (turn, turn_ended) = (leaf.position.turn(), !leaf.position.mid_turn());
         let sides = self.sides;
         let node = self.node_mut(id);

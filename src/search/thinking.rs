@@ -142,7 +142,8 @@ impl<'a> Thinking<'a> {
             let row = self.batch.push(&self.encoding, &position, &legal);
             self.evaluator.evaluate(&mut self.batch)?;
             let logits = self.batch.evaluation(row).logits;
-            let best = (0..legal.len()).max_by(|&a, &b| logits[a].total_cmp(&logits[b]).then(b.cmp(&a)));
+            let best =
+                (0..legal.len()).max_by(|&a, &b| logits[a].total_cmp(&logits[b]).then(b.cmp(&a)));
             let m: Move = legal[best.unwrap_or(0)];
             turn.push(m);
             position.play_unchecked(m);

@@ -139,10 +139,16 @@ impl Tree {
             while let Some(id) = child.get() {
                 let copy = self.node(id).clone();
                 child = copy.next_sibling;
-                let next = if child == NodeId::NONE { NodeId::NONE } else { NodeId(nodes.len() as u32 + 1) };
+                let next = if child == NodeId::NONE {
+                    NodeId::NONE
+                } else {
+                    NodeId(nodes.len() as u32 + 1)
+                };
                 newest = NodeId(first_child);
                 nodes.push(match copy.state {
-                    State::Repeated => Node { next_sibling: next, ..Node::new(copy.edge, self.sides) },
+                    State::Repeated => {
+                        Node { next_sibling: next, ..Node::new(copy.edge, self.sides) }
+                    }
                     _ => Node { next_sibling: next, ..copy },
                 });
             }

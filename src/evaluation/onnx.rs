@@ -1,0 +1,208 @@
+//! The evaluator that asks a network, through ONNX Runtime.
+
+use super::network::{Backend, NetworkError, Session, Sizes};
+use super::{Batch, EvalError, Evaluator};
+use crate::encoding::{self, Encoding, Shape};
+
+/// What a network says of itself, in its file's metadata.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Passport {
+    /// The encoding's name and version, as `family/1`.
+    pub encoding: String,
+    /// The planes and the policy it was trained with: [`Encoding::layout`].
+    pub layout: String,
+    /// The variants it was trained for, separated by spaces.
+    pub variants: String,
+    /// The training run it comes from, in words.
+    pub run: String,
+}
+
+/// Why a network cannot serve a variant. Each message quotes what the file says.
+#[derive(Debug, thiserror::Error)]
+pub enum UnfitNetwork {
+    /// The file is no network, or the library cannot run it.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// It does not say what it is.
+    #[error("the network has no metadata \"{0}\": it was not made by this project's trainer")]
+    Nameless(&'static str),
+    /// It reads other planes than this engine writes.
+    #[error("the network reads \"{found}\", but {variant} is written as \"{wanted}\"")]
+    Encoding {
+        /// The variant.
+        variant: String,
+        /// The encoding the network was trained with.
+        found: String,
+        /// The encoding of the variant.
+        wanted: String,
+    },
+    /// It was trained for other games.
+    #[error("the network was trained for \"{found}\", not for {variant}")]
+    Variant {
+        /// The variant asked for.
+        variant: String,
+        /// The variants of the network.
+        found: String,
+    },
+    /// Its tensors are of other sizes than its encoding says.
+    #[error("the network has {found:?}, but {variant} needs {wanted:?}")]
+    Sizes {
+        /// The variant.
+        variant: String,
+        /// The tensors of the network.
+        found: Sizes,
+        /// The tensors of the encoding.
+        wanted: Shape,
+    },
+}
+
+impl Passport {
+    /// The metadata's keys, in the order of [`Passport::entries`].
+    const KEYS: [&'static str; 4] =
+        ["menagerie.encoding", "menagerie.layout", "menagerie.variants", "menagerie.run"];
+
+    /// The passport of a network for `variants`, separated by spaces, in `encoding`.
+    pub fn new(encoding: &Encoding, variants: &str, run: &str) -> Passport {
+        Passport {
+            encoding: format!("{}/{}", encoding::NAME, encoding::VERSION),
+            layout: encoding.layout(),
+            variants: variants.to_owned(),
+            run: run.to_owned(),
+        }
+    }
+
+    /// The metadata to write into a network's file, keys and values.
+    pub fn entries(&self) -> Vec<(String, String)> {
+        let values = [&self.encoding, &self.layout, &self.variants, &self.run];
+        let keys = Passport::KEYS.into_iter().map(str::to_owned);
+        keys.zip(values.into_iter().cloned()).collect()
+    }
+
+    /// Reads it back: `get` gives the value of a key.
+    ///
+    /// # Errors
+    /// If one is missing.
+    pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Passport, UnfitNetwork> {
+        let entry = |nth: usize| {
+            let key = Passport::KEYS[nth];
+            get(key).ok_or(UnfitNetwork::Nameless(key))
+        };
+        Ok(Passport { encoding: entry(0)?, layout: entry(1)?, variants: entry(2)?, run: entry(3)? })
+    }
+
+    /// Whether the network may play `variant`, whose positions are written in `encoding`.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn check(&self, encoding: &Encoding, variant: &str) -> Result<(), UnfitNetwork> {
+        let wanted = Passport::new(encoding, variant, "");
+        let variant = variant.to_owned();
+        if !self.variants.split_whitespace().any(|name| name == variant) {
+            let found = self.variants.clone();
+            return Err(UnfitNetwork::Variant { variant, found });
+        }
+        let mine = [(&self.encoding, &wanted.encoding), (&self.layout, &wanted.layout)];
+        for (found, wanted) in mine {
+            if found != wanted {
+                let (found, wanted) = (found.clone(), wanted.clone());
+                return Err(UnfitNetwork::Encoding { variant, found, wanted });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A network that evaluates batches in a session of its own.
+#[derive(Debug)]
+pub struct Onnx {
+    session: Session,
+    shape: Shape,
+    run: String,
+    policy: Vec<f32>,
+    outcome: Vec<f32>,
+    moves_left: Vec<f32>,
+}
+
+impl Onnx {
+    /// Opens the network in `file` to play `variant` in `encoding`, on `threads` threads.
+    ///
+    /// # Errors
+    /// If it is no network, does not fit, or cannot be run.
+    pub fn open(
+        file: &[u8],
+        encoding: &Encoding,
+        variant: &str,
+        backend: Backend,
+        threads: usize,
+    ) -> Result<Onnx, UnfitNetwork> {
+        let session = Session::open(file, backend, threads)?;
+        let passport = Passport::read(|key| session.get(key))?;
+        passport.check(encoding, variant)?;
+        let (wanted, found) = (encoding.shape(), session.sizes());
+        let same = found.batch.is_none()
+            && (found.channels, found.height, found.width)
+                == (wanted.planes, wanted.height, wanted.width)
+            && (found.policy, found.outcomes) == (wanted.policy(), wanted.outcomes);
+        if !same {
+            let variant = variant.to_owned();
+            return Err(UnfitNetwork::Sizes { variant, found, wanted });
+        }
+        let (policy, outcome, moves_left) = Default::default();
+        Ok(Onnx { session, shape: wanted, run: passport.run, policy, outcome, moves_left })
+    }
+
+    /// Where it runs.
+    pub fn backend(&self) -> Backend {
+        self.session.backend()
+    }
+
+    /// Why it does not run where it was asked to, in words.
+    pub fn note(&self) -> Option<&str> {
+        self.session.note()
+    }
+
+    /// The training run it comes from.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+}
+
+impl Evaluator for Onnx {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn preferred_batch(&self) -> usize {
+        match self.session.backend() {
+            Backend::Cuda => 64,
+            Backend::Auto | Backend::Cpu => 8,
+        }
+    }
+
+    fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
+        let rows = batch.len();
+        let (policy, outcomes) = (self.shape.policy(), self.shape.outcomes);
+        self.policy.resize(rows * policy, 0.0);
+        self.outcome.resize(rows * outcomes, 0.0);
+        self.moves_left.resize(rows, 0.0);
+        let outputs = (&mut self.policy, &mut self.outcome, &mut self.moves_left);
+        self.session
+            .run(batch.planes(), rows, outputs.0, outputs.1, outputs.2)
+            .map_err(|error| EvalError(error.to_string()))?;
+        let chances = self.outcome.chunks_exact_mut(outcomes);
+        let logits = self.policy.chunks_exact(policy);
+        for (row, (chances, logits)) in chances.zip(logits).enumerate() {
+            softmax(chances);
+            let moves_left = self.moves_left[row];
+            batch.fill(row, chances, moves_left, |_, index| logits[usize::from(index.0)]);
+        }
+        Ok(())
+    }
+}
+
+fn softmax(logits: &mut [f32]) {
+    let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    logits.iter_mut().for_each(|logit| *logit = (*logit - highest).exp());
+    let total: f32 = logits.iter().sum();
+    logits.iter_mut().for_each(|part| *part /= total);
+}
