@@ -23,7 +23,7 @@ use columns::{Boards, turn};
 
 /// Numbers in the columns of the positions that are convolved at a time: what a core's second
 /// cache holds.
-const CHUNK: usize = 1 << 19;
+const CHUNK: usize = 1 << 18;
 
 /// Convolves boards `[batch, inputs, height, width]` with `[outputs, inputs, kernel, kernel]` and
 /// adds a bias of `[outputs]`.
@@ -139,9 +139,8 @@ impl Backward<Flex, 3> for BoardBackward {
                     to.scatter(numbers(&product), None, input_slope);
                 }
                 if of_weight.is_some() {
-                    let mut matrix = vec![0.0; input.len()];
-                    to.gather(input, &mut matrix);
-                    let matrix = tensor(matrix, &[to.channels, input.len() / to.channels]);
+                    let across = input.len() / to.channels;
+                    let matrix = tensor(to.gather(input), &[to.channels, across]);
                     let product = Flex::float_matmul(matrix, Flex::float_transpose(columns));
                     let sums = turned_slope.iter_mut().zip(numbers(&product));
                     sums.for_each(|(sum, one)| *sum += one);
@@ -175,10 +174,9 @@ fn chunk(from: Boards, kernel: usize) -> usize {
 
 /// The columns of some positions as a matrix, `[channels * kernel * kernel, positions * squares]`.
 fn columns(from: Boards, positions: &[f32], kernel: usize) -> FloatTensor<Flex> {
-    let mut columns = vec![0.0; positions.len() * kernel * kernel];
-    from.columns(positions, kernel, &mut columns);
     let across = positions.len() / from.channels;
-    tensor(columns, &[from.channels * kernel * kernel, across])
+    let rows = from.channels * kernel * kernel;
+    tensor(from.columns(positions, kernel), &[rows, across])
 }
 
 /// A tensor of the given axes.

@@ -21,34 +21,35 @@ impl Boards {
 
     /// The columns of a convolution: `[channels, kernel, kernel, positions, squares]`, each square
     /// seen through each shift of the kernel, zero beyond the edge.
-    pub(super) fn columns(self, positions: &[f32], kernel: usize, columns: &mut [f32]) {
+    pub(super) fn columns(self, positions: &[f32], kernel: usize) -> Vec<f32> {
         let squares = self.squares();
-        let across = positions.len() / self.channels;
         let pad = (kernel / 2) as isize;
-        for (row, columns) in columns.chunks_exact_mut(across).enumerate() {
+        let mut columns = Vec::with_capacity(positions.len() * kernel * kernel);
+        for row in 0..self.channels * kernel * kernel {
             let (channel, tap) = (row / (kernel * kernel), row % (kernel * kernel));
             let down = (tap / kernel) as isize - pad;
             let right = (tap % kernel) as isize - pad;
-            let boards = positions.chunks_exact(self.position());
-            for (position, column) in boards.zip(columns.chunks_exact_mut(squares)) {
+            for position in positions.chunks_exact(self.position()) {
                 let board = &position[channel * squares..(channel + 1) * squares];
-                self.shift(board, down, right, column);
+                self.push_shifted(board, down, right, &mut columns);
             }
         }
+        columns
     }
 
-    /// Writes into each square of `to` what lies `down` ranks and `right` files from it.
-    fn shift(self, board: &[f32], down: isize, right: isize, to: &mut [f32]) {
+    /// Appends, for each square, what lies `down` ranks and `right` files from it.
+    fn push_shifted(self, board: &[f32], down: isize, right: isize, to: &mut Vec<f32>) {
         let squares = self.squares();
+        let start = to.len();
         // One run, in which rows wrap around at the edges, and then the wrapped files cleared.
         let by = down * self.width as isize + right;
         let gap = by.unsigned_abs().min(squares);
         if by >= 0 {
-            to[..squares - gap].copy_from_slice(&board[gap..]);
-            to[squares - gap..].fill(0.0);
+            to.extend_from_slice(&board[gap..]);
+            to.resize(start + squares, 0.0);
         } else {
-            to[gap..].copy_from_slice(&board[..squares - gap]);
-            to[..gap].fill(0.0);
+            to.resize(start + gap, 0.0);
+            to.extend_from_slice(&board[..squares - gap]);
         }
         let edge = right.unsigned_abs().min(self.width);
         let wrapped = if right >= 0 {
@@ -57,23 +58,21 @@ impl Boards {
             0..edge
         };
         for file in wrapped {
-            to.iter_mut()
-                .skip(file)
-                .step_by(self.width)
-                .for_each(|number| *number = 0.0);
+            let squares = to[start..].iter_mut().skip(file).step_by(self.width);
+            squares.for_each(|number| *number = 0.0);
         }
     }
 
     /// The positions as one matrix, `[channels, positions, squares]`.
-    pub(super) fn gather(self, positions: &[f32], matrix: &mut [f32]) {
+    pub(super) fn gather(self, positions: &[f32]) -> Vec<f32> {
         let squares = self.squares();
-        let across = positions.len() / self.channels;
-        for (at, position) in positions.chunks_exact(self.position()).enumerate() {
-            for (channel, board) in position.chunks_exact(squares).enumerate() {
-                let to = channel * across + at * squares;
-                matrix[to..to + squares].copy_from_slice(board);
+        let mut matrix = Vec::with_capacity(positions.len());
+        for channel in 0..self.channels {
+            for position in positions.chunks_exact(self.position()) {
+                matrix.extend_from_slice(&position[channel * squares..(channel + 1) * squares]);
             }
         }
+        matrix
     }
 
     /// The reverse of [`Boards::gather`], with a bias added to each channel.
