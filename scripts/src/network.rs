@@ -9,6 +9,7 @@
 //! trained is exactly what is exported.
 
 mod architecture;
+mod convolution;
 pub(crate) mod graph;
 pub(crate) mod plan;
 

@@ -3,10 +3,10 @@
 //! Weights come in as one slice and gradients go out as one vector, in the plan's order: burn
 //! differentiates the network, and whatever is done with a gradient is done outside.
 
-use burn::tensor::ops::ConvOptions;
-use burn::tensor::{Device, Tensor, TensorData, activation, module};
+use burn::tensor::{Device, Tensor, TensorData, activation};
 use menagerie::encoding::Shape;
 
+use super::convolution::convolve;
 use super::plan::{Layer, Op, Plan};
 use super::{MOVES_LEFT_SCALE, Outputs, softplus};
 
@@ -132,8 +132,6 @@ impl Pass {
                     let [weight, bias] = leaves_of(layer, weights, device);
                     leaves.extend([weight.clone(), bias.clone()]);
                     let weight = weight.reshape([layer.outputs, layer.inputs, *kernel, *kernel]);
-                    let pad = kernel / 2;
-                    let options = ConvOptions::new([1, 1], [pad, pad], [1, 1], 1);
                     let board = match &flows[input.0] {
                         Flow::Board(board) => board.clone(),
                         Flow::Row(row) => {
@@ -141,7 +139,7 @@ impl Pass {
                             row.clone().reshape([batch, units, 1, 1])
                         }
                     };
-                    Flow::Board(module::conv2d(board, weight, Some(bias), options))
+                    Flow::Board(convolve(board, weight, bias))
                 }
                 Op::Dense { input, layer } => {
                     let [weight, bias] = leaves_of(layer, weights, device);
