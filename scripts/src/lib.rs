@@ -5,11 +5,17 @@
 //! - [`onnx`]: weights to ONNX bytes and back.
 //! - [`starts`]: where self-play games begin.
 //! - [`retrograde`]: small games solved exactly.
+//! - [`record`]: games with what the search thought, in files and as samples.
+//! - [`selfplay`]: many games at once, one network call for all.
+//! - [`window`]: the games that are learned from at a time.
+//! - [`run`]: a training run, a folder that goes on after a kill.
 
 pub mod learner;
 pub mod network;
 pub mod onnx;
 pub mod record;
 pub mod retrograde;
+pub mod run;
 pub mod selfplay;
 pub mod starts;
+pub mod window;
