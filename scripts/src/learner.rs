@@ -83,16 +83,10 @@ impl LearnerConfig {
             }
         }
         if self.gradient_clip.is_nan() || self.gradient_clip <= 0.0 {
-            return Err(LearnerError::Config(format!(
-                "gradient_clip is {}",
-                self.gradient_clip
-            )));
+            return Err(LearnerError::Config(format!("gradient_clip is {}", self.gradient_clip)));
         }
         if self.average_decay >= 1.0 {
-            return Err(LearnerError::Config(format!(
-                "average_decay is {}",
-                self.average_decay
-            )));
+            return Err(LearnerError::Config(format!("average_decay is {}", self.average_decay)));
         }
         if self.threads == 0 {
             return Err(LearnerError::Config("threads is 0".into()));
@@ -216,20 +210,8 @@ impl Learner {
             decays[parameter.range.clone()].fill(parameter.decays);
         }
         let optimizer = AdamW::new(weights.len());
-        let state = State {
-            step: 0,
-            average: weights.clone(),
-            weights,
-            optimizer,
-        };
-        Ok(Self {
-            shape,
-            architecture,
-            config,
-            plan,
-            decays,
-            state,
-        })
+        let state = State { step: 0, average: weights.clone(), weights, optimizer };
+        Ok(Self { shape, architecture, config, plan, decays, state })
     }
 
     /// The shape of the network's inputs and outputs.
@@ -257,10 +239,7 @@ impl Learner {
     /// # Errors
     /// [`LearnerError::Config`] if it is negative or not finite; the old one stays.
     pub fn set_learning_rate(&mut self, learning_rate: f32) -> Result<(), LearnerError> {
-        let config = LearnerConfig {
-            learning_rate,
-            ..self.config.clone()
-        };
+        let config = LearnerConfig { learning_rate, ..self.config.clone() };
         config.check()?;
         self.config = config;
         Ok(())
@@ -283,26 +262,15 @@ impl Learner {
     /// finite; the weights are then unchanged.
     pub fn step<S: Borrow<Sample> + Sync>(&mut self, batch: &[S]) -> Result<Losses, LearnerError> {
         let (mut losses, mut gradient) = self.gradient(batch)?;
-        let norm = gradient
-            .iter()
-            .map(|&g| f64::from(g) * f64::from(g))
-            .sum::<f64>()
-            .sqrt() as f32;
+        let norm = gradient.iter().map(|&g| f64::from(g) * f64::from(g)).sum::<f64>().sqrt() as f32;
         if !norm.is_finite() {
-            return Err(LearnerError::Diverged {
-                step: self.state.step,
-            });
+            return Err(LearnerError::Diverged { step: self.state.step });
         }
         if norm > self.config.gradient_clip {
             let factor = self.config.gradient_clip / norm;
             gradient.iter_mut().for_each(|g| *g *= factor);
         }
-        let State {
-            step,
-            weights,
-            average,
-            optimizer,
-        } = &mut self.state;
+        let State { step, weights, average, optimizer } = &mut self.state;
         *step += 1;
         let warmth = (*step as f32 / self.config.warm_up_steps.max(1) as f32).min(1.0);
         let learning_rate = self.config.learning_rate * warmth;
@@ -314,10 +282,7 @@ impl Learner {
             learning_rate,
             self.config.weight_decay,
         );
-        let decay = self
-            .config
-            .average_decay
-            .min((*step as f32 + 1.0) / (*step as f32 + 10.0));
+        let decay = self.config.average_decay.min((*step as f32 + 1.0) / (*step as f32 + 10.0));
         for (average, weight) in average.iter_mut().zip(weights.iter()) {
             *average += (1.0 - decay) * (weight - *average);
         }
@@ -344,15 +309,8 @@ impl Learner {
             let checked = sample.borrow().check(self.shape);
             checked.map_err(|source| LearnerError::Sample { index, source })?;
         }
-        let weight = batch
-            .iter()
-            .map(|sample| sample.borrow().weight)
-            .sum::<f32>();
-        if weight > 0.0 && weight.is_finite() {
-            Ok(weight)
-        } else {
-            Err(LearnerError::Empty)
-        }
+        let weight = batch.iter().map(|sample| sample.borrow().weight).sum::<f32>();
+        if weight > 0.0 && weight.is_finite() { Ok(weight) } else { Err(LearnerError::Empty) }
     }
 
     /// A batch's losses and the gradient of the total: the batch is cut among the threads.
@@ -364,20 +322,14 @@ impl Learner {
         let part = |part: &[S]| {
             let samples: Vec<&Sample> = part.iter().map(Borrow::borrow).collect();
             let (shape, config) = (self.shape, &self.config);
-            graph::differentiate(
-                &self.plan,
-                shape,
-                &self.state.weights,
-                gather(part),
-                |heads| loss::losses(&samples, shape, heads, config, weight),
-            )
+            graph::differentiate(&self.plan, shape, &self.state.weights, gather(part), |heads| {
+                loss::losses(&samples, shape, heads, config, weight)
+            })
         };
         let mut parts = batch.chunks(batch.len().div_ceil(self.config.threads));
         let first = parts.next().unwrap_or_default();
         let (sums, gradient): (Sums, Vec<f32>) = std::thread::scope(|scope| {
-            let others: Vec<_> = parts
-                .map(|other| scope.spawn(move || part(other)))
-                .collect();
+            let others: Vec<_> = parts.map(|other| scope.spawn(move || part(other))).collect();
             let mut all = part(first);
             for other in others {
                 // A thread panics only on a bug, which is then this thread's as well.
@@ -386,10 +338,7 @@ impl Learner {
                     Err(panic) => std::panic::resume_unwind(panic),
                 };
                 all.0 += sums;
-                all.1
-                    .iter_mut()
-                    .zip(&gradient)
-                    .for_each(|(all, one)| *all += one);
+                all.1.iter_mut().zip(&gradient).for_each(|(all, one)| *all += one);
             }
             all
         });
@@ -403,13 +352,7 @@ impl Learner {
     /// # Errors
     /// [`LearnerError::Checkpoint`], with the path, if the folder cannot be written.
     pub fn save(&self, dir: &Path) -> Result<(), LearnerError> {
-        Ok(checkpoint::save(
-            dir,
-            self.shape,
-            &self.architecture,
-            &self.plan,
-            &self.state,
-        )?)
+        Ok(checkpoint::save(dir, self.shape, &self.architecture, &self.plan, &self.state)?)
     }
 
     /// Reads the checkpoint in the folder `dir` back. Settings may differ from those it was
@@ -432,13 +375,8 @@ impl Learner {
 
 /// The planes of a batch in one buffer.
 fn gather<S: Borrow<Sample>>(batch: &[S]) -> Vec<f32> {
-    let len = batch
-        .iter()
-        .map(|sample| sample.borrow().planes.len())
-        .sum();
+    let len = batch.iter().map(|sample| sample.borrow().planes.len()).sum();
     let mut planes = Vec::with_capacity(len);
-    batch
-        .iter()
-        .for_each(|sample| planes.extend_from_slice(&sample.borrow().planes));
+    batch.iter().for_each(|sample| planes.extend_from_slice(&sample.borrow().planes));
     planes
 }

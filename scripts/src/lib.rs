@@ -5,6 +5,7 @@
 //! - [`onnx`]: weights to ONNX bytes and back.
 //! - [`starts`]: where self-play games begin.
 //! - [`retrograde`]: small games solved exactly.
+//! - [`oracle`]: how well a network plays a solved game.
 //! - [`record`]: games with what the search thought, in files and as samples.
 //! - [`selfplay`]: many games at once, one network call for all.
 //! - [`window`]: the games that are learned from at a time.
@@ -13,6 +14,7 @@
 pub mod learner;
 pub mod network;
 pub mod onnx;
+pub mod oracle;
 pub mod record;
 pub mod retrograde;
 pub mod run;

@@ -110,12 +110,7 @@ impl Network {
     pub fn new(shape: Shape, architecture: &Architecture, seed: u64) -> Result<Self, NetworkError> {
         let plan = Plan::new(shape, architecture)?;
         let weights = plan.draw(seed);
-        Ok(Self {
-            shape,
-            architecture: architecture.clone(),
-            plan,
-            weights,
-        })
+        Ok(Self { shape, architecture: architecture.clone(), plan, weights })
     }
 
     /// A network with the given weights, in any order.
@@ -129,12 +124,7 @@ impl Network {
     ) -> Result<Self, NetworkError> {
         let plan = Plan::new(shape, architecture)?;
         let weights = plan.flatten(tensors)?;
-        Ok(Self {
-            shape,
-            architecture: architecture.clone(),
-            plan,
-            weights,
-        })
+        Ok(Self { shape, architecture: architecture.clone(), plan, weights })
     }
 
     /// The shape of its inputs and outputs.
@@ -167,18 +157,9 @@ impl Network {
             return Err(NetworkError::Input { expected, found });
         }
         if planes.is_empty() {
-            return Ok(Outputs {
-                policy: vec![],
-                outcome: vec![],
-                moves_left: vec![],
-            });
+            return Ok(Outputs { policy: vec![], outcome: vec![], moves_left: vec![] });
         }
-        Ok(graph::evaluate(
-            &self.plan,
-            self.shape,
-            &self.weights,
-            planes.to_vec(),
-        ))
+        Ok(graph::evaluate(&self.plan, self.shape, &self.weights, planes.to_vec()))
     }
 
     /// The network's parts: its plan, and its weights in one piece in the plan's order.
@@ -196,23 +177,12 @@ pub(crate) fn softplus(x: f32) -> f32 {
 mod tests {
     use super::*;
 
-    const SHAPE: Shape = Shape {
-        planes: 3,
-        height: 3,
-        width: 4,
-        policy_planes: 5,
-        outcomes: 4,
-    };
+    const SHAPE: Shape = Shape { planes: 3, height: 3, width: 4, policy_planes: 5, outcomes: 4 };
 
     fn architectures() -> [Architecture; 2] {
         [
-            Architecture::Residual {
-                blocks: 2,
-                channels: 8,
-            },
-            Architecture::Mlp {
-                widths: vec![16, 8],
-            },
+            Architecture::Residual { blocks: 2, channels: 8 },
+            Architecture::Mlp { widths: vec![16, 8] },
         ]
     }
 
@@ -232,10 +202,7 @@ mod tests {
             let outputs = network.forward(&vec![0.5; 2 * SHAPE.input()]).unwrap();
             assert_eq!(outputs.policy, vec![0.0; 2 * SHAPE.policy()]);
             assert_eq!(outputs.outcome, vec![0.0; 2 * SHAPE.outcomes]);
-            assert_eq!(
-                outputs.moves_left,
-                vec![MOVES_LEFT_SCALE * softplus(0.0); 2]
-            );
+            assert_eq!(outputs.moves_left, vec![MOVES_LEFT_SCALE * softplus(0.0); 2]);
         }
     }
 
@@ -250,25 +217,16 @@ mod tests {
             turned.reverse();
             assert_eq!(build(&turned).unwrap(), tensors);
 
-            assert!(matches!(
-                build(&tensors[1..]),
-                Err(NetworkError::Missing(_))
-            ));
+            assert!(matches!(build(&tensors[1..]), Err(NetworkError::Missing(_))));
             let mut twice = tensors.clone();
             twice.push(tensors[0].clone());
             assert!(matches!(build(&twice), Err(NetworkError::Unexpected(_))));
             let mut misshapen = tensors.clone();
             misshapen[0].shape.reverse();
-            assert!(matches!(
-                build(&misshapen),
-                Err(NetworkError::TensorShape { .. })
-            ));
+            assert!(matches!(build(&misshapen), Err(NetworkError::TensorShape { .. })));
             let mut short = tensors.clone();
             short[0].data.pop();
-            assert!(matches!(
-                build(&short),
-                Err(NetworkError::TensorLength { .. })
-            ));
+            assert!(matches!(build(&short), Err(NetworkError::TensorLength { .. })));
             let mut infinite = tensors;
             infinite[0].data[0] = f32::NAN;
             assert!(matches!(build(&infinite), Err(NetworkError::NotFinite(_))));
@@ -278,34 +236,20 @@ mod tests {
     #[test]
     fn sizes_that_make_no_network_are_refused() {
         for architecture in [
-            Architecture::Residual {
-                blocks: 1,
-                channels: 0,
-            },
-            Architecture::Residual {
-                blocks: usize::MAX,
-                channels: 64,
-            },
+            Architecture::Residual { blocks: 1, channels: 0 },
+            Architecture::Residual { blocks: usize::MAX, channels: 64 },
             Architecture::Mlp { widths: vec![4, 0] },
-            Architecture::Mlp {
-                widths: vec![usize::MAX, usize::MAX],
-            },
+            Architecture::Mlp { widths: vec![usize::MAX, usize::MAX] },
         ] {
             let refused = Network::new(SHAPE, &architecture, 0);
-            assert!(
-                matches!(refused, Err(NetworkError::Architecture(_))),
-                "{architecture:?}"
-            );
+            assert!(matches!(refused, Err(NetworkError::Architecture(_))), "{architecture:?}");
         }
     }
 
     #[test]
     fn half_a_position_is_refused() {
         let network = Network::new(SHAPE, &architectures()[1], 0).unwrap();
-        assert!(matches!(
-            network.forward(&[0.0; 5]),
-            Err(NetworkError::Input { .. })
-        ));
+        assert!(matches!(network.forward(&[0.0; 5]), Err(NetworkError::Input { .. })));
         assert!(network.forward(&[]).unwrap().policy.is_empty());
     }
 }

@@ -79,19 +79,11 @@ pub fn export(
         data: vec![MOVES_LEFT_SCALE],
     }));
     let names = Names { plan: &plan };
-    let mut node: Vec<Node> = plan
-        .ops
-        .iter()
-        .enumerate()
-        .map(|(index, op)| names.node(index, op))
-        .collect();
+    let mut node: Vec<Node> =
+        plan.ops.iter().enumerate().map(|(index, op)| names.node(index, op)).collect();
     let raw = names.of(plan.moves_left);
     node.push(Node::new("Softplus", &[&raw], "moves_left.softplus"));
-    node.push(Node::new(
-        "Mul",
-        &["moves_left.softplus", SCALE_NAME],
-        "moves_left",
-    ));
+    node.push(Node::new("Mul", &["moves_left.softplus", SCALE_NAME], "moves_left"));
 
     let board = [shape.planes, shape.height, shape.width];
     let graph = Graph {
@@ -105,16 +97,11 @@ pub fn export(
             ValueInfo::batch("moves_left", &[1]),
         ],
     };
-    let pair = |(key, value): &(String, String)| Metadata {
-        key: key.clone(),
-        value: value.clone(),
-    };
+    let pair =
+        |(key, value): &(String, String)| Metadata { key: key.clone(), value: value.clone() };
     let model = Model {
         ir_version: IR_VERSION,
-        opset_import: vec![OperatorSet {
-            domain: String::new(),
-            version: OPSET,
-        }],
+        opset_import: vec![OperatorSet { domain: String::new(), version: OPSET }],
         producer_name: "menagerie".into(),
         producer_version: env!("CARGO_PKG_VERSION").into(),
         graph: Some(graph),
@@ -137,11 +124,7 @@ pub fn import(bytes: &[u8]) -> Result<Imported, OnnxError> {
     let is_weight = |tensor: &Tensor| WEIGHT_ENDINGS.iter().any(|end| tensor.name.ends_with(end));
     let weights = graph.initializer.into_iter().filter(is_weight);
     let tensors = weights.map(from_initializer).collect::<Result<_, _>>()?;
-    let metadata = model
-        .metadata_props
-        .into_iter()
-        .map(|pair| (pair.key, pair.value))
-        .collect();
+    let metadata = model.metadata_props.into_iter().map(|pair| (pair.key, pair.value)).collect();
     Ok((tensors, metadata))
 }
 
@@ -151,56 +134,31 @@ fn to_initializer(tensor: NamedTensor) -> Tensor {
         data_type: TensorKind::Float as i32,
         float_data: vec![],
         name: tensor.name,
-        raw_data: tensor
-            .data
-            .iter()
-            .flat_map(|number| number.to_le_bytes())
-            .collect(),
+        raw_data: tensor.data.iter().flat_map(|number| number.to_le_bytes()).collect(),
     }
 }
 
 fn from_initializer(tensor: Tensor) -> Result<NamedTensor, OnnxError> {
-    let Tensor {
-        dims,
-        data_type,
-        float_data,
-        name,
-        raw_data,
-    } = tensor;
+    let Tensor { dims, data_type, float_data, name, raw_data } = tensor;
     if data_type != TensorKind::Float as i32 {
-        return Err(OnnxError::Kind {
-            name,
-            kind: data_type,
-        });
+        return Err(OnnxError::Kind { name, kind: data_type });
     }
     // Other tools may store the numbers in the field of their type.
     let (numbers, rest) = raw_data.as_chunks::<4>();
     let data: Vec<f32> = if raw_data.is_empty() {
         float_data
     } else {
-        numbers
-            .iter()
-            .map(|bytes| f32::from_le_bytes(*bytes))
-            .collect()
+        numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
     };
-    let shape: Option<Vec<usize>> = dims
-        .iter()
-        .map(|&size| usize::try_from(size).ok())
-        .collect();
+    let shape: Option<Vec<usize>> = dims.iter().map(|&size| usize::try_from(size).ok()).collect();
     let product = |shape: &Vec<usize>| {
-        shape
-            .iter()
-            .try_fold(1usize, |product, &size| product.checked_mul(size))
+        shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size))
     };
     match shape {
         Some(shape) if rest.is_empty() && product(&shape) == Some(data.len()) => {
             Ok(NamedTensor { name, shape, data })
         }
-        _ => Err(OnnxError::Axes {
-            name,
-            axes: dims,
-            found: data.len(),
-        }),
+        _ => Err(OnnxError::Axes { name, axes: dims, found: data.len() }),
     }
 }
 
@@ -233,18 +191,10 @@ impl Names<'_> {
     fn node(&self, index: usize, op: &Op) -> Node {
         let output = self.of(Value(index + 1));
         let of = |layer: &Layer, input: Value| {
-            [
-                self.of(input),
-                format!("{}.weight", layer.name),
-                format!("{}.bias", layer.name),
-            ]
+            [self.of(input), format!("{}.weight", layer.name), format!("{}.bias", layer.name)]
         };
         match op {
-            Op::Conv {
-                input,
-                layer,
-                kernel,
-            } => {
+            Op::Conv { input, layer, kernel } => {
                 let [input, weight, bias] = of(layer, *input);
                 let (kernel, pad) = (*kernel as i64, *kernel as i64 / 2);
                 let ints = |name: &str, ints: &[i64]| Attribute {
@@ -278,26 +228,13 @@ mod tests {
     use super::*;
     use crate::network::Network;
 
-    const SHAPE: Shape = Shape {
-        planes: 3,
-        height: 4,
-        width: 2,
-        policy_planes: 5,
-        outcomes: 3,
-    };
+    const SHAPE: Shape = Shape { planes: 3, height: 4, width: 2, policy_planes: 5, outcomes: 3 };
 
     fn network() -> (Architecture, Vec<NamedTensor>, Vec<(String, String)>) {
-        let architecture = Architecture::Residual {
-            blocks: 2,
-            channels: 4,
-        };
+        let architecture = Architecture::Residual { blocks: 2, channels: 4 };
         let tensors = Network::new(SHAPE, &architecture, 5).unwrap().tensors();
         let pair = |key: &str, value: &str| (key.to_string(), value.to_string());
-        (
-            architecture,
-            tensors,
-            vec![pair("run", "seven"), pair("encoding", "chess 1")],
-        )
+        (architecture, tensors, vec![pair("run", "seven"), pair("encoding", "chess 1")])
     }
 
     #[test]
@@ -312,10 +249,7 @@ mod tests {
         let (architecture, mut tensors, metadata) = network();
         let bytes = export(SHAPE, &architecture, &tensors, &metadata).unwrap();
         tensors.reverse();
-        assert_eq!(
-            bytes,
-            export(SHAPE, &architecture, &tensors, &metadata).unwrap()
-        );
+        assert_eq!(bytes, export(SHAPE, &architecture, &tensors, &metadata).unwrap());
     }
 
     #[test]
@@ -339,30 +273,14 @@ mod tests {
             raw_data: raw_data.to_vec(),
         };
         let read = |tensor| {
-            let graph = Graph {
-                initializer: vec![tensor],
-                ..Graph::default()
-            };
-            import(
-                &Model {
-                    graph: Some(graph),
-                    ..Model::default()
-                }
-                .encode_to_vec(),
-            )
+            let graph = Graph { initializer: vec![tensor], ..Graph::default() };
+            import(&Model { graph: Some(graph), ..Model::default() }.encode_to_vec())
         };
         let float = TensorKind::Float as i32;
         assert!(read(tensor(float, &[1, 2], &[0; 8])).is_ok());
-        assert!(matches!(
-            read(tensor(3, &[2], &[0; 2])),
-            Err(OnnxError::Kind { .. })
-        ));
-        for (dims, bytes) in [
-            (vec![3], 8),
-            (vec![2], 9),
-            (vec![-2, -1], 8),
-            (vec![i64::MAX; 3], 8),
-        ] {
+        assert!(matches!(read(tensor(3, &[2], &[0; 2])), Err(OnnxError::Kind { .. })));
+        for (dims, bytes) in [(vec![3], 8), (vec![2], 9), (vec![-2, -1], 8), (vec![i64::MAX; 3], 8)]
+        {
             let read = read(tensor(float, &dims, &vec![0; bytes]));
             assert!(matches!(read, Err(OnnxError::Axes { .. })), "{dims:?}");
         }

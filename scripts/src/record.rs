@@ -93,10 +93,14 @@ pub fn write(path: &Path, games: &[GameRecord]) -> Result<(), RecordError> {
 /// [`RecordError`], which names the file.
 pub fn read(path: &Path) -> Result<Vec<GameRecord>, RecordError> {
     let name = path.display().to_string();
-    let damaged = |reason: &str| RecordError::Damaged { path: name.clone(), reason: reason.to_owned() };
+    let damaged =
+        |reason: &str| RecordError::Damaged { path: name.clone(), reason: reason.to_owned() };
     let bytes = fs::read(path).map_err(|source| RecordError::Io { path: name.clone(), source })?;
-    let (header, body) = bytes.split_at_checked(HEADER).ok_or_else(|| damaged("it is cut short"))?;
-    let number = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let (header, body) =
+        bytes.split_at_checked(HEADER).ok_or_else(|| damaged("it is cut short"))?;
+    let number = |at: usize| {
+        u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+    };
     if &header[..8] != MAGIC {
         return Err(damaged("it holds no game records"));
     }
@@ -139,8 +143,10 @@ impl GameRecord {
         let mut planes = vec![0.0; encoding.shape().input()];
         encoding.write_planes(position.view(), &mut planes);
         let share = |m: PackedMove| ply.policy.iter().find(|(packed, _)| *packed == m.0);
-        let mut policy: Vec<f32> =
-            legal.iter().map(|m| share(m.pack()).map_or(0.0, |(_, share)| f32::from(*share))).collect();
+        let mut policy: Vec<f32> = legal
+            .iter()
+            .map(|m| share(m.pack()).map_or(0.0, |(_, share)| f32::from(*share)))
+            .collect();
         let total: f32 = policy.iter().sum();
         policy.iter_mut().for_each(|share| *share /= total);
         (total > 0.0).then_some(())?;

@@ -49,7 +49,8 @@ impl Solution {
     /// # Errors
     /// If the variant names no men, or its moves lead out of the positions that they make.
     pub fn of(variant: &Variant) -> Result<Solution, UnsolvableGame> {
-        let men = variant.self_play_men().ok_or(UnsolvableGame::NoMen(variant.name().to_owned()))?;
+        let men =
+            variant.self_play_men().ok_or(UnsolvableGame::NoMen(variant.name().to_owned()))?;
         let positions = placings(variant, men);
         let index: HashMap<_, _> =
             positions.iter().enumerate().map(|(nth, position)| (position.key(), nth)).collect();

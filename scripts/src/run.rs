@@ -117,7 +117,8 @@ impl Run {
         window.extend(held.into_iter().rev().flatten());
         window.shrink(size);
         Metrics::cut(folder, state.iterations)?;
-        let run = Run { folder: folder.to_owned(), config, variant, encoding, state, learner, window };
+        let run =
+            Run { folder: folder.to_owned(), config, variant, encoding, state, learner, window };
         if run.state.iterations == 0 {
             run.write_network(0)?;
         }
@@ -169,7 +170,9 @@ impl Run {
             self.learner.save(&self.saved(next.iterations))?;
             self.write_network(next.iterations)?;
             next.cpu_seconds = before + clock.elapsed().as_secs_f64();
-            metrics.finish(&next, &losses, played, self.learner.steps(), self.window.len()).append(&self.folder)?;
+            metrics
+                .finish(&next, &losses, played, self.learner.steps(), self.window.len())
+                .append(&self.folder)?;
             replace(&self.folder.join("state.toml"), toml::to_string(&next)?.as_bytes())?;
             // The state counts the new one, so the old one has done its part.
             let _ = fs::remove_dir_all(self.saved(self.state.iterations));
@@ -197,8 +200,14 @@ impl Run {
         let range = iteration * self.config.games..(iteration + 1) * self.config.games;
         let settings = &self.config.selfplay;
         let done = |_: &GameRecord| bar.inc(1);
-        let (games, spent) =
-            selfplay::play(&self.variant, &mut evaluators, settings, range, self.config.seed, &done)?;
+        let (games, spent) = selfplay::play(
+            &self.variant,
+            &mut evaluators,
+            settings,
+            range,
+            self.config.seed,
+            &done,
+        )?;
         bar.finish_and_clear();
         record::write(&path, &games)?;
         Ok((games, spent))
@@ -278,7 +287,8 @@ fn shard(folder: &Path, iteration: u64) -> PathBuf {
 
 fn progress(length: u64, iteration: u64, unit: &'static str) -> ProgressBar {
     let template = "iteration {prefix} {bar:30} {pos}/{len} {msg} {eta}";
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::new(length).with_style(style);
     bar.with_prefix(iteration.to_string()).with_message(unit)
 }

@@ -12,8 +12,8 @@ use menagerie::evaluation::{EvalError, Evaluator};
 use menagerie::rules::Position;
 use menagerie::search::{GumbelParams, Params};
 use menagerie::variant::Variant;
-use rand::rngs::ChaCha8Rng;
 use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::record::GameRecord;

@@ -12,7 +12,7 @@ pub fn start(variant: &Variant, rng: &mut impl Rng) -> Position {
     let anatomy = variant.start().anatomy();
     loop {
         let royal = |man: char| man.eq_ignore_ascii_case(&'k');
-        let men: Vec<_> = men.chars().filter(|&man| royal(man) || rng.random()).collect();
+        let men: Vec<_> = men.chars().filter(|&man| royal(man) || rng.random_bool(KEPT)).collect();
         let mut squares: Vec<_> = (0..anatomy.files * anatomy.ranks).collect();
         squares.shuffle(rng);
         let board = board(&men, &squares, anatomy.files, anatomy.ranks);
@@ -26,6 +26,9 @@ pub fn start(variant: &Variant, rng: &mut impl Rng) -> Position {
         }
     }
 }
+
+/// How likely a man that is not a king stands in a random start: most placings have many men.
+const KEPT: f64 = 0.75;
 
 /// The board part of a FEN: each man on the square of its place in the list, squares counted from
 /// the lower left. Men without a square are left out.

@@ -15,9 +15,9 @@ fn three_by_three_is_solved_as_the_reference_has_it() {
     assert_eq!(count(|value| value.score() == 0), 7_640);
     assert_eq!(count(|value| value.score() == -1), 12_792);
     assert_eq!(count(|value| value == Value::Loss(0)), 6_768);
-    let stalemates = solution.iter().filter(|(position, value)| {
-        *value == Value::Draw && position.outcome().is_some()
-    });
+    let stalemates = solution
+        .iter()
+        .filter(|(position, value)| *value == Value::Draw && position.outcome().is_some());
     assert_eq!(stalemates.count(), 424);
 
     let table = include_str!("../../tests/golden/mini3x3_solved.tsv").lines().skip(1);

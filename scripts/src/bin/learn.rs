@@ -38,7 +38,12 @@ fn main() -> anyhow::Result<()> {
     config.iterations = arguments.iterations.unwrap_or(config.iterations);
     let folder = arguments.run.unwrap_or_else(|| PathBuf::from("runs").join(&arguments.variant));
     let mut run = Run::open(&folder, config)?;
-    println!("{}: {} of {} iterations done", folder.display(), run.iterations(), run.config().iterations);
+    println!(
+        "{}: {} of {} iterations done",
+        folder.display(),
+        run.iterations(),
+        run.config().iterations
+    );
     run.learn()?;
     println!("{} after {:.1} CPU minutes", run.network().display(), run.cpu().as_secs_f64() / 60.0);
     Ok(())

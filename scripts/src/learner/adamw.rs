@@ -19,10 +19,7 @@ pub(super) struct AdamW {
 impl AdamW {
     /// An optimizer of `len` weights that has seen no gradient.
     pub(super) fn new(len: usize) -> Self {
-        Self {
-            first: vec![0.0; len],
-            second: vec![0.0; len],
-        }
+        Self { first: vec![0.0; len], second: vec![0.0; len] }
     }
 
     /// Moves `weights` against `gradient`. `step` counts from 1; where `decays` says so, weights
@@ -46,11 +43,7 @@ impl AdamW {
         {
             *first += (1.0 - FIRST_DECAY) * (slope - *first);
             *second += (1.0 - SECOND_DECAY) * (slope * slope - *second);
-            let shrink = if decays {
-                1.0 - learning_rate * weight_decay
-            } else {
-                1.0
-            };
+            let shrink = if decays { 1.0 - learning_rate * weight_decay } else { 1.0 };
             *weight = *weight * shrink - rate * *first / (second.sqrt() / root + EPSILON);
         }
     }
@@ -66,10 +59,7 @@ mod tests {
         let decays = [false, false, true];
         AdamW::new(3).step(&mut weights, &[0.5, -8.0, 0.0], &decays, 1, 0.1, 0.5);
         for (weight, expected) in weights.iter().zip([0.9, 1.1, 0.95]) {
-            assert!(
-                (weight - expected).abs() < 1e-5,
-                "{weight} is not {expected}"
-            );
+            assert!((weight - expected).abs() < 1e-5, "{weight} is not {expected}");
         }
     }
 
@@ -80,9 +70,6 @@ mod tests {
             let gradient = weights.map(|weight: f32| 2.0 * weight);
             optimizer.step(&mut weights, &gradient, &[true; 2], step, 0.01, 0.0);
         }
-        assert!(
-            weights.iter().all(|weight| weight.abs() < 1e-2),
-            "{weights:?}"
-        );
+        assert!(weights.iter().all(|weight| weight.abs() < 1e-2), "{weights:?}");
     }
 }

@@ -77,23 +77,12 @@ struct Entry {
 }
 
 fn sizes(shape: Shape) -> [usize; 5] {
-    [
-        shape.planes,
-        shape.height,
-        shape.width,
-        shape.policy_planes,
-        shape.outcomes,
-    ]
+    [shape.planes, shape.height, shape.width, shape.policy_planes, shape.outcomes]
 }
 
 fn entries(plan: &Plan) -> Vec<Entry> {
     let parameters = plan.parameters.iter();
-    parameters
-        .map(|one| Entry {
-            name: one.name.clone(),
-            shape: one.shape.clone(),
-        })
-        .collect()
+    parameters.map(|one| Entry { name: one.name.clone(), shape: one.shape.clone() }).collect()
 }
 
 /// Writes a checkpoint into a folder, which is made if need be.
@@ -111,16 +100,9 @@ pub(super) fn save(
         tensors: entries(plan),
     };
     let path = dir.join(FILE_NAME);
-    let header = toml::to_string(&header).map_err(|error| CheckpointError::Damaged {
-        path: path.clone(),
-        why: error.to_string(),
-    })?;
-    let arrays = [
-        &state.weights,
-        &state.average,
-        &state.optimizer.first,
-        &state.optimizer.second,
-    ];
+    let header = toml::to_string(&header)
+        .map_err(|error| CheckpointError::Damaged { path: path.clone(), why: error.to_string() })?;
+    let arrays = [&state.weights, &state.average, &state.optimizer.first, &state.optimizer.second];
     let numbers: usize = arrays.iter().map(|array| array.len()).sum();
     let mut bytes = Vec::with_capacity(MAGIC.len() + 16 + header.len() + 4 * numbers);
     bytes.extend_from_slice(MAGIC);
@@ -138,11 +120,7 @@ pub(super) fn save(
 fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
     let failed = |action, path: &Path| {
         let path = path.to_path_buf();
-        move |source| CheckpointError::Io {
-            action,
-            path,
-            source,
-        }
+        move |source| CheckpointError::Io { action, path, source }
     };
     let temporary = path.with_extension("tmp");
     fs::create_dir_all(dir).map_err(failed("make the folder", dir))?;
@@ -153,9 +131,7 @@ fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> Result<(), CheckpointError>
     fs::rename(&temporary, path).map_err(failed("rename a new checkpoint to", path))?;
     // The rename itself must reach the disk; only Unix can sync a folder.
     if cfg!(unix) {
-        File::open(dir)
-            .and_then(|dir| dir.sync_all())
-            .map_err(failed("sync", dir))?;
+        File::open(dir).and_then(|dir| dir.sync_all()).map_err(failed("sync", dir))?;
     }
     Ok(())
 }
@@ -173,15 +149,11 @@ pub(super) fn load(
         path: path.clone(),
         source,
     })?;
-    let damaged = |why: String| CheckpointError::Damaged {
-        path: path.clone(),
-        why,
-    };
+    let damaged = |why: String| CheckpointError::Damaged { path: path.clone(), why };
     let cut = || damaged(format!("its {} bytes are too few", bytes.len()));
 
-    let body = bytes
-        .strip_prefix(MAGIC)
-        .ok_or_else(|| damaged("it does not begin as one".into()))?;
+    let body =
+        bytes.strip_prefix(MAGIC).ok_or_else(|| damaged("it does not begin as one".into()))?;
     let (_, sum) = bytes.split_last_chunk::<8>().ok_or_else(cut)?;
     if checksum(&bytes[..bytes.len() - 8]) != u64::from_le_bytes(*sum) {
         return Err(damaged("its checksum does not fit its content".into()));
@@ -193,26 +165,14 @@ pub(super) fn load(
     let header: Header = toml::from_str(header).map_err(|error| damaged(error.to_string()))?;
 
     let differs = |what, found: String, wanted: String| {
-        Err(CheckpointError::Mismatch {
-            path: path.clone(),
-            what,
-            found,
-            wanted,
-        })
+        Err(CheckpointError::Mismatch { path: path.clone(), what, found, wanted })
     };
     if header.shape != sizes(shape) {
         let (found, wanted) = (format!("{:?}", header.shape), format!("{:?}", sizes(shape)));
-        return differs(
-            "shape (planes, height, width, policy planes, outcomes)",
-            found,
-            wanted,
-        );
+        return differs("shape (planes, height, width, policy planes, outcomes)", found, wanted);
     }
     if header.architecture != *architecture {
-        let (found, wanted) = (
-            format!("{:?}", header.architecture),
-            format!("{architecture:?}"),
-        );
+        let (found, wanted) = (format!("{:?}", header.architecture), format!("{architecture:?}"));
         return differs("architecture", found, wanted);
     }
     let wanted = entries(plan);
@@ -227,25 +187,14 @@ pub(super) fn load(
     }
     let array = |index: usize| -> Vec<f32> {
         let numbers = &numbers[index * count..(index + 1) * count];
-        numbers
-            .iter()
-            .map(|bytes| f32::from_le_bytes(*bytes))
-            .collect()
+        numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
     };
     let [weights, average, first, second] = [0, 1, 2, 3].map(array);
-    if [&weights, &average, &first, &second]
-        .into_iter()
-        .flatten()
-        .any(|number| !number.is_finite())
+    if [&weights, &average, &first, &second].into_iter().flatten().any(|number| !number.is_finite())
     {
         return Err(damaged("it holds a number that is not finite".into()));
     }
-    Ok(State {
-        step: header.step,
-        weights,
-        average,
-        optimizer: AdamW { first, second },
-    })
+    Ok(State { step: header.step, weights, average, optimizer: AdamW { first, second } })
 }
 
 /// FNV-1a over little-endian words of eight bytes, the last one filled up with zeros.

@@ -39,11 +39,7 @@ impl Sums {
     /// The means. The total is over all samples; what concerns the policy, over those that train it.
     pub(super) fn losses(&self, config: &LearnerConfig) -> Losses {
         let mean = |sum: f64, weight: f64| {
-            if weight > 0.0 {
-                (sum / weight) as f32
-            } else {
-                0.0
-            }
+            if weight > 0.0 { (sum / weight) as f32 } else { 0.0 }
         };
         let outcome = mean(self.outcome, self.weight);
         let moves_left = mean(self.moves_left, self.weight);
@@ -106,9 +102,7 @@ pub(super) fn losses(
         let (loss, _) = cross_entropy(slopes, &sample.outcome);
         sums.outcome += weight * f64::from(loss);
         sums.outcome_hits += if hit { weight } else { 0.0 };
-        slopes
-            .iter_mut()
-            .for_each(|slope| *slope *= config.outcome_weight * share);
+        slopes.iter_mut().for_each(|slope| *slope *= config.outcome_weight * share);
 
         let (loss, slope) = huber(heads.moves_left[index], sample.moves_left);
         sums.moves_left += weight * f64::from(loss);
@@ -121,11 +115,7 @@ pub(super) fn losses(
 /// Leaves in `logits` the gradient: softmax minus target.
 fn cross_entropy(logits: &mut [f32], target: &[f32]) -> (f32, f32) {
     let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let log_sum = logits
-        .iter()
-        .map(|logit| (logit - most).exp())
-        .sum::<f32>()
-        .ln();
+    let log_sum = logits.iter().map(|logit| (logit - most).exp()).sum::<f32>().ln();
     let (mut loss, mut floor) = (0.0, 0.0);
     for (logit, &target) in logits.iter_mut().zip(target) {
         let log_probability = *logit - most - log_sum;
@@ -142,11 +132,7 @@ fn cross_entropy(logits: &mut [f32], target: &[f32]) -> (f32, f32) {
 /// [`MOVES_LEFT_SCALE`] with its knee at one unit, and its slope by the raw output.
 fn huber(raw: f32, turns: f32) -> (f32, f32) {
     let error = softplus(raw) - turns / MOVES_LEFT_SCALE;
-    let loss = if error.abs() <= 1.0 {
-        0.5 * error * error
-    } else {
-        error.abs() - 0.5
-    };
+    let loss = if error.abs() <= 1.0 { 0.5 * error * error } else { error.abs() - 0.5 };
     let sigmoid = 1.0 / (1.0 + (-raw).exp());
     (loss, error.clamp(-1.0, 1.0) * sigmoid)
 }
@@ -166,13 +152,7 @@ fn argmax(numbers: &[f32]) -> usize {
 mod tests {
     use super::*;
 
-    const SHAPE: Shape = Shape {
-        planes: 1,
-        height: 1,
-        width: 2,
-        policy_planes: 3,
-        outcomes: 3,
-    };
+    const SHAPE: Shape = Shape { planes: 1, height: 1, width: 2, policy_planes: 3, outcomes: 3 };
 
     fn sample(weight: f32, legal: Vec<u16>, policy: Vec<f32>) -> Sample {
         Sample {
@@ -187,32 +167,18 @@ mod tests {
 
     #[test]
     fn the_gradient_is_that_of_the_loss() {
-        let config = LearnerConfig {
-            moves_left_weight: 0.3,
-            ..LearnerConfig::default()
-        };
+        let config = LearnerConfig { moves_left_weight: 0.3, ..LearnerConfig::default() };
         let samples = [
             sample(1.0, vec![4, 1], vec![0.9, 0.1]),
             sample(0.5, vec![0, 2, 5], vec![0.2, 0.5, 0.3]),
             sample(2.0, vec![], vec![]),
         ];
         let samples: Vec<&Sample> = samples.iter().collect();
-        let wave = |len: usize| {
-            (0..len)
-                .map(|i| (i as f32 * 1.7).sin() * 2.0)
-                .collect::<Vec<_>>()
-        };
-        let heads = || Heads {
-            policy: wave(18),
-            outcome: wave(9),
-            moves_left: vec![0.3, 2.5, -4.0],
-        };
-        let total = |heads: &Heads| {
-            losses(&samples, SHAPE, heads, &config, 3.5)
-                .0
-                .losses(&config)
-                .total
-        };
+        let wave = |len: usize| (0..len).map(|i| (i as f32 * 1.7).sin() * 2.0).collect::<Vec<_>>();
+        let heads =
+            || Heads { policy: wave(18), outcome: wave(9), moves_left: vec![0.3, 2.5, -4.0] };
+        let total =
+            |heads: &Heads| losses(&samples, SHAPE, heads, &config, 3.5).0.losses(&config).total;
         let (_, gradient) = losses(&samples, SHAPE, &heads(), &config, 3.5);
         let step = 1e-2;
         type Part = fn(&mut Heads) -> &mut Vec<f32>;
@@ -225,10 +191,7 @@ mod tests {
                 part(&mut down)[index] -= step;
                 let expected = (total(&up) - total(&down)) / (2.0 * step);
                 let slope = part(&mut found)[index];
-                assert!(
-                    (slope - expected).abs() < 1e-4,
-                    "{index}: {slope} is not {expected}"
-                );
+                assert!((slope - expected).abs() < 1e-4, "{index}: {slope} is not {expected}");
             }
         }
     }
@@ -256,10 +219,7 @@ mod tests {
     #[test]
     fn parts_of_a_batch_add_up() {
         let config = LearnerConfig::default();
-        let samples = [
-            sample(1.0, vec![0, 1], vec![1.0, 0.0]),
-            sample(3.0, vec![2], vec![1.0]),
-        ];
+        let samples = [sample(1.0, vec![0, 1], vec![1.0, 0.0]), sample(3.0, vec![2], vec![1.0])];
         let samples: Vec<&Sample> = samples.iter().collect();
         let heads = |n| Heads {
             policy: vec![0.5; n * 6],

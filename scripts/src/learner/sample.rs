@@ -68,24 +68,13 @@ impl Sample {
     pub fn check(&self, shape: Shape) -> Result<(), SampleError> {
         let length = |part, found, expected| {
             let fits = found == expected;
-            if fits {
-                Ok(())
-            } else {
-                Err(SampleError::Length {
-                    part,
-                    expected,
-                    found,
-                })
-            }
+            if fits { Ok(()) } else { Err(SampleError::Length { part, expected, found }) }
         };
         length("planes", self.planes.len(), shape.input())?;
         length("policy", self.policy.len(), self.legal.len())?;
         length("outcome", self.outcome.len(), shape.outcomes)?;
         if let Some(&value) = self.planes.iter().find(|value| !value.is_finite()) {
-            return Err(SampleError::Number {
-                part: "planes",
-                value,
-            });
+            return Err(SampleError::Number { part: "planes", value });
         }
         for (part, value) in [("moves_left", self.moves_left), ("weight", self.weight)] {
             if !(value.is_finite() && value >= 0.0) {
@@ -93,21 +82,14 @@ impl Sample {
             }
         }
         let policy = shape.policy();
-        if let Some(&index) = self
-            .legal
-            .iter()
-            .find(|&&index| usize::from(index) >= policy)
-        {
+        if let Some(&index) = self.legal.iter().find(|&&index| usize::from(index) >= policy) {
             return Err(SampleError::Legal { index, policy });
         }
         if !self.legal.is_sorted_by(|a, b| a < b) {
             let mut sorted = self.legal.clone();
             sorted.sort_unstable();
             if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-                return Err(SampleError::Legal {
-                    index: pair[0],
-                    policy,
-                });
+                return Err(SampleError::Legal { index: pair[0], policy });
             }
         }
         if !self.legal.is_empty() {
@@ -132,13 +114,7 @@ fn distribution(part: &'static str, numbers: &[f32]) -> Result<(), SampleError> 
 mod tests {
     use super::*;
 
-    const SHAPE: Shape = Shape {
-        planes: 1,
-        height: 1,
-        width: 2,
-        policy_planes: 2,
-        outcomes: 2,
-    };
+    const SHAPE: Shape = Shape { planes: 1, height: 1, width: 2, policy_planes: 2, outcomes: 2 };
 
     fn sample() -> Sample {
         Sample {
@@ -154,61 +130,24 @@ mod tests {
     #[test]
     fn a_sample_that_fits_is_taken() {
         assert_eq!(sample().check(SHAPE), Ok(()));
-        let value_only = Sample {
-            legal: vec![],
-            policy: vec![],
-            ..sample()
-        };
+        let value_only = Sample { legal: vec![], policy: vec![], ..sample() };
         assert_eq!(value_only.check(SHAPE), Ok(()));
     }
 
     #[test]
     fn a_sample_that_does_not_fit_is_refused() {
         let refused = [
-            Sample {
-                planes: vec![0.0],
-                ..sample()
-            },
-            Sample {
-                planes: vec![0.0, f32::NAN],
-                ..sample()
-            },
-            Sample {
-                policy: vec![1.0],
-                ..sample()
-            },
-            Sample {
-                policy: vec![0.5, f32::NAN],
-                ..sample()
-            },
-            Sample {
-                policy: vec![1.5, -0.5],
-                ..sample()
-            },
-            Sample {
-                legal: vec![3, 4],
-                ..sample()
-            },
-            Sample {
-                legal: vec![3, 3],
-                ..sample()
-            },
-            Sample {
-                outcome: vec![1.0, 0.5],
-                ..sample()
-            },
-            Sample {
-                outcome: vec![1.0],
-                ..sample()
-            },
-            Sample {
-                moves_left: -1.0,
-                ..sample()
-            },
-            Sample {
-                weight: f32::INFINITY,
-                ..sample()
-            },
+            Sample { planes: vec![0.0], ..sample() },
+            Sample { planes: vec![0.0, f32::NAN], ..sample() },
+            Sample { policy: vec![1.0], ..sample() },
+            Sample { policy: vec![0.5, f32::NAN], ..sample() },
+            Sample { policy: vec![1.5, -0.5], ..sample() },
+            Sample { legal: vec![3, 4], ..sample() },
+            Sample { legal: vec![3, 3], ..sample() },
+            Sample { outcome: vec![1.0, 0.5], ..sample() },
+            Sample { outcome: vec![1.0], ..sample() },
+            Sample { moves_left: -1.0, ..sample() },
+            Sample { weight: f32::INFINITY, ..sample() },
         ];
         for sample in refused {
             assert!(sample.check(SHAPE).is_err(), "{sample:?}");

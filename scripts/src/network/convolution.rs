@@ -29,11 +29,7 @@ const CHUNK: usize = 1 << 18;
 /// adds a bias of `[outputs]`.
 pub(super) fn convolve(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>) -> Tensor<4> {
     let [input, weight] = [input.into_dispatch(), weight.into_dispatch()];
-    Tensor::from_dispatch(Dispatch::convolve_boards(
-        input,
-        weight,
-        bias.into_dispatch(),
-    ))
+    Tensor::from_dispatch(Dispatch::convolve_boards(input, weight, bias.into_dispatch()))
 }
 
 /// Backends that convolve boards.
@@ -56,19 +52,9 @@ impl BoardConvolution for Flex {
         let [input, weight, bias] = [input, weight, bias].map(|one| one.to_contiguous());
         let [batch, inputs, height, width] = input.layout().shape().dims();
         let [outputs, _, kernel, _] = weight.layout().shape().dims();
-        let from = Boards {
-            channels: inputs,
-            height,
-            width,
-        };
-        let to = Boards {
-            channels: outputs,
-            ..from
-        };
-        let weight = tensor(
-            numbers(&weight).to_vec(),
-            &[outputs, inputs * kernel * kernel],
-        );
+        let from = Boards { channels: inputs, height, width };
+        let to = Boards { channels: outputs, ..from };
+        let weight = tensor(numbers(&weight).to_vec(), &[outputs, inputs * kernel * kernel]);
 
         let mut output = vec![0.0; batch * to.position()];
         let chunk = chunk(from, kernel);
@@ -110,15 +96,8 @@ impl Backward<Flex, 3> for BoardBackward {
         let [of_input, of_weight, of_bias] = ops.parents;
         let [batch, inputs, height, width] = input.layout().shape().dims();
         let [outputs, _, kernel, _] = weight.layout().shape().dims();
-        let to = Boards {
-            channels: inputs,
-            height,
-            width,
-        };
-        let from = Boards {
-            channels: outputs,
-            ..to
-        };
+        let to = Boards { channels: inputs, height, width };
+        let from = Boards { channels: outputs, ..to };
 
         // With the input x, the output y and a shift d: x' at s is the sum of W[d] y' at s - d, and
         // W'[d] the sum over s of x at s times y' at s - d. Both read y' through the turned kernel.
@@ -187,9 +166,7 @@ fn tensor(numbers: Vec<f32>, axes: &[usize]) -> FloatTensor<Flex> {
 /// The numbers of a contiguous tensor. All tensors here are made of 32-bit floats and were made
 /// contiguous, so this cannot fail.
 fn numbers(tensor: &FloatTensor<Flex>) -> &[f32] {
-    tensor
-        .as_slice()
-        .expect("a contiguous tensor of 32-bit floats")
+    tensor.as_slice().expect("a contiguous tensor of 32-bit floats")
 }
 
 #[cfg(test)]
@@ -238,11 +215,7 @@ mod tests {
             close(one, other, "input's gradient");
             let [one, other] = of(&weight);
             close(one, other, "weights' gradient");
-            close(
-                bias.grad(&here).unwrap(),
-                bias.grad(&there).unwrap(),
-                "bias' gradient",
-            );
+            close(bias.grad(&here).unwrap(), bias.grad(&there).unwrap(), "bias' gradient");
         }
     }
 }

@@ -25,28 +25,16 @@ pub(crate) struct Heads {
 pub(crate) fn heads(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f32>) -> Heads {
     let pass = Pass::new(plan, shape, weights, planes, &Device::flex());
     let [policy, outcome, moves_left] = pass.heads.map(to_vec);
-    Heads {
-        policy,
-        outcome,
-        moves_left,
-    }
+    Heads { policy, outcome, moves_left }
 }
 
 /// Evaluates a batch; as [`heads`], with the moves left in turns.
 pub(crate) fn evaluate(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f32>) -> Outputs {
-    let Heads {
-        policy,
-        outcome,
-        mut moves_left,
-    } = heads(plan, shape, weights, planes);
+    let Heads { policy, outcome, mut moves_left } = heads(plan, shape, weights, planes);
     for turns in &mut moves_left {
         *turns = MOVES_LEFT_SCALE * softplus(*turns);
     }
-    Outputs {
-        policy,
-        outcome,
-        moves_left,
-    }
+    Outputs { policy, outcome, moves_left }
 }
 
 /// Evaluates a batch, asks `loss` for the loss and its gradient with respect to the heads, and
@@ -60,15 +48,9 @@ pub(crate) fn differentiate<L>(
 ) -> (L, Vec<f32>) {
     let device = Device::flex().autodiff();
     let pass = Pass::new(plan, shape, weights, planes, &device);
-    let [policy, outcome, moves_left] = pass
-        .heads
-        .each_ref()
-        .map(|head| to_vec(head.clone().inner()));
-    let (losses, gradient) = loss(&Heads {
-        policy,
-        outcome,
-        moves_left,
-    });
+    let [policy, outcome, moves_left] =
+        pass.heads.each_ref().map(|head| to_vec(head.clone().inner()));
+    let (losses, gradient) = loss(&Heads { policy, outcome, moves_left });
 
     // The derivative of sum(head * g) with respect to the head is g: so burn starts from there.
     let given = [gradient.policy, gradient.outcome, gradient.moves_left];
@@ -124,11 +106,7 @@ impl Pass {
         let mut leaves = Vec::with_capacity(plan.parameters.len());
         for op in &plan.ops {
             let flow = match op {
-                Op::Conv {
-                    input,
-                    layer,
-                    kernel,
-                } => {
+                Op::Conv { input, layer, kernel } => {
                     let [weight, bias] = leaves_of(layer, weights, device);
                     leaves.extend([weight.clone(), bias.clone()]);
                     let weight = weight.reshape([layer.outputs, layer.inputs, *kernel, *kernel]);
@@ -161,10 +139,7 @@ impl Pass {
             flows.push(flow);
         }
         let heads = [plan.policy, plan.outcome, plan.moves_left];
-        Self {
-            heads: heads.map(|head| flows[head.0].clone().row()),
-            leaves,
-        }
+        Self { heads: heads.map(|head| flows[head.0].clone().row()), leaves }
     }
 }
 
@@ -173,18 +148,11 @@ fn leaves_of(layer: &Layer, weights: &[f32], device: &Device) -> [Tensor<1>; 2] 
     [layer.weight(), layer.bias()].map(|range| {
         let data = TensorData::new(weights[range.clone()].to_vec(), [range.len()]);
         let leaf = Tensor::from_data(data, device);
-        if device.is_autodiff() {
-            leaf.require_grad()
-        } else {
-            leaf
-        }
+        if device.is_autodiff() { leaf.require_grad() } else { leaf }
     })
 }
 
 /// A tensor's numbers. All tensors here are made of 32-bit floats, so the conversion cannot fail.
 fn to_vec<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor
-        .into_data()
-        .try_into_vec()
-        .expect("a tensor of 32-bit floats")
+    tensor.into_data().try_into_vec().expect("a tensor of 32-bit floats")
 }

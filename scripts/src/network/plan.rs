@@ -24,11 +24,7 @@ pub(crate) const INPUT: Value = Value(0);
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     /// A convolution over the board, its edges padded with zeros so that the board keeps its size.
-    Conv {
-        input: Value,
-        layer: Layer,
-        kernel: usize,
-    },
+    Conv { input: Value, layer: Layer, kernel: usize },
     /// A matrix product and a bias, `[batch, inputs]` to `[batch, outputs]`.
     Dense { input: Value, layer: Layer },
     /// `max(x, 0)`.
@@ -99,20 +95,12 @@ pub(crate) struct Plan {
 impl Plan {
     /// Spells an architecture out for a shape.
     pub(crate) fn new(shape: Shape, architecture: &Architecture) -> Result<Self, NetworkError> {
-        let sizes = [
-            shape.planes,
-            shape.height,
-            shape.width,
-            shape.policy_planes,
-            shape.outcomes,
-        ];
+        let sizes = [shape.planes, shape.height, shape.width, shape.policy_planes, shape.outcomes];
         if sizes.contains(&0) {
             return Err(refuse(format!("a size of {shape:?} is zero")));
         }
         let product = |sizes: &[usize]| {
-            let product = sizes
-                .iter()
-                .try_fold(1usize, |all, &size| all.checked_mul(size));
+            let product = sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
             product.filter(|&product| product <= MOST_WEIGHTS)
         };
         let input = product(&[shape.planes, shape.height, shape.width]);
@@ -127,16 +115,8 @@ impl Plan {
             }
             Architecture::Mlp { widths } => builder.mlp(shape, widths)?,
         };
-        let Builder {
-            ops, parameters, ..
-        } = builder;
-        Ok(Self {
-            ops,
-            policy,
-            outcome,
-            moves_left,
-            parameters,
-        })
+        let Builder { ops, parameters, .. } = builder;
+        Ok(Self { ops, policy, outcome, moves_left, parameters })
     }
 
     /// How many weights there are.
@@ -182,28 +162,17 @@ impl Plan {
             }
         }
         let mut weights = Vec::with_capacity(self.len());
-        for Parameter {
-            name, shape, range, ..
-        } in &self.parameters
-        {
+        for Parameter { name, shape, range, .. } in &self.parameters {
             let Some(tensor) = left.remove(name.as_str()) else {
                 return Err(NetworkError::Missing(name.clone()));
             };
             let (name, found) = (name.clone(), tensor.data.len());
             if tensor.shape != *shape {
                 let (expected, found) = (shape.clone(), tensor.shape.clone());
-                return Err(NetworkError::TensorShape {
-                    name,
-                    expected,
-                    found,
-                });
+                return Err(NetworkError::TensorShape { name, expected, found });
             }
             if found != range.len() {
-                return Err(NetworkError::TensorLength {
-                    name,
-                    expected: range.len(),
-                    found,
-                });
+                return Err(NetworkError::TensorLength { name, expected: range.len(), found });
             }
             if tensor.data.iter().any(|number| !number.is_finite()) {
                 return Err(NetworkError::NotFinite(name));
@@ -211,10 +180,7 @@ impl Plan {
             weights.extend_from_slice(&tensor.data);
         }
         // The first in the order given, so that the message does not depend on hashing.
-        match tensors
-            .iter()
-            .find(|tensor| left.contains_key(tensor.name.as_str()))
-        {
+        match tensors.iter().find(|tensor| left.contains_key(tensor.name.as_str())) {
             Some(tensor) => Err(NetworkError::Unexpected(tensor.name.clone())),
             None => Ok(weights),
         }
@@ -241,9 +207,7 @@ impl Builder {
         channels: usize,
     ) -> Result<[Value; 3], NetworkError> {
         if blocks > 1000 {
-            return Err(refuse(format!(
-                "{blocks} blocks are more than the 1000 allowed"
-            )));
+            return Err(refuse(format!("{blocks} blocks are more than the 1000 allowed")));
         }
         let he = Start::Scaled(1.0);
         // Fixup (Zhang et al., 2019): with two layers a block, the first is scaled by blocks^-1/2.
@@ -300,18 +264,8 @@ impl Builder {
         kernel: usize,
         start: Start,
     ) -> Result<Value, NetworkError> {
-        let layer = self.layer(
-            name,
-            &[outputs, inputs, kernel, kernel],
-            inputs,
-            outputs,
-            start,
-        )?;
-        Ok(self.push(Op::Conv {
-            input,
-            layer,
-            kernel,
-        }))
+        let layer = self.layer(name, &[outputs, inputs, kernel, kernel], inputs, outputs, start)?;
+        Ok(self.push(Op::Conv { input, layer, kernel }))
     }
 
     fn dense(
@@ -333,21 +287,13 @@ impl Builder {
         outputs: usize,
         start: Start,
     ) -> Result<Layer, NetworkError> {
-        let len = shape
-            .iter()
-            .try_fold(1usize, |all, &size| all.checked_mul(size));
+        let len = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
         let len = match len {
             Some(0) => return Err(refuse(format!("the layer \"{name}\" has a size of zero"))),
             Some(len) if len <= MOST_WEIGHTS - self.weights.min(MOST_WEIGHTS) => len,
             _ => return Err(refuse(format!("the layer \"{name}\" is too large"))),
         };
-        let layer = Layer {
-            name: name.into(),
-            inputs,
-            outputs,
-            offset: self.weights,
-            len,
-        };
+        let layer = Layer { name: name.into(), inputs, outputs, offset: self.weights, len };
         self.weights = layer.bias().end;
         self.parameters.push(Parameter {
             name: format!("{name}.weight"),

@@ -140,16 +140,8 @@ impl ValueInfo {
         let sizes = std::iter::once(Size::Open("batch".into())).chain(axes);
         let dim = sizes.map(|size| Dimension { size: Some(size) }).collect();
         let elem_type = TensorKind::Float as i32;
-        let tensor = KindOfTensor {
-            elem_type,
-            shape: Some(TensorShape { dim }),
-        };
-        Self {
-            name: name.into(),
-            kind: Some(Kind {
-                tensor: Some(tensor),
-            }),
-        }
+        let tensor = KindOfTensor { elem_type, shape: Some(TensorShape { dim }) };
+        Self { name: name.into(), kind: Some(Kind { tensor: Some(tensor) }) }
     }
 }
 

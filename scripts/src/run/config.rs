@@ -51,20 +51,24 @@ impl RunConfig {
         } else {
             Architecture::Residual { blocks: 4, channels: 32 }
         };
-        let selfplay = SelfPlayConfig {
-            visits: if tiny { 24 } else { 32 },
+        let mut selfplay = SelfPlayConfig {
             root: RootSearch::Gumbel { considered: 8, c_visit: 50.0, c_scale: 0.5 },
             ..SelfPlayConfig::default()
         };
+        if tiny {
+            // A solved game is to be won in the fewest turns, so the policy learns to hurry.
+            selfplay.search.insert("moves_left_slope".to_owned(), 0.03);
+            selfplay.search.insert("moves_left_cap".to_owned(), 0.3);
+        }
         RunConfig {
             variant: variant.name().to_owned(),
             seed: 1,
-            iterations: if tiny { 40 } else { 200 },
+            iterations: if tiny { 160 } else { 200 },
             games: if tiny { 4000 } else { 400 },
-            window: if tiny { 20_000 } else { 40_000 },
+            window: 40_000,
             reuse: if tiny { 8.0 } else { 6.0 },
             batch: 256,
-            decay_from: 0.6,
+            decay_from: 0.5,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             network,
             learner: LearnerConfig::default(),
@@ -85,7 +89,8 @@ impl RunConfig {
     /// The learning rate of an iteration, counted from 1.
     pub fn learning_rate(&self, iteration: u64) -> f32 {
         let share = iteration as f64 / self.iterations.max(1) as f64;
-        let falling = ((share - self.decay_from) / (1.0 - self.decay_from).max(1e-9)).clamp(0.0, 1.0);
+        let falling =
+            ((share - self.decay_from) / (1.0 - self.decay_from).max(1e-9)).clamp(0.0, 1.0);
         self.learner.learning_rate * (1.0 - 0.95 * falling) as f32
     }
 }

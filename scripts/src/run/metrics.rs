@@ -103,7 +103,8 @@ impl Metrics {
             return Ok(Vec::new());
         }
         let rows = csv::Reader::from_path(&path)?.into_deserialize();
-        rows.map(|row| row.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))).collect()
+        rows.map(|row| row.map_err(|error| anyhow::anyhow!("{}: {error}", path.display())))
+            .collect()
     }
 
     /// Leaves out the rows after `iterations`, and one that a kill cut short.

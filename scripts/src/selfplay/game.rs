@@ -3,7 +3,9 @@
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::{Batch, Evaluation, Evaluator};
 use menagerie::rules::{Move, Outcome, Position, Side};
-use menagerie::search::{Gumbel, GumbelParams, Leaf, Params, Proof, Selection, Tree, improved_policy};
+use menagerie::search::{
+    Gumbel, GumbelParams, Leaf, Params, Proof, Selection, Tree, improved_policy,
+};
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma};
@@ -58,7 +60,19 @@ impl<'a> Game<'a> {
         let (fen, tree) = (start.fen(), Tree::new(start, params, TREE_BYTES));
         let leaf = Leaf::new(&tree);
         let (plies, end, visits) = (Vec::new(), None, 0);
-        Game { number, config, encoding, tree, leaf, plan: Plan::Fresh, rng, start: fen, plies, end, visits }
+        Game {
+            number,
+            config,
+            encoding,
+            tree,
+            leaf,
+            plan: Plan::Fresh,
+            rng,
+            start: fen,
+            plies,
+            end,
+            visits,
+        }
     }
 
     /// Goes on until a position must be evaluated, which it adds to `batch`, or the game is over.
@@ -185,8 +199,8 @@ impl<'a> Game<'a> {
             let turn = u16::from(!position.mid_turn());
             End { turns: end.turns.saturating_sub(turn), ..end }
         });
-        let broken_off = (self.plies.len() >= self.config.longest)
-            .then_some(End { winner: None, turns: 0 });
+        let broken_off =
+            (self.plies.len() >= self.config.longest).then_some(End { winner: None, turns: 0 });
         self.end = ended.or(stopped).or(broken_off);
     }
 
@@ -207,7 +221,8 @@ impl<'a> Game<'a> {
                 if total == 0 {
                     return (choices.iter().map(|choice| (choice.m, choice.prior)).collect(), best);
                 }
-                let policy = choices.iter().map(|c| (c.m, c.visits as f32 / total as f32)).collect();
+                let policy =
+                    choices.iter().map(|c| (c.m, c.visits as f32 / total as f32)).collect();
                 let mut drawn = self.rng.random_range(0..total);
                 let by_visits = choices.iter().find(|choice| {
                     let found = drawn < choice.visits;

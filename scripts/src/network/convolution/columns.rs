@@ -52,11 +52,7 @@ impl Boards {
             to.extend_from_slice(&board[..squares - gap]);
         }
         let edge = right.unsigned_abs().min(self.width);
-        let wrapped = if right >= 0 {
-            self.width - edge..self.width
-        } else {
-            0..edge
-        };
+        let wrapped = if right >= 0 { self.width - edge..self.width } else { 0..edge };
         for file in wrapped {
             let squares = to[start..].iter_mut().skip(file).step_by(self.width);
             squares.for_each(|number| *number = 0.0);
