@@ -4,6 +4,7 @@
 //! - [`learner`]: samples in, gradient steps and checkpoints out.
 //! - [`onnx`]: weights to ONNX bytes and back.
 //! - [`starts`]: where self-play games begin.
+//! - [`report`]: the story of a run of a solved game, as a table and a picture.
 //! - [`retrograde`]: small games solved exactly.
 //! - [`oracle`]: how well a network plays a solved game.
 //! - [`record`]: games with what the search thought, in files and as samples.
@@ -16,6 +17,7 @@ pub mod network;
 pub mod onnx;
 pub mod oracle;
 pub mod record;
+pub mod report;
 pub mod retrograde;
 pub mod run;
 pub mod selfplay;
