@@ -9,6 +9,7 @@
 //! - [`oracle`]: how well a network plays a solved game.
 //! - [`record`]: games with what the search thought, in files and as samples.
 //! - [`selfplay`]: many games at once, one network call for all.
+//! - [`uci_engine`]: a UCI engine as a child process.
 //! - [`window`]: the games that are learned from at a time.
 //! - [`run`]: a training run, a folder that goes on after a kill.
 
@@ -22,4 +23,5 @@ pub mod retrograde;
 pub mod run;
 pub mod selfplay;
 pub mod starts;
+pub mod uci_engine;
 pub mod window;
