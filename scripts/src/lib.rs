@@ -1,1 +1,25 @@
 //! The trainer of Menagerie: self-play, learning and export, over the library's public API only.
+//!
+//! - [`network`]: what a network is made of, its named weights, and its forward pass.
+//! - [`learner`]: samples in, gradient steps and checkpoints out.
+//! - [`onnx`]: weights to ONNX bytes and back.
+//! - [`starts`]: where self-play games begin.
+//! - [`report`]: the story of a run of a solved game, as a table and a picture.
+//! - [`retrograde`]: small games solved exactly.
+//! - [`oracle`]: how well a network plays a solved game.
+//! - [`record`]: games with what the search thought, in files and as samples.
+//! - [`selfplay`]: many games at once, one network call for all.
+//! - [`window`]: the games that are learned from at a time.
+//! - [`run`]: a training run, a folder that goes on after a kill.
+
+pub mod learner;
+pub mod network;
+pub mod onnx;
+pub mod oracle;
+pub mod record;
+pub mod report;
+pub mod retrograde;
+pub mod run;
+pub mod selfplay;
+pub mod starts;
+pub mod window;

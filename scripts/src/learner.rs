@@ -1,0 +1,382 @@
+//! Learning: samples in, gradient steps on a network out, and checkpoints that survive a kill.
+//!
+//! A [`Learner`] holds weights, their moving average, and the optimizer's moments as flat slices.
+//! burn differentiates the network only; the losses and their gradients (`loss`) and the optimizer
+//! (`adamw`) are closed forms in plain Rust, so that the policy's loss touches legal moves alone
+//! and a checkpoint is a handful of slices (`checkpoint`).
+
+mod adamw;
+mod checkpoint;
+mod loss;
+mod sample;
+
+pub use checkpoint::{CheckpointError, FILE_NAME};
+pub use sample::{Sample, SampleError};
+
+use std::borrow::Borrow;
+use std::path::Path;
+
+use menagerie::encoding::Shape;
+use serde::{Deserialize, Serialize};
+
+use crate::network::plan::Plan;
+use crate::network::{Architecture, NamedTensor, Network, NetworkError, graph};
+use adamw::AdamW;
+use loss::Sums;
+
+/// How a [`Learner`] learns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LearnerConfig {
+    /// Step size of AdamW once warmed up.
+    pub learning_rate: f32,
+    /// Steps over which the learning rate rises from zero, linearly.
+    pub warm_up_steps: u64,
+    /// Decoupled weight decay: each step shrinks weights (not biases) by this times the learning
+    /// rate.
+    pub weight_decay: f32,
+    /// The gradient's Euclidean norm over all weights is cut to this; infinite for never.
+    pub gradient_clip: f32,
+    /// Factor of the policy's cross-entropy (nats) in the total loss.
+    pub policy_weight: f32,
+    /// Factor of the outcome's cross-entropy (nats) in the total loss.
+    pub outcome_weight: f32,
+    /// Factor of the moves-left loss in the total loss.
+    pub moves_left_weight: f32,
+    /// Decay of the weights' exponential moving average a step; lower in the first steps, so that
+    /// the average soon forgets where the weights started.
+    pub average_decay: f32,
+    /// Threads that share a batch. The last bits of a gradient depend on it.
+    pub threads: usize,
+}
+
+impl Default for LearnerConfig {
+    fn default() -> Self {
+        Self {
+            learning_rate: 1e-3,
+            warm_up_steps: 100,
+            weight_decay: 1e-2,
+            gradient_clip: 5.0,
+            policy_weight: 1.0,
+            outcome_weight: 1.0,
+            moves_left_weight: 0.2,
+            average_decay: 0.999,
+            threads: 1,
+        }
+    }
+}
+
+impl LearnerConfig {
+    /// Says in words what is wrong with it, if anything.
+    fn check(&self) -> Result<(), LearnerError> {
+        let not_negative = [
+            ("learning_rate", self.learning_rate),
+            ("weight_decay", self.weight_decay),
+            ("policy_weight", self.policy_weight),
+            ("outcome_weight", self.outcome_weight),
+            ("moves_left_weight", self.moves_left_weight),
+            ("average_decay", self.average_decay),
+        ];
+        for (name, value) in not_negative {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(LearnerError::Config(format!("{name} is {value}")));
+            }
+        }
+        if self.gradient_clip.is_nan() || self.gradient_clip <= 0.0 {
+            return Err(LearnerError::Config(format!("gradient_clip is {}", self.gradient_clip)));
+        }
+        if self.average_decay >= 1.0 {
+            return Err(LearnerError::Config(format!("average_decay is {}", self.average_decay)));
+        }
+        if self.threads == 0 {
+            return Err(LearnerError::Config("threads is 0".into()));
+        }
+        Ok(())
+    }
+}
+
+/// Why a learner could not be made, could not step, or could not be saved or loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LearnerError {
+    /// The network cannot be built.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A setting out of its range.
+    #[error("the learner's settings make no sense: {0}")]
+    Config(String),
+    /// A sample that does not fit the network.
+    #[error("sample {index} of the batch does not fit: {source}")]
+    Sample {
+        /// Its place in the batch, from 0.
+        index: usize,
+        /// What is wrong with it.
+        source: SampleError,
+    },
+    /// A batch that has no samples, or none of any weight.
+    #[error("the batch is empty, or its samples weigh nothing")]
+    Empty,
+    /// The gradient is infinite or not a number. The weights are as before the step.
+    #[error("the gradient of step {step} is not finite; the weights are left as they were")]
+    Diverged {
+        /// The step, from 0.
+        step: u64,
+    },
+    /// A checkpoint that could not be written or read.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+}
+
+/// What a step measured on its batch before it changed the weights: means over the samples by
+/// their weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Losses {
+    /// The weighted sum that is minimised.
+    pub total: f32,
+    /// Cross-entropy of the policy over the legal moves, in nats.
+    pub policy: f32,
+    /// Entropy of the policy's targets, in nats: the least that `policy` can reach.
+    pub policy_floor: f32,
+    /// Cross-entropy of the outcome, in nats.
+    pub outcome: f32,
+    /// Huber loss of the moves left, in units of [`MOVES_LEFT_SCALE`](crate::network::MOVES_LEFT_SCALE)
+    /// turns, quadratic below one unit.
+    pub moves_left: f32,
+    /// Share of positions whose likeliest legal move is the target's, 0 to 1.
+    pub policy_accuracy: f32,
+    /// Share of positions whose likeliest outcome is the target's, 0 to 1.
+    pub outcome_accuracy: f32,
+    /// Euclidean norm of the gradient before it was cut.
+    pub gradient_norm: f32,
+    /// The learning rate that the step took.
+    pub learning_rate: f32,
+}
+
+/// A network that is being trained.
+#[derive(Clone, Debug)]
+pub struct Learner {
+    shape: Shape,
+    architecture: Architecture,
+    config: LearnerConfig,
+    plan: Plan,
+    /// Where weight decay applies, by weight.
+    decays: Vec<bool>,
+    state: State,
+}
+
+/// All that changes from step to step: what a checkpoint keeps.
+#[derive(Clone, Debug)]
+struct State {
+    /// Steps taken.
+    step: u64,
+    weights: Vec<f32>,
+    /// The weights' exponential moving average.
+    average: Vec<f32>,
+    optimizer: AdamW,
+}
+
+impl Learner {
+    /// A learner of a fresh network drawn from `seed`.
+    ///
+    /// # Errors
+    /// [`LearnerError::Network`] or [`LearnerError::Config`] if the sizes or settings make no sense.
+    pub fn new(
+        shape: Shape,
+        architecture: &Architecture,
+        config: LearnerConfig,
+        seed: u64,
+    ) -> Result<Self, LearnerError> {
+        Self::of(Network::new(shape, architecture, seed)?, config)
+    }
+
+    /// A learner that starts from given weights (a warm start), with no steps taken.
+    ///
+    /// # Errors
+    /// As [`Learner::new`], and if a tensor is missing, unknown, misshapen or not finite.
+    pub fn with_tensors(
+        shape: Shape,
+        architecture: &Architecture,
+        config: LearnerConfig,
+        tensors: &[NamedTensor],
+    ) -> Result<Self, LearnerError> {
+        Self::of(Network::with_tensors(shape, architecture, tensors)?, config)
+    }
+
+    fn of(network: Network, config: LearnerConfig) -> Result<Self, LearnerError> {
+        config.check()?;
+        let (shape, architecture) = (network.shape(), network.architecture().clone());
+        let (plan, weights) = network.into_parts();
+        let mut decays = vec![false; plan.len()];
+        for parameter in &plan.parameters {
+            decays[parameter.range.clone()].fill(parameter.decays);
+        }
+        let optimizer = AdamW::new(weights.len());
+        let state = State { step: 0, average: weights.clone(), weights, optimizer };
+        Ok(Self { shape, architecture, config, plan, decays, state })
+    }
+
+    /// The shape of the network's inputs and outputs.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The network's architecture.
+    pub fn architecture(&self) -> &Architecture {
+        &self.architecture
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &LearnerConfig {
+        &self.config
+    }
+
+    /// Steps taken so far.
+    pub fn steps(&self) -> u64 {
+        self.state.step
+    }
+
+    /// Changes the learning rate from the next step on.
+    ///
+    /// # Errors
+    /// [`LearnerError::Config`] if it is negative or not finite; the old one stays.
+    pub fn set_learning_rate(&mut self, learning_rate: f32) -> Result<(), LearnerError> {
+        let config = LearnerConfig { learning_rate, ..self.config.clone() };
+        config.check()?;
+        self.config = config;
+        Ok(())
+    }
+
+    /// The weights as the last step left them.
+    pub fn tensors(&self) -> Vec<NamedTensor> {
+        self.plan.name(&self.state.weights)
+    }
+
+    /// The weights' exponential moving average: what to export and to play with.
+    pub fn averaged_tensors(&self) -> Vec<NamedTensor> {
+        self.plan.name(&self.state.average)
+    }
+
+    /// Learns from one batch, and gives what the network made of it before.
+    ///
+    /// # Errors
+    /// If a sample does not fit the shape, if the batch weighs nothing, or if the gradient is not
+    /// finite; the weights are then unchanged.
+    pub fn step<S: Borrow<Sample> + Sync>(&mut self, batch: &[S]) -> Result<Losses, LearnerError> {
+        let (mut losses, mut gradient) = self.gradient(batch)?;
+        let norm = gradient.iter().map(|&g| f64::from(g) * f64::from(g)).sum::<f64>().sqrt() as f32;
+        if !norm.is_finite() {
+            return Err(LearnerError::Diverged { step: self.state.step });
+        }
+        if norm > self.config.gradient_clip {
+            let factor = self.config.gradient_clip / norm;
+            gradient.iter_mut().for_each(|g| *g *= factor);
+        }
+        let State { step, weights, average, optimizer } = &mut self.state;
+        *step += 1;
+        let warmth = (*step as f32 / self.config.warm_up_steps.max(1) as f32).min(1.0);
+        let learning_rate = self.config.learning_rate * warmth;
+        optimizer.step(
+            weights,
+            &gradient,
+            &self.decays,
+            *step,
+            learning_rate,
+            self.config.weight_decay,
+        );
+        let decay = self.config.average_decay.min((*step as f32 + 1.0) / (*step as f32 + 10.0));
+        for (average, weight) in average.iter_mut().zip(weights.iter()) {
+            *average += (1.0 - decay) * (weight - *average);
+        }
+        losses.gradient_norm = norm;
+        losses.learning_rate = learning_rate;
+        Ok(losses)
+    }
+
+    /// What the network makes of a batch, with the weights as they are; nothing is learnt.
+    ///
+    /// # Errors
+    /// If a sample does not fit the shape, or if the batch weighs nothing.
+    pub fn measure<S: Borrow<Sample>>(&self, batch: &[S]) -> Result<Losses, LearnerError> {
+        let weight = self.check(batch)?;
+        let heads = graph::heads(&self.plan, self.shape, &self.state.weights, gather(batch));
+        let samples: Vec<&Sample> = batch.iter().map(Borrow::borrow).collect();
+        let (sums, _) = loss::losses(&samples, self.shape, &heads, &self.config, weight);
+        Ok(sums.losses(&self.config))
+    }
+
+    /// Checks a batch and gives its total weight.
+    fn check<S: Borrow<Sample>>(&self, batch: &[S]) -> Result<f32, LearnerError> {
+        for (index, sample) in batch.iter().enumerate() {
+            let checked = sample.borrow().check(self.shape);
+            checked.map_err(|source| LearnerError::Sample { index, source })?;
+        }
+        let weight = batch.iter().map(|sample| sample.borrow().weight).sum::<f32>();
+        if weight > 0.0 && weight.is_finite() { Ok(weight) } else { Err(LearnerError::Empty) }
+    }
+
+    /// A batch's losses and the gradient of the total: the batch is cut among the threads.
+    fn gradient<S: Borrow<Sample> + Sync>(
+        &self,
+        batch: &[S],
+    ) -> Result<(Losses, Vec<f32>), LearnerError> {
+        let weight = self.check(batch)?;
+        let part = |part: &[S]| {
+            let samples: Vec<&Sample> = part.iter().map(Borrow::borrow).collect();
+            let (shape, config) = (self.shape, &self.config);
+            graph::differentiate(&self.plan, shape, &self.state.weights, gather(part), |heads| {
+                loss::losses(&samples, shape, heads, config, weight)
+            })
+        };
+        let mut parts = batch.chunks(batch.len().div_ceil(self.config.threads));
+        let first = parts.next().unwrap_or_default();
+        let (sums, gradient): (Sums, Vec<f32>) = std::thread::scope(|scope| {
+            let others: Vec<_> = parts.map(|other| scope.spawn(move || part(other))).collect();
+            let mut all = part(first);
+            for other in others {
+                // A thread panics only on a bug, which is then this thread's as well.
+                let (sums, gradient) = match other.join() {
+                    Ok(result) => result,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                };
+                all.0 += sums;
+                all.1.iter_mut().zip(&gradient).for_each(|(all, one)| *all += one);
+            }
+            all
+        });
+        Ok((sums.losses(&self.config), gradient))
+    }
+
+    /// Writes a checkpoint into the folder `dir`, which is made if need be: the file [`FILE_NAME`]
+    /// with weights, average, optimizer and step count. A kill at any moment leaves the old
+    /// checkpoint or the new one.
+    ///
+    /// # Errors
+    /// [`LearnerError::Checkpoint`], with the path, if the folder cannot be written.
+    pub fn save(&self, dir: &Path) -> Result<(), LearnerError> {
+        Ok(checkpoint::save(dir, self.shape, &self.architecture, &self.plan, &self.state)?)
+    }
+
+    /// Reads the checkpoint in the folder `dir` back. Settings may differ from those it was
+    /// trained with; the network may not.
+    ///
+    /// # Errors
+    /// [`LearnerError::Checkpoint`] if there is no checkpoint, if it is damaged, or if it is of
+    /// another shape or architecture; [`LearnerError::Config`] if the settings make no sense.
+    pub fn load(
+        dir: &Path,
+        shape: Shape,
+        architecture: &Architecture,
+        config: LearnerConfig,
+    ) -> Result<Self, LearnerError> {
+        let mut learner = Self::new(shape, architecture, config, 0)?;
+        learner.state = checkpoint::load(dir, shape, architecture, &learner.plan)?;
+        Ok(learner)
+    }
+}
+
+/// The planes of a batch in one buffer.
+fn gather<S: Borrow<Sample>>(batch: &[S]) -> Vec<f32> {
+    let len = batch.iter().map(|sample| sample.borrow().planes.len()).sum();
+    let mut planes = Vec::with_capacity(len);
+    batch.iter().for_each(|sample| planes.extend_from_slice(&sample.borrow().planes));
+    planes
+}

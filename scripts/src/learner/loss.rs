@@ -1,0 +1,234 @@
+//! The losses of a batch and their gradients with respect to the network's heads.
+
+use std::ops::AddAssign;
+
+use menagerie::encoding::Shape;
+
+use super::{LearnerConfig, Losses, Sample};
+use crate::network::graph::Heads;
+use crate::network::{MOVES_LEFT_SCALE, softplus};
+
+/// Sums over samples, each times its weight. Sums of parts of a batch add up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    policy: f64,
+    policy_floor: f64,
+    policy_hits: f64,
+    /// Weight of the samples that have a policy target.
+    policy_weight: f64,
+    outcome: f64,
+    outcome_hits: f64,
+    moves_left: f64,
+    weight: f64,
+}
+
+impl AddAssign for Sums {
+    fn add_assign(&mut self, other: Self) {
+        self.policy += other.policy;
+        self.policy_floor += other.policy_floor;
+        self.policy_hits += other.policy_hits;
+        self.policy_weight += other.policy_weight;
+        self.outcome += other.outcome;
+        self.outcome_hits += other.outcome_hits;
+        self.moves_left += other.moves_left;
+        self.weight += other.weight;
+    }
+}
+
+impl Sums {
+    /// The means. The total is over all samples; what concerns the policy, over those that train it.
+    pub(super) fn losses(&self, config: &LearnerConfig) -> Losses {
+        let mean = |sum: f64, weight: f64| {
+            if weight > 0.0 { (sum / weight) as f32 } else { 0.0 }
+        };
+        let outcome = mean(self.outcome, self.weight);
+        let moves_left = mean(self.moves_left, self.weight);
+        Losses {
+            total: config.policy_weight * mean(self.policy, self.weight)
+                + config.outcome_weight * outcome
+                + config.moves_left_weight * moves_left,
+            policy: mean(self.policy, self.policy_weight),
+            policy_floor: mean(self.policy_floor, self.policy_weight),
+            outcome,
+            moves_left,
+            policy_accuracy: mean(self.policy_hits, self.policy_weight),
+            outcome_accuracy: mean(self.outcome_hits, self.weight),
+            ..Losses::default()
+        }
+    }
+}
+
+/// The losses of `samples` under `heads`, and the gradient of the batch's mean total loss.
+/// `total_weight` is the weight of the whole batch, of which `samples` may be a part.
+pub(super) fn losses(
+    samples: &[&Sample],
+    shape: Shape,
+    heads: &Heads,
+    config: &LearnerConfig,
+    total_weight: f32,
+) -> (Sums, Heads) {
+    let mut sums = Sums::default();
+    let mut gradient = Heads {
+        policy: vec![0.0; heads.policy.len()],
+        outcome: vec![0.0; heads.outcome.len()],
+        moves_left: vec![0.0; heads.moves_left.len()],
+    };
+    let mut logits = Vec::new();
+    for (index, sample) in samples.iter().enumerate() {
+        let weight = f64::from(sample.weight);
+        let share = sample.weight / total_weight;
+        sums.weight += weight;
+
+        if !sample.legal.is_empty() {
+            let at = index * shape.policy();
+            let head = &heads.policy[at..at + shape.policy()];
+            logits.clear();
+            logits.extend(sample.legal.iter().map(|&index| head[usize::from(index)]));
+            let hit = argmax(&logits) == argmax(&sample.policy);
+            let (loss, floor) = cross_entropy(&mut logits, &sample.policy);
+            sums.policy += weight * f64::from(loss);
+            sums.policy_floor += weight * f64::from(floor);
+            sums.policy_hits += if hit { weight } else { 0.0 };
+            sums.policy_weight += weight;
+            for (&index, slope) in sample.legal.iter().zip(&logits) {
+                gradient.policy[at + usize::from(index)] = config.policy_weight * share * slope;
+            }
+        }
+
+        let at = index * shape.outcomes;
+        let slopes = &mut gradient.outcome[at..at + shape.outcomes];
+        slopes.copy_from_slice(&heads.outcome[at..at + shape.outcomes]);
+        let hit = argmax(slopes) == argmax(&sample.outcome);
+        let (loss, _) = cross_entropy(slopes, &sample.outcome);
+        sums.outcome += weight * f64::from(loss);
+        sums.outcome_hits += if hit { weight } else { 0.0 };
+        slopes.iter_mut().for_each(|slope| *slope *= config.outcome_weight * share);
+
+        let (loss, slope) = huber(heads.moves_left[index], sample.moves_left);
+        sums.moves_left += weight * f64::from(loss);
+        gradient.moves_left[index] = config.moves_left_weight * share * slope;
+    }
+    (sums, gradient)
+}
+
+/// The cross-entropy of softmax(`logits`) with a target and the target's own entropy, in nats.
+/// Leaves in `logits` the gradient: softmax minus target.
+fn cross_entropy(logits: &mut [f32], target: &[f32]) -> (f32, f32) {
+    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let log_sum = logits.iter().map(|logit| (logit - most).exp()).sum::<f32>().ln();
+    let (mut loss, mut floor) = (0.0, 0.0);
+    for (logit, &target) in logits.iter_mut().zip(target) {
+        let log_probability = *logit - most - log_sum;
+        if target > 0.0 {
+            loss -= target * log_probability;
+            floor -= target * target.ln();
+        }
+        *logit = log_probability.exp() - target;
+    }
+    (loss, floor)
+}
+
+/// The Huber loss of the moves-left head's raw output against a target in turns, in units of
+/// [`MOVES_LEFT_SCALE`] with its knee at one unit, and its slope by the raw output.
+fn huber(raw: f32, turns: f32) -> (f32, f32) {
+    let error = softplus(raw) - turns / MOVES_LEFT_SCALE;
+    let loss = if error.abs() <= 1.0 { 0.5 * error * error } else { error.abs() - 0.5 };
+    let sigmoid = 1.0 / (1.0 + (-raw).exp());
+    (loss, error.clamp(-1.0, 1.0) * sigmoid)
+}
+
+/// The first of the greatest numbers' places.
+fn argmax(numbers: &[f32]) -> usize {
+    let mut best = 0;
+    for (index, number) in numbers.iter().enumerate() {
+        if *number > numbers[best] {
+            best = index;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape = Shape { planes: 1, height: 1, width: 2, policy_planes: 3, outcomes: 3 };
+
+    fn sample(weight: f32, legal: Vec<u16>, policy: Vec<f32>) -> Sample {
+        Sample {
+            planes: vec![0.0; 2],
+            legal,
+            policy,
+            outcome: vec![0.2, 0.7, 0.1],
+            moves_left: 13.0,
+            weight,
+        }
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_the_loss() {
+        let config = LearnerConfig { moves_left_weight: 0.3, ..LearnerConfig::default() };
+        let samples = [
+            sample(1.0, vec![4, 1], vec![0.9, 0.1]),
+            sample(0.5, vec![0, 2, 5], vec![0.2, 0.5, 0.3]),
+            sample(2.0, vec![], vec![]),
+        ];
+        let samples: Vec<&Sample> = samples.iter().collect();
+        let wave = |len: usize| (0..len).map(|i| (i as f32 * 1.7).sin() * 2.0).collect::<Vec<_>>();
+        let heads =
+            || Heads { policy: wave(18), outcome: wave(9), moves_left: vec![0.3, 2.5, -4.0] };
+        let total =
+            |heads: &Heads| losses(&samples, SHAPE, heads, &config, 3.5).0.losses(&config).total;
+        let (_, gradient) = losses(&samples, SHAPE, &heads(), &config, 3.5);
+        let step = 1e-2;
+        type Part = fn(&mut Heads) -> &mut Vec<f32>;
+        let parts: [Part; 3] = [|h| &mut h.policy, |h| &mut h.outcome, |h| &mut h.moves_left];
+        for part in parts {
+            let mut found = gradient.clone();
+            for index in 0..part(&mut found).len() {
+                let (mut up, mut down) = (heads(), heads());
+                part(&mut up)[index] += step;
+                part(&mut down)[index] -= step;
+                let expected = (total(&up) - total(&down)) / (2.0 * step);
+                let slope = part(&mut found)[index];
+                assert!((slope - expected).abs() < 1e-4, "{index}: {slope} is not {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_perfect_policy_costs_its_entropy() {
+        let target = [0.5f32, 0.25, 0.25];
+        let mut logits = target.map(f32::ln);
+        let (loss, floor) = cross_entropy(&mut logits, &target);
+        assert!((loss - floor).abs() < 1e-6 && (floor - 1.5 * 2f32.ln()).abs() < 1e-6);
+        assert!(logits.iter().all(|slope| slope.abs() < 1e-6));
+    }
+
+    #[test]
+    fn extreme_logits_stay_finite() {
+        let mut logits = [1e30, -1e30, 0.0];
+        let (loss, _) = cross_entropy(&mut logits, &[0.0, 0.0, 1.0]);
+        assert!(loss.is_finite() && logits.iter().all(|slope| slope.is_finite()));
+        for raw in [-200.0, 200.0] {
+            let (loss, slope) = huber(raw, 5.0);
+            assert!(loss.is_finite() && slope.is_finite());
+        }
+    }
+
+    #[test]
+    fn parts_of_a_batch_add_up() {
+        let config = LearnerConfig::default();
+        let samples = [sample(1.0, vec![0, 1], vec![1.0, 0.0]), sample(3.0, vec![2], vec![1.0])];
+        let samples: Vec<&Sample> = samples.iter().collect();
+        let heads = |n| Heads {
+            policy: vec![0.5; n * 6],
+            outcome: vec![0.1; n * 3],
+            moves_left: vec![1.0; n],
+        };
+        let (whole, _) = losses(&samples, SHAPE, &heads(2), &config, 4.0);
+        let (mut sum, _) = losses(&samples[..1], SHAPE, &heads(1), &config, 4.0);
+        sum += losses(&samples[1..], SHAPE, &heads(1), &config, 4.0).0;
+        assert_eq!(whole.losses(&config), sum.losses(&config));
+    }
+}

@@ -1,0 +1,28 @@
+//! The kinds of network that can be trained.
+
+use serde::{Deserialize, Serialize};
+
+/// A kind of network and its sizes, as written in a run's configuration.
+///
+/// ```
+/// # use trainer::network::Architecture;
+/// # #[derive(serde::Deserialize)] struct Run { network: Architecture }
+/// let run: Run = toml::from_str("network = { residual = { blocks = 6, channels = 64 } }").unwrap();
+/// assert_eq!(run.network, Architecture::Residual { blocks: 6, channels: 64 });
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Architecture {
+    /// A tower of residual blocks of two 3x3 convolutions each, for boards of any size.
+    Residual {
+        /// Residual blocks.
+        blocks: usize,
+        /// Channels of the tower.
+        channels: usize,
+    },
+    /// Dense layers over the flattened planes, for small boards.
+    Mlp {
+        /// Units of each hidden layer, first to last.
+        widths: Vec<usize>,
+    },
+}

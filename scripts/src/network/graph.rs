@@ -1,0 +1,158 @@
+//! The forward and the backward pass of a plan, on burn.
+//!
+//! Weights come in as one slice and gradients go out as one vector, in the plan's order: burn
+//! differentiates the network, and whatever is done with a gradient is done outside.
+
+use burn::tensor::{Device, Tensor, TensorData, activation};
+use menagerie::encoding::Shape;
+
+use super::convolution::convolve;
+use super::plan::{Layer, Op, Plan};
+use super::{MOVES_LEFT_SCALE, Outputs, softplus};
+
+/// The three heads of one batch, before the moves-left head's softplus and scale.
+#[derive(Clone, Debug)]
+pub(crate) struct Heads {
+    /// `[batch, policy]`.
+    pub(crate) policy: Vec<f32>,
+    /// `[batch, outcomes]`.
+    pub(crate) outcome: Vec<f32>,
+    /// `[batch]`.
+    pub(crate) moves_left: Vec<f32>,
+}
+
+/// The heads of a batch. `planes` holds at least one position, and whole positions only.
+pub(crate) fn heads(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f32>) -> Heads {
+    let pass = Pass::new(plan, shape, weights, planes, &Device::flex());
+    let [policy, outcome, moves_left] = pass.heads.map(to_vec);
+    Heads { policy, outcome, moves_left }
+}
+
+/// Evaluates a batch; as [`heads`], with the moves left in turns.
+pub(crate) fn evaluate(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f32>) -> Outputs {
+    let Heads { policy, outcome, mut moves_left } = heads(plan, shape, weights, planes);
+    for turns in &mut moves_left {
+        *turns = MOVES_LEFT_SCALE * softplus(*turns);
+    }
+    Outputs { policy, outcome, moves_left }
+}
+
+/// Evaluates a batch, asks `loss` for the loss and its gradient with respect to the heads, and
+/// gives what `loss` says and the gradient with respect to the weights.
+pub(crate) fn differentiate<L>(
+    plan: &Plan,
+    shape: Shape,
+    weights: &[f32],
+    planes: Vec<f32>,
+    loss: impl FnOnce(&Heads) -> (L, Heads),
+) -> (L, Vec<f32>) {
+    let device = Device::flex().autodiff();
+    let pass = Pass::new(plan, shape, weights, planes, &device);
+    let [policy, outcome, moves_left] =
+        pass.heads.each_ref().map(|head| to_vec(head.clone().inner()));
+    let (losses, gradient) = loss(&Heads { policy, outcome, moves_left });
+
+    // The derivative of sum(head * g) with respect to the head is g: so burn starts from there.
+    let given = [gradient.policy, gradient.outcome, gradient.moves_left];
+    let [policy, outcome, moves_left] = pass.heads;
+    let pull = |head: Tensor<2>, gradient: Vec<f32>| {
+        let gradient = TensorData::new(gradient, head.dims());
+        (head * Tensor::from_data(gradient, &device)).sum()
+    };
+    let [to_policy, to_outcome, to_moves_left] = given;
+    let total =
+        pull(policy, to_policy) + pull(outcome, to_outcome) + pull(moves_left, to_moves_left);
+    let mut gradients = total.backward();
+
+    let mut flat = Vec::with_capacity(weights.len());
+    for (leaf, parameter) in pass.leaves.into_iter().zip(&plan.parameters) {
+        match leaf.grad_remove(&mut gradients) {
+            Some(gradient) => flat.extend_from_slice(&to_vec(gradient)),
+            None => flat.resize(flat.len() + parameter.range.len(), 0.0),
+        }
+    }
+    (losses, flat)
+}
+
+/// One batch on its way through a plan.
+struct Pass {
+    /// Policy, outcome and moves left, each `[batch, ..]`.
+    heads: [Tensor<2>; 3],
+    /// The plan's parameters, each as one axis.
+    leaves: Vec<Tensor<1>>,
+}
+
+/// A value under way: over the board, or without one.
+#[derive(Clone)]
+enum Flow {
+    Board(Tensor<4>),
+    Row(Tensor<2>),
+}
+
+impl Flow {
+    fn row(self) -> Tensor<2> {
+        match self {
+            Flow::Board(board) => board.flatten(1, 3),
+            Flow::Row(row) => row,
+        }
+    }
+}
+
+impl Pass {
+    fn new(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f32>, device: &Device) -> Self {
+        let batch = planes.len() / shape.input();
+        let input = TensorData::new(planes, [batch, shape.planes, shape.height, shape.width]);
+        let mut flows = vec![Flow::Board(Tensor::from_data(input, device))];
+        let mut leaves = Vec::with_capacity(plan.parameters.len());
+        for op in &plan.ops {
+            let flow = match op {
+                Op::Conv { input, layer, kernel } => {
+                    let [weight, bias] = leaves_of(layer, weights, device);
+                    leaves.extend([weight.clone(), bias.clone()]);
+                    let weight = weight.reshape([layer.outputs, layer.inputs, *kernel, *kernel]);
+                    let board = match &flows[input.0] {
+                        Flow::Board(board) => board.clone(),
+                        Flow::Row(row) => {
+                            let [batch, units] = row.dims();
+                            row.clone().reshape([batch, units, 1, 1])
+                        }
+                    };
+                    Flow::Board(convolve(board, weight, bias))
+                }
+                Op::Dense { input, layer } => {
+                    let [weight, bias] = leaves_of(layer, weights, device);
+                    leaves.extend([weight.clone(), bias.clone()]);
+                    let weight = weight.reshape([layer.inputs, layer.outputs]);
+                    let row = flows[input.0].clone().row().matmul(weight);
+                    Flow::Row(row + bias.unsqueeze())
+                }
+                Op::Relu(input) => match flows[input.0].clone() {
+                    Flow::Board(board) => Flow::Board(activation::relu(board)),
+                    Flow::Row(row) => Flow::Row(activation::relu(row)),
+                },
+                Op::Add(left, right) => match (flows[left.0].clone(), flows[right.0].clone()) {
+                    (Flow::Board(left), Flow::Board(right)) => Flow::Board(left + right),
+                    (left, right) => Flow::Row(left.row() + right.row()),
+                },
+                Op::Flatten(input) => Flow::Row(flows[input.0].clone().row()),
+            };
+            flows.push(flow);
+        }
+        let heads = [plan.policy, plan.outcome, plan.moves_left];
+        Self { heads: heads.map(|head| flows[head.0].clone().row()), leaves }
+    }
+}
+
+/// A layer's weights and biases as tensors; on a device that differentiates, as its variables.
+fn leaves_of(layer: &Layer, weights: &[f32], device: &Device) -> [Tensor<1>; 2] {
+    [layer.weight(), layer.bias()].map(|range| {
+        let data = TensorData::new(weights[range.clone()].to_vec(), [range.len()]);
+        let leaf = Tensor::from_data(data, device);
+        if device.is_autodiff() { leaf.require_grad() } else { leaf }
+    })
+}
+
+/// A tensor's numbers. All tensors here are made of 32-bit floats, so the conversion cannot fail.
+fn to_vec<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.into_data().try_into_vec().expect("a tensor of 32-bit floats")
+}

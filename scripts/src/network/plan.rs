@@ -1,0 +1,319 @@
+//! An architecture spelled out as a list of operations, and its weights laid end to end.
+
+use menagerie::encoding::Shape;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+use super::{Architecture, NamedTensor, NetworkError};
+
+/// Channels from which the residual tower's outcome and moves-left heads start.
+const VALUE_CHANNELS: usize = 16;
+/// Units of the dense layer that those two heads share.
+const VALUE_UNITS: usize = 64;
+/// More weights than any network meant here: a guard against sizes mistyped in a configuration.
+const MOST_WEIGHTS: usize = 1 << 30;
+
+/// The result of an operation, or the input: an index into the values computed so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Value(pub(crate) usize);
+
+/// The input planes, `[batch, planes, height, width]`.
+pub(crate) const INPUT: Value = Value(0);
+
+/// What an operation does. Operation `i` of a plan makes `Value(i + 1)`.
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    /// A convolution over the board, its edges padded with zeros so that the board keeps its size.
+    Conv { input: Value, layer: Layer, kernel: usize },
+    /// A matrix product and a bias, `[batch, inputs]` to `[batch, outputs]`.
+    Dense { input: Value, layer: Layer },
+    /// `max(x, 0)`.
+    Relu(Value),
+    /// A sum of two values of one shape.
+    Add(Value, Value),
+    /// `[batch, channels, height, width]` to `[batch, channels * height * width]`.
+    Flatten(Value),
+}
+
+/// The weights of a convolution or dense layer.
+#[derive(Clone, Debug)]
+pub(crate) struct Layer {
+    pub(crate) name: String,
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    /// Where its weights, and then its biases, start among all weights.
+    pub(crate) offset: usize,
+    /// Numbers in `weight`.
+    pub(crate) len: usize,
+}
+
+impl Layer {
+    /// Where the weights lie, without the biases.
+    pub(crate) fn weight(&self) -> std::ops::Range<usize> {
+        self.offset..self.offset + self.len
+    }
+
+    /// Where the biases lie.
+    pub(crate) fn bias(&self) -> std::ops::Range<usize> {
+        self.offset + self.len..self.offset + self.len + self.outputs
+    }
+}
+
+/// How a layer's weights start; biases start at zero.
+#[derive(Clone, Copy, Debug)]
+enum Start {
+    /// All zero.
+    Zero,
+    /// Drawn so that a ReLU after it keeps the variance (He et al., 2015), times this factor.
+    Scaled(f32),
+}
+
+/// A tensor of weights: what it is called, its axes and where it lies among all weights.
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) range: std::ops::Range<usize>,
+    /// Weight decay pulls at it: weights, but not biases.
+    pub(crate) decays: bool,
+    start: Start,
+}
+
+/// An architecture as operations.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) ops: Vec<Op>,
+    /// Policy logits, `[batch, policy]`.
+    pub(crate) policy: Value,
+    /// Outcome logits, `[batch, outcomes]`.
+    pub(crate) outcome: Value,
+    /// Moves left before softplus and scale, `[batch, 1]`.
+    pub(crate) moves_left: Value,
+    pub(crate) parameters: Vec<Parameter>,
+}
+
+impl Plan {
+    /// Spells an architecture out for a shape.
+    pub(crate) fn new(shape: Shape, architecture: &Architecture) -> Result<Self, NetworkError> {
+        let sizes = [shape.planes, shape.height, shape.width, shape.policy_planes, shape.outcomes];
+        if sizes.contains(&0) {
+            return Err(refuse(format!("a size of {shape:?} is zero")));
+        }
+        let product = |sizes: &[usize]| {
+            let product = sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
+            product.filter(|&product| product <= MOST_WEIGHTS)
+        };
+        let input = product(&[shape.planes, shape.height, shape.width]);
+        let policy = product(&[shape.policy_planes, shape.height, shape.width]);
+        if input.is_none() || policy.is_none() {
+            return Err(refuse(format!("{shape:?} is too large")));
+        }
+        let mut builder = Builder::default();
+        let [policy, outcome, moves_left] = match architecture {
+            Architecture::Residual { blocks, channels } => {
+                builder.residual(shape, *blocks, *channels)?
+            }
+            Architecture::Mlp { widths } => builder.mlp(shape, widths)?,
+        };
+        let Builder { ops, parameters, .. } = builder;
+        Ok(Self { ops, policy, outcome, moves_left, parameters })
+    }
+
+    /// How many weights there are.
+    pub(crate) fn len(&self) -> usize {
+        self.parameters.last().map_or(0, |last| last.range.end)
+    }
+
+    /// Fresh weights, end to end.
+    pub(crate) fn draw(&self, seed: u64) -> Vec<f32> {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut weights = vec![0.0; self.len()];
+        for parameter in &self.parameters {
+            // Uniform, and no transcendental function but a root: the same on every machine.
+            if let Start::Scaled(scale) = parameter.start {
+                let outputs = if parameter.shape.len() == 4 { 0 } else { 1 };
+                let fan_in: usize = parameter.shape.iter().product::<usize>()
+                    / parameter.shape.get(outputs).copied().unwrap_or(1);
+                let bound = scale * (6.0 / fan_in as f32).sqrt();
+                for weight in &mut weights[parameter.range.clone()] {
+                    *weight = bound * (2.0 * random.random::<f32>() - 1.0);
+                }
+            }
+        }
+        weights
+    }
+
+    /// Cuts weights laid end to end into named tensors.
+    pub(crate) fn name(&self, weights: &[f32]) -> Vec<NamedTensor> {
+        let cut = |parameter: &Parameter| NamedTensor {
+            name: parameter.name.clone(),
+            shape: parameter.shape.clone(),
+            data: weights[parameter.range.clone()].to_vec(),
+        };
+        self.parameters.iter().map(cut).collect()
+    }
+
+    /// Lays named tensors end to end, in this plan's order.
+    pub(crate) fn flatten(&self, tensors: &[NamedTensor]) -> Result<Vec<f32>, NetworkError> {
+        let mut left: std::collections::HashMap<&str, &NamedTensor> = Default::default();
+        for tensor in tensors {
+            if left.insert(&tensor.name, tensor).is_some() {
+                return Err(NetworkError::Unexpected(tensor.name.clone()));
+            }
+        }
+        let mut weights = Vec::with_capacity(self.len());
+        for Parameter { name, shape, range, .. } in &self.parameters {
+            let Some(tensor) = left.remove(name.as_str()) else {
+                return Err(NetworkError::Missing(name.clone()));
+            };
+            let (name, found) = (name.clone(), tensor.data.len());
+            if tensor.shape != *shape {
+                let (expected, found) = (shape.clone(), tensor.shape.clone());
+                return Err(NetworkError::TensorShape { name, expected, found });
+            }
+            if found != range.len() {
+                return Err(NetworkError::TensorLength { name, expected: range.len(), found });
+            }
+            if tensor.data.iter().any(|number| !number.is_finite()) {
+                return Err(NetworkError::NotFinite(name));
+            }
+            weights.extend_from_slice(&tensor.data);
+        }
+        // The first in the order given, so that the message does not depend on hashing.
+        match tensors.iter().find(|tensor| left.contains_key(tensor.name.as_str())) {
+            Some(tensor) => Err(NetworkError::Unexpected(tensor.name.clone())),
+            None => Ok(weights),
+        }
+    }
+}
+
+fn refuse(why: String) -> NetworkError {
+    NetworkError::Architecture(why)
+}
+
+/// A plan being written.
+#[derive(Default)]
+struct Builder {
+    ops: Vec<Op>,
+    parameters: Vec<Parameter>,
+    weights: usize,
+}
+
+impl Builder {
+    fn residual(
+        &mut self,
+        shape: Shape,
+        blocks: usize,
+        channels: usize,
+    ) -> Result<[Value; 3], NetworkError> {
+        if blocks > 1000 {
+            return Err(refuse(format!("{blocks} blocks are more than the 1000 allowed")));
+        }
+        let he = Start::Scaled(1.0);
+        // Fixup (Zhang et al., 2019): with two layers a block, the first is scaled by blocks^-1/2.
+        let first = Start::Scaled(1.0 / (blocks.max(1) as f32).sqrt());
+
+        let mut tower = self.conv(INPUT, "stem", [shape.planes, channels], 3, he)?;
+        tower = self.push(Op::Relu(tower));
+        for block in 0..blocks {
+            let name = |part| format!("block{block}.{part}");
+            let mut branch = self.conv(tower, &name("first"), [channels; 2], 3, first)?;
+            branch = self.push(Op::Relu(branch));
+            branch = self.conv(branch, &name("second"), [channels; 2], 3, Start::Zero)?;
+            tower = self.push(Op::Add(tower, branch));
+            tower = self.push(Op::Relu(tower));
+        }
+
+        let mut policy = self.conv(tower, "policy.hidden", [channels; 2], 3, he)?;
+        policy = self.push(Op::Relu(policy));
+        let planes = [channels, shape.policy_planes];
+        policy = self.conv(policy, "policy.planes", planes, 1, Start::Zero)?;
+        policy = self.push(Op::Flatten(policy));
+
+        let mut value = self.conv(tower, "value.squares", [channels, VALUE_CHANNELS], 1, he)?;
+        value = self.push(Op::Relu(value));
+        value = self.push(Op::Flatten(value));
+        let units = [VALUE_CHANNELS * shape.squares(), VALUE_UNITS];
+        value = self.dense(value, "value.hidden", units, he)?;
+        value = self.push(Op::Relu(value));
+        let outcome = self.dense(value, "outcome", [VALUE_UNITS, shape.outcomes], Start::Zero)?;
+        let moves_left = self.dense(value, "moves_left", [VALUE_UNITS, 1], Start::Zero)?;
+        Ok([policy, outcome, moves_left])
+    }
+
+    fn mlp(&mut self, shape: Shape, widths: &[usize]) -> Result<[Value; 3], NetworkError> {
+        let mut hidden = self.push(Op::Flatten(INPUT));
+        let mut inputs = shape.input();
+        for (layer, &width) in widths.iter().enumerate() {
+            let name = format!("hidden{layer}");
+            hidden = self.dense(hidden, &name, [inputs, width], Start::Scaled(1.0))?;
+            hidden = self.push(Op::Relu(hidden));
+            inputs = width;
+        }
+        let policy = self.dense(hidden, "policy", [inputs, shape.policy()], Start::Zero)?;
+        let outcome = self.dense(hidden, "outcome", [inputs, shape.outcomes], Start::Zero)?;
+        let moves_left = self.dense(hidden, "moves_left", [inputs, 1], Start::Zero)?;
+        Ok([policy, outcome, moves_left])
+    }
+
+    fn conv(
+        &mut self,
+        input: Value,
+        name: &str,
+        [inputs, outputs]: [usize; 2],
+        kernel: usize,
+        start: Start,
+    ) -> Result<Value, NetworkError> {
+        let layer = self.layer(name, &[outputs, inputs, kernel, kernel], inputs, outputs, start)?;
+        Ok(self.push(Op::Conv { input, layer, kernel }))
+    }
+
+    fn dense(
+        &mut self,
+        input: Value,
+        name: &str,
+        [inputs, outputs]: [usize; 2],
+        start: Start,
+    ) -> Result<Value, NetworkError> {
+        let layer = self.layer(name, &[inputs, outputs], inputs, outputs, start)?;
+        Ok(self.push(Op::Dense { input, layer }))
+    }
+
+    fn layer(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        inputs: usize,
+        outputs: usize,
+        start: Start,
+    ) -> Result<Layer, NetworkError> {
+        let len = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
+        let len = match len {
+            Some(0) => return Err(refuse(format!("the layer \"{name}\" has a size of zero"))),
+            Some(len) if len <= MOST_WEIGHTS - self.weights.min(MOST_WEIGHTS) => len,
+            _ => return Err(refuse(format!("the layer \"{name}\" is too large"))),
+        };
+        let layer = Layer { name: name.into(), inputs, outputs, offset: self.weights, len };
+        self.weights = layer.bias().end;
+        self.parameters.push(Parameter {
+            name: format!("{name}.weight"),
+            shape: shape.to_vec(),
+            range: layer.weight(),
+            decays: true,
+            start,
+        });
+        self.parameters.push(Parameter {
+            name: format!("{name}.bias"),
+            shape: vec![outputs],
+            range: layer.bias(),
+            decays: false,
+            start: Start::Zero,
+        });
+        Ok(layer)
+    }
+
+    fn push(&mut self, op: Op) -> Value {
+        self.ops.push(op);
+        Value(self.ops.len())
+    }
+}

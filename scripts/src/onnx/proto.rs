@@ -1,0 +1,187 @@
+//! The messages of an ONNX file that a network needs, by hand from the format's `onnx.proto`.
+//!
+//! Fields that are not declared here are skipped on reading.
+
+use prost::{Enumeration, Message, Oneof};
+
+/// `ModelProto`: a file.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Model {
+    #[prost(int64, tag = "1")]
+    pub(crate) ir_version: i64,
+    #[prost(string, tag = "2")]
+    pub(crate) producer_name: String,
+    #[prost(string, tag = "3")]
+    pub(crate) producer_version: String,
+    #[prost(message, optional, tag = "7")]
+    pub(crate) graph: Option<Graph>,
+    #[prost(message, repeated, tag = "8")]
+    pub(crate) opset_import: Vec<OperatorSet>,
+    #[prost(message, repeated, tag = "14")]
+    pub(crate) metadata_props: Vec<Metadata>,
+}
+
+/// `OperatorSetIdProto`: a set of operators and its version; the empty domain is ONNX's own.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct OperatorSet {
+    #[prost(string, tag = "1")]
+    pub(crate) domain: String,
+    #[prost(int64, tag = "2")]
+    pub(crate) version: i64,
+}
+
+/// `StringStringEntryProto`: a key and its value.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Metadata {
+    #[prost(string, tag = "1")]
+    pub(crate) key: String,
+    #[prost(string, tag = "2")]
+    pub(crate) value: String,
+}
+
+/// `GraphProto`: operations in order, constants, inputs and outputs.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Graph {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) node: Vec<Node>,
+    #[prost(string, tag = "2")]
+    pub(crate) name: String,
+    #[prost(message, repeated, tag = "5")]
+    pub(crate) initializer: Vec<Tensor>,
+    #[prost(message, repeated, tag = "11")]
+    pub(crate) input: Vec<ValueInfo>,
+    #[prost(message, repeated, tag = "12")]
+    pub(crate) output: Vec<ValueInfo>,
+}
+
+/// `NodeProto`: an operation.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Node {
+    #[prost(string, repeated, tag = "1")]
+    pub(crate) input: Vec<String>,
+    #[prost(string, repeated, tag = "2")]
+    pub(crate) output: Vec<String>,
+    #[prost(string, tag = "3")]
+    pub(crate) name: String,
+    #[prost(string, tag = "4")]
+    pub(crate) op_type: String,
+    #[prost(message, repeated, tag = "5")]
+    pub(crate) attribute: Vec<Attribute>,
+}
+
+impl Node {
+    /// An operation without attributes, named after its one output.
+    pub(crate) fn new(op: &str, input: &[&str], output: &str) -> Self {
+        Self {
+            input: input.iter().map(|name| name.to_string()).collect(),
+            output: vec![output.into()],
+            name: output.into(),
+            op_type: op.into(),
+            attribute: vec![],
+        }
+    }
+}
+
+/// `AttributeProto`: a setting of an operation.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Attribute {
+    #[prost(string, tag = "1")]
+    pub(crate) name: String,
+    #[prost(int64, repeated, packed = "false", tag = "8")]
+    pub(crate) ints: Vec<i64>,
+    #[prost(enumeration = "AttributeKind", tag = "20")]
+    pub(crate) kind: i32,
+}
+
+/// `AttributeProto.AttributeType`: which field of an attribute holds its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
+#[repr(i32)]
+pub(crate) enum AttributeKind {
+    Undefined = 0,
+    Ints = 7,
+}
+
+/// `TensorProto`: a constant. The numbers are in `raw_data`, little-endian, or in `float_data`.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Tensor {
+    #[prost(int64, repeated, packed = "false", tag = "1")]
+    pub(crate) dims: Vec<i64>,
+    #[prost(enumeration = "TensorKind", tag = "2")]
+    pub(crate) data_type: i32,
+    #[prost(float, repeated, tag = "4")]
+    pub(crate) float_data: Vec<f32>,
+    #[prost(string, tag = "8")]
+    pub(crate) name: String,
+    #[prost(bytes = "vec", tag = "9")]
+    pub(crate) raw_data: Vec<u8>,
+}
+
+/// `TensorProto.DataType`: what numbers a tensor is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
+#[repr(i32)]
+pub(crate) enum TensorKind {
+    Undefined = 0,
+    Float = 1,
+}
+
+/// `ValueInfoProto`: an input or output and its type.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ValueInfo {
+    #[prost(string, tag = "1")]
+    pub(crate) name: String,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) kind: Option<Kind>,
+}
+
+impl ValueInfo {
+    /// A tensor of 32-bit floats of `[batch, axes..]`, the batch of any size.
+    pub(crate) fn batch(name: &str, axes: &[usize]) -> Self {
+        let axes = axes.iter().map(|&size| Size::Fixed(size as i64));
+        let sizes = std::iter::once(Size::Open("batch".into())).chain(axes);
+        let dim = sizes.map(|size| Dimension { size: Some(size) }).collect();
+        let elem_type = TensorKind::Float as i32;
+        let tensor = KindOfTensor { elem_type, shape: Some(TensorShape { dim }) };
+        Self { name: name.into(), kind: Some(Kind { tensor: Some(tensor) }) }
+    }
+}
+
+/// `TypeProto`: the type of a value.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Kind {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) tensor: Option<KindOfTensor>,
+}
+
+/// `TypeProto.Tensor`: numbers and axes.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct KindOfTensor {
+    #[prost(enumeration = "TensorKind", tag = "1")]
+    pub(crate) elem_type: i32,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) shape: Option<TensorShape>,
+}
+
+/// `TensorShapeProto`: axes, outermost first.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TensorShape {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) dim: Vec<Dimension>,
+}
+
+/// `TensorShapeProto.Dimension`: an axis.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Dimension {
+    #[prost(oneof = "Size", tags = "1, 2")]
+    pub(crate) size: Option<Size>,
+}
+
+/// How long an axis is.
+#[derive(Clone, PartialEq, Oneof)]
+pub(crate) enum Size {
+    /// Always this long.
+    #[prost(int64, tag = "1")]
+    Fixed(i64),
+    /// Of any length, equal wherever the same name stands.
+    #[prost(string, tag = "2")]
+    Open(String),
+}

@@ -1,0 +1,96 @@
+//! What a run is asked for.
+
+use std::fs;
+use std::path::Path;
+
+use menagerie::variant::Variant;
+use serde::{Deserialize, Serialize};
+
+use crate::learner::LearnerConfig;
+use crate::network::Architecture;
+use crate::selfplay::{RootSearch, SelfPlayConfig};
+
+/// The settings of a run, as `config.toml` has them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// The game.
+    pub variant: String,
+    /// The seed of all that is random.
+    pub seed: u64,
+    /// How often self-play and learning take turns.
+    pub iterations: u64,
+    /// Games of self-play in an iteration.
+    pub games: u64,
+    /// Positions that the window holds at first; it grows with what has been played.
+    pub window: u64,
+    /// How often a position is learned from, on average.
+    pub reuse: f64,
+    /// Samples in a step.
+    pub batch: usize,
+    /// From this share of the iterations on, the learning rate falls linearly to a twentieth.
+    pub decay_from: f64,
+    /// Threads of self-play.
+    pub threads: usize,
+    /// The network.
+    pub network: Architecture,
+    /// How it learns.
+    pub learner: LearnerConfig,
+    /// How games are played.
+    pub selfplay: SelfPlayConfig,
+}
+
+impl RunConfig {
+    /// Settings for a game that fit its size: dense layers for boards of a few squares, a small
+    /// residual tower for larger ones.
+    pub fn for_variant(variant: &Variant) -> RunConfig {
+        let anatomy = variant.start().anatomy();
+        let tiny = anatomy.files * anatomy.ranks <= 16;
+        let network = if tiny {
+            Architecture::Mlp { widths: vec![256, 256, 256] }
+        } else {
+            Architecture::Residual { blocks: 4, channels: 32 }
+        };
+        let mut selfplay = SelfPlayConfig {
+            root: RootSearch::Gumbel { considered: 8, c_visit: 50.0, c_scale: 0.5 },
+            ..SelfPlayConfig::default()
+        };
+        if tiny {
+            // A solved game is to be won in the fewest turns, so the policy learns to hurry.
+            selfplay.search.insert("moves_left_slope".to_owned(), 0.03);
+            selfplay.search.insert("moves_left_cap".to_owned(), 0.3);
+        }
+        RunConfig {
+            variant: variant.name().to_owned(),
+            seed: 1,
+            iterations: if tiny { 160 } else { 200 },
+            games: if tiny { 4000 } else { 400 },
+            window: 40_000,
+            reuse: if tiny { 8.0 } else { 6.0 },
+            batch: 256,
+            decay_from: 0.5,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            network,
+            learner: LearnerConfig::default(),
+            selfplay,
+        }
+    }
+
+    /// Reads a `config.toml`.
+    ///
+    /// # Errors
+    /// What is wrong, with the file and the place.
+    pub fn read(path: &Path) -> anyhow::Result<RunConfig> {
+        let name = path.display();
+        let text = fs::read_to_string(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        toml::from_str(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))
+    }
+
+    /// The learning rate of an iteration, counted from 1.
+    pub fn learning_rate(&self, iteration: u64) -> f32 {
+        let share = iteration as f64 / self.iterations.max(1) as f64;
+        let falling =
+            ((share - self.decay_from) / (1.0 - self.decay_from).max(1e-9)).clamp(0.0, 1.0);
+        self.learner.learning_rate * (1.0 - 0.95 * falling) as f32
+    }
+}

@@ -1,0 +1,174 @@
+//! A learner learns, and a checkpoint is the learner.
+
+use std::fs;
+
+use menagerie::encoding::Shape;
+use trainer::learner::{CheckpointError, FILE_NAME, Learner, LearnerConfig, LearnerError, Sample};
+use trainer::network::{Architecture, Network, NetworkError};
+
+const SHAPE: Shape = Shape { planes: 4, height: 4, width: 4, policy_planes: 3, outcomes: 3 };
+
+fn architectures() -> [Architecture; 2] {
+    [Architecture::Residual { blocks: 2, channels: 16 }, Architecture::Mlp { widths: vec![64, 64] }]
+}
+
+fn config() -> LearnerConfig {
+    LearnerConfig { learning_rate: 3e-3, warm_up_steps: 10, ..LearnerConfig::default() }
+}
+
+/// Positions and targets that look like noise; each target is one move and one outcome.
+fn samples(count: usize) -> Vec<Sample> {
+    let noise = |seed: usize| ((seed * 7919 % 1009) as f32 * 0.618_034).fract();
+    let sample = |number: usize| {
+        let mut legal: Vec<u16> = (0..5).map(|at| ((number * 13 + at * 9) % 48) as u16).collect();
+        legal.sort_unstable();
+        let pick = |choices: usize| (noise(number * 31 + choices) * choices as f32) as usize;
+        let one_hot =
+            |len: usize| (0..len).map(|at| f32::from(at == pick(len))).collect::<Vec<f32>>();
+        Sample {
+            planes: (0..SHAPE.input()).map(|at| noise(number * 997 + at).round()).collect(),
+            policy: one_hot(legal.len()),
+            legal,
+            outcome: one_hot(SHAPE.outcomes),
+            moves_left: noise(number) * 40.0,
+            weight: 1.0,
+        }
+    };
+    (0..count).map(sample).collect()
+}
+
+#[test]
+fn a_learner_learns_64_samples_by_heart() {
+    let samples = samples(64);
+    for architecture in architectures() {
+        let mut learner = Learner::new(SHAPE, &architecture, config(), 1).unwrap();
+        let before = learner.measure(&samples).unwrap();
+        assert!((before.policy - 5f32.ln()).abs() < 1e-3, "a fresh policy is uniform: {before:?}");
+        assert!((before.outcome - 3f32.ln()).abs() < 1e-3, "so are the outcomes: {before:?}");
+        for _ in 0..300 {
+            learner.step(&samples).unwrap();
+        }
+        let after = learner.measure(&samples).unwrap();
+        assert!(after.policy < 0.05 && after.outcome < 0.05, "{architecture:?}: {after:?}");
+        assert!(after.moves_left < 0.05, "{architecture:?}: {after:?}");
+        assert_eq!((after.policy_accuracy, after.outcome_accuracy), (1.0, 1.0));
+
+        let averaged = learner.averaged_tensors();
+        let averaged = Learner::with_tensors(SHAPE, &architecture, config(), &averaged).unwrap();
+        let averaged = averaged.measure(&samples).unwrap();
+        assert!(averaged.total < 0.5 * before.total, "{architecture:?}: {averaged:?}");
+    }
+}
+
+#[test]
+fn threads_share_a_batch_and_find_the_same_losses() {
+    let samples = samples(33);
+    for architecture in architectures() {
+        let run = |threads| {
+            let config = LearnerConfig { threads, ..config() };
+            let mut learner = Learner::new(SHAPE, &architecture, config, 1).unwrap();
+            (0..5).map(|_| learner.step(&samples).unwrap().total).collect::<Vec<f32>>()
+        };
+        for (one, three) in run(1).iter().zip(run(3)) {
+            assert!((one - three).abs() < 1e-4, "{architecture:?}: {one} against {three}");
+        }
+    }
+}
+
+#[test]
+fn a_saved_learner_goes_on_as_if_never_stopped() {
+    let samples = samples(16);
+    for architecture in architectures() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().join("not/yet/there");
+        let mut learner = Learner::new(SHAPE, &architecture, config(), 1).unwrap();
+        for _ in 0..4 {
+            learner.step(&samples).unwrap();
+        }
+        learner.save(&dir).unwrap();
+        learner.save(&dir).unwrap();
+        let mut resumed = Learner::load(&dir, SHAPE, &architecture, config()).unwrap();
+        assert_eq!(resumed.steps(), 4);
+        for _ in 0..3 {
+            assert_eq!(learner.step(&samples).unwrap(), resumed.step(&samples).unwrap());
+        }
+        assert_eq!(learner.tensors(), resumed.tensors());
+        assert_eq!(learner.averaged_tensors(), resumed.averaged_tensors());
+        let files: Vec<_> = fs::read_dir(&dir).unwrap().map(|f| f.unwrap().file_name()).collect();
+        assert_eq!(files, [FILE_NAME], "nothing temporary is left");
+    }
+}
+
+#[test]
+fn a_damaged_checkpoint_is_an_error_in_words() {
+    let [residual, mlp] = architectures();
+    let dir = tempfile::tempdir().unwrap();
+    let load = |shape, architecture: &Architecture| {
+        Learner::load(dir.path(), shape, architecture, config()).map(drop)
+    };
+    let error = load(SHAPE, &mlp).unwrap_err();
+    assert!(matches!(error, LearnerError::Checkpoint(CheckpointError::Io { .. })));
+
+    Learner::new(SHAPE, &mlp, config(), 1).unwrap().save(dir.path()).unwrap();
+    let path = dir.path().join(FILE_NAME);
+    let whole = fs::read(&path).unwrap();
+    load(SHAPE, &mlp).unwrap();
+
+    for (shape, architecture) in [(SHAPE, residual), (Shape { planes: 5, ..SHAPE }, mlp.clone())] {
+        let error = load(shape, &architecture).unwrap_err();
+        let mismatch = matches!(error, LearnerError::Checkpoint(CheckpointError::Mismatch { .. }));
+        assert!(mismatch && error.to_string().contains("is wanted"), "{error}");
+    }
+    let mut damages: Vec<Vec<u8>> = [0, 1, 15, 16, 23, 24, 30, 200, whole.len() - 1]
+        .into_iter()
+        .map(|len| whole[..len].to_vec())
+        .collect();
+    for at in [0, 17, 40, whole.len() / 2, whole.len() - 3] {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0x10;
+        damages.push(flipped);
+    }
+    damages.push([whole.as_slice(), &[0; 8]].concat());
+    for damaged in damages {
+        fs::write(&path, &damaged).unwrap();
+        let error = load(SHAPE, &mlp).unwrap_err();
+        let named = error.to_string().contains(path.to_str().unwrap());
+        let damage = matches!(error, LearnerError::Checkpoint(CheckpointError::Damaged { .. }));
+        assert!(damage && named, "{error}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_anything_is_learnt() {
+    let [_, mlp] = architectures();
+    let of = |config| Learner::new(SHAPE, &mlp, config, 1);
+    for wrong in [
+        LearnerConfig { learning_rate: -1.0, ..config() },
+        LearnerConfig { learning_rate: f32::NAN, ..config() },
+        LearnerConfig { gradient_clip: 0.0, ..config() },
+        LearnerConfig { average_decay: 1.0, ..config() },
+        LearnerConfig { threads: 0, ..config() },
+    ] {
+        assert!(matches!(of(wrong), Err(LearnerError::Config(_))));
+    }
+    let mut learner = of(config()).unwrap();
+    let before = learner.tensors();
+    let mut batch = samples(3);
+    batch[2].planes.pop();
+    assert!(matches!(learner.step(&batch), Err(LearnerError::Sample { index: 2, .. })));
+    assert!(matches!(learner.step::<Sample>(&[]), Err(LearnerError::Empty)));
+    batch.truncate(1);
+    batch[0].weight = 0.0;
+    assert!(matches!(learner.step(&batch), Err(LearnerError::Empty)));
+    batch[0] = Sample { weight: 1.0, planes: vec![1e38; SHAPE.input()], ..samples(1).remove(0) };
+    for _ in 0..20 {
+        let weights = learner.tensors();
+        if let Err(error) = learner.step(&batch) {
+            assert!(matches!(error, LearnerError::Diverged { .. }), "{error}");
+            assert_eq!(learner.tensors(), weights);
+        }
+    }
+    assert_eq!(before.len(), learner.tensors().len());
+    let missing = Network::with_tensors(SHAPE, &mlp, &before[1..]).unwrap_err();
+    assert!(matches!(missing, NetworkError::Missing(_)));
+}

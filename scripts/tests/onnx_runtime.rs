@@ -1,0 +1,107 @@
+//! Exported networks say under ONNX Runtime what they say here.
+//!
+//! The library is the one that `ORT_DYLIB_PATH` names, or `runtime/libonnxruntime.so` in a folder
+//! above this crate.
+
+use std::path::{Path, PathBuf};
+
+use menagerie::encoding::Shape;
+use ort::environment::Environment;
+use ort::session::Session;
+use ort::value::Tensor;
+use trainer::network::{Architecture, NamedTensor, Network, Outputs};
+use trainer::onnx;
+
+/// The most that two answers to one position may differ.
+const TOLERANCE: f32 = 1e-4;
+
+const CHESS: Shape = Shape { planes: 24, height: 8, width: 8, policy_planes: 78, outcomes: 3 };
+const SMALL: Shape = Shape { planes: 12, height: 3, width: 5, policy_planes: 1, outcomes: 4 };
+
+fn library() -> PathBuf {
+    if let Some(path) = std::env::var_os("ORT_DYLIB_PATH") {
+        return path.into();
+    }
+    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let name =
+        format!("{}onnxruntime{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let mut files = folders.map(|folder| folder.join("runtime").join(&name));
+    files.find(|file| file.is_file()).unwrap_or_else(|| {
+        panic!("no ONNX Runtime: set ORT_DYLIB_PATH, or lay runtime/{name} in the repository")
+    })
+}
+
+/// Numbers from -1 to 1 that look like noise, so that no weight and no output is zero.
+fn noise(seed: usize, len: usize) -> Vec<f32> {
+    let wave = |at: usize| ((at * 7919 + seed * 104_729) as f32 * 0.618_034).sin();
+    (0..len).map(wave).collect()
+}
+
+/// A network with no layer left at zero, as if it had been trained.
+fn network(shape: Shape, architecture: &Architecture) -> Network {
+    let mut tensors = Network::new(shape, architecture, 11).unwrap().tensors();
+    for (seed, NamedTensor { shape, data, .. }) in tensors.iter_mut().enumerate() {
+        let fan_in = if shape.len() == 2 { shape[0] } else { shape[1..].iter().product() };
+        for (weight, noise) in data.iter_mut().zip(noise(seed, shape.iter().product())) {
+            *weight += 0.5 * noise / (fan_in as f32).sqrt();
+        }
+    }
+    Network::with_tensors(shape, architecture, &tensors).unwrap()
+}
+
+fn by_runtime(environment: &Environment, bytes: &[u8], shape: Shape, planes: &[f32]) -> Outputs {
+    let mut session = Session::builder(environment).unwrap().commit_from_memory(bytes).unwrap();
+    let batch = planes.len() / shape.input();
+    let axes = [batch, shape.planes, shape.height, shape.width];
+    let input = Tensor::from_array((axes, planes.to_vec())).unwrap();
+    let outputs = session.run(ort::inputs!["planes" => input]).unwrap();
+    let read = |name: &str, width: usize| {
+        let output = outputs.get(name).unwrap_or_else(|| panic!("no output \"{name}\""));
+        let (axes, numbers) = output.try_extract_tensor::<f32>().unwrap();
+        assert_eq!(axes[..], [batch as i64, width as i64], "axes of \"{name}\"");
+        numbers.to_vec()
+    };
+    Outputs {
+        policy: read("policy", shape.policy()),
+        outcome: read("outcome", shape.outcomes),
+        moves_left: read("moves_left", 1),
+    }
+}
+
+#[test]
+fn exported_networks_agree_with_onnx_runtime() {
+    let library = library();
+    let environment = ort::init_from(&library)
+        .unwrap_or_else(|error| panic!("cannot load {}: {error}", library.display()))
+        .build()
+        .unwrap();
+    for (shape, architecture) in [
+        (CHESS, Architecture::Residual { blocks: 3, channels: 32 }),
+        (SMALL, Architecture::Residual { blocks: 1, channels: 8 }),
+        (SMALL, Architecture::Mlp { widths: vec![64, 32] }),
+        (CHESS, Architecture::Mlp { widths: vec![] }),
+    ] {
+        let network = network(shape, &architecture);
+        let metadata = [("run".to_string(), "test".to_string())];
+        let bytes = onnx::export(shape, &architecture, &network.tensors(), &metadata).unwrap();
+        for batch in [1, 5] {
+            let planes = noise(99, batch * shape.input());
+            let (here, there) = (
+                network.forward(&planes).unwrap(),
+                by_runtime(&environment, &bytes, shape, &planes),
+            );
+            for (here, there, head) in [
+                (here.policy, there.policy, "policy"),
+                (here.outcome, there.outcome, "outcome"),
+                (here.moves_left, there.moves_left, "moves_left"),
+            ] {
+                assert_eq!(here.len(), there.len(), "{head} of {architecture:?}");
+                assert!(here.iter().any(|number| number.abs() > 0.01), "{head} is idle");
+                for (here, there) in here.iter().zip(&there) {
+                    let gap = (here - there).abs();
+                    assert!(gap <= TOLERANCE, "{head} of {architecture:?}: {here} against {there}");
+                }
+            }
+        }
+    }
+}
