@@ -47,7 +47,8 @@ const PLAY: &str = "isready\nposition startpos\ngo nodes 20\nisready\n";
 /// Loads `file` as a network and plays; gives what was said about it.
 fn load(file: &Path) -> String {
     let engine = Path::new(env!("CARGO_BIN_EXE_menagerie"));
-    let said = session(engine, &format!("setoption name WeightsFile value {}\n{PLAY}", file.display()));
+    let said =
+        session(engine, &format!("setoption name WeightsFile value {}\n{PLAY}", file.display()));
     assert_eq!(said.matches("bestmove").count(), 1, "{said}");
     said.lines().filter(|line| line.starts_with("info string")).collect::<Vec<_>>().join("\n")
 }
@@ -83,7 +84,8 @@ fn a_damaged_network_is_refused_in_words() {
         fs::write(&file, bytes).expect("a file");
         let said = load(&file);
         let name = file.display().to_string();
-        let told = said.lines().any(|line| line.contains(&name) && !line.contains("ONNX Runtime cpu"));
+        let told =
+            said.lines().any(|line| line.contains(&name) && !line.contains("ONNX Runtime cpu"));
         assert!(told, "{name}: {said}");
     }
     assert!(load(&folder.join("missing.onnx")).contains("missing.onnx"));
@@ -96,7 +98,8 @@ fn a_network_of_another_game_is_refused_in_words() {
     let file = folder("other").join("3x3.onnx");
     fs::write(&file, NETWORK).expect("a file");
     let input = format!("setoption name WeightsFile value {}\n", file.display());
-    let said = session(engine, &format!("{input}setoption name UCI_Variant value crazyhouse\n{PLAY}"));
+    let said =
+        session(engine, &format!("{input}setoption name UCI_Variant value crazyhouse\n{PLAY}"));
     assert!(said.contains("trained for \"3x3\", not for crazyhouse"), "{said}");
     assert_eq!(said.matches("bestmove").count(), 1, "{said}");
 }
