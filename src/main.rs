@@ -1,6 +1,6 @@
 //! The engine's executable.
 
-use std::io::{BufReader, stdin, stdout};
+use std::io::{BufReader, Write, stdin, stdout};
 use std::process::ExitCode;
 
 use lexopt::prelude::*;
@@ -50,8 +50,7 @@ fn run() -> Result<(), lexopt::Error> {
     if let Some(other) = arguments.next()? {
         return Err(other.unexpected());
     }
-    println!("{said}");
-    Ok(())
+    writeln!(stdout(), "{said}").map_err(words)
 }
 
 fn words(error: std::io::Error) -> lexopt::Error {

@@ -262,3 +262,27 @@ fn texts(tree: &Tree, line: &Line) -> Vec<String> {
     };
     line.turns(tree.root()).into_iter().map(text).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::Encoding;
+    use crate::rules::Position;
+
+    #[test]
+    fn the_best_turn_is_whole() {
+        // The first ply of either turn is only half of it.
+        let toy = Position::toy("a(+a(b(ab)=)+a(=b(ab)))", 2).expect("a game tree");
+        let mut uniform = Uniform::new(Encoding::of(&toy).shape());
+        for visits in [1, 2, 3, 20] {
+            let mut tree = Tree::new(toy.clone(), Default::default(), 1 << 20);
+            let mut thinking = Thinking::new(&mut tree, &mut uniform, 1);
+            for _ in 0..visits {
+                thinking.step(1).expect("Uniform never fails");
+            }
+            let turn = best(&mut tree, &mut uniform).turn.expect("a turn");
+            assert_eq!(turn.split(',').count(), 2, "{turn} after {visits}");
+            assert!(toy.parse_turn(&turn).is_some());
+        }
+    }
+}
