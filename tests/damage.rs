@@ -47,8 +47,9 @@ const PLAY: &str = "isready\nposition startpos\ngo nodes 20\nisready\n";
 /// Loads `file` as a network and plays; gives what was said about it.
 fn load(file: &Path) -> String {
     let engine = Path::new(env!("CARGO_BIN_EXE_menagerie"));
-    let said =
-        session(engine, &format!("setoption name WeightsFile value {}\n{PLAY}", file.display()));
+    let library = format!("setoption name RuntimeLibrary value {}\n", library().display());
+    let network = format!("setoption name WeightsFile value {}\n", file.display());
+    let said = session(engine, &format!("{library}{network}{PLAY}"));
     assert_eq!(said.matches("bestmove").count(), 1, "{said}");
     said.lines().filter(|line| line.starts_with("info string")).collect::<Vec<_>>().join("\n")
 }
@@ -97,7 +98,8 @@ fn a_network_of_another_game_is_refused_in_words() {
     let engine = Path::new(env!("CARGO_BIN_EXE_menagerie"));
     let file = folder("other").join("3x3.onnx");
     fs::write(&file, NETWORK).expect("a file");
-    let input = format!("setoption name WeightsFile value {}\n", file.display());
+    let library = format!("setoption name RuntimeLibrary value {}\n", library().display());
+    let input = format!("{library}setoption name WeightsFile value {}\n", file.display());
     let said =
         session(engine, &format!("{input}setoption name UCI_Variant value crazyhouse\n{PLAY}"));
     assert!(said.contains("trained for \"3x3\", not for crazyhouse"), "{said}");

@@ -9,9 +9,6 @@ pub enum GameError {
     /// It does not begin with a position of the variant.
     #[error(transparent)]
     Fen(#[from] FenError),
-    /// It begins with a king that can be taken.
-    #[error("impossible position \"{0}\": the side that is not to move is in check")]
-    Check(String),
     /// A turn is not legal.
     #[error("illegal move \"{text}\", number {number}, in \"{fen}\"")]
     Turn {
@@ -52,9 +49,6 @@ impl Game {
     ) -> Result<Game, GameError> {
         let start = fen.unwrap_or(variant.start_fen()).to_owned();
         let mut position = variant.position(&start, chess960)?;
-        if position.opponent_in_check() {
-            return Err(GameError::Check(start));
-        }
         let mut played = Vec::new();
         for (nth, text) in turns.iter().enumerate() {
             let plies = position.parse_turn(text).ok_or_else(|| GameError::Turn {
