@@ -12,3 +12,7 @@ pub mod encoding;
 pub mod evaluation;
 
 pub mod search;
+
+pub mod engine;
+
+pub mod protocol;

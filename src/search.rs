@@ -6,6 +6,7 @@
 mod backup;
 mod bounds;
 mod choice;
+mod clock;
 mod gumbel;
 mod node;
 mod params;
@@ -14,6 +15,7 @@ mod thinking;
 mod tree;
 
 pub use choice::{Choice, Line, Proof};
+pub use clock::{Budget, Clock};
 pub use gumbel::{Gumbel, GumbelParams, improved_policy};
 pub use params::{ParamInfo, Params};
 pub use select::{Leaf, Selection};

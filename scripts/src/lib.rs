@@ -4,10 +4,12 @@
 //! - [`learner`]: samples in, gradient steps and checkpoints out.
 //! - [`onnx`]: weights to ONNX bytes and back.
 //! - [`starts`]: where self-play games begin.
+//! - [`report`]: the story of a run of a solved game, as a table and a picture.
 //! - [`retrograde`]: small games solved exactly.
 //! - [`oracle`]: how well a network plays a solved game.
 //! - [`record`]: games with what the search thought, in files and as samples.
 //! - [`selfplay`]: many games at once, one network call for all.
+//! - [`uci_engine`]: a UCI engine as a child process.
 //! - [`window`]: the games that are learned from at a time.
 //! - [`run`]: a training run, a folder that goes on after a kill.
 
@@ -16,8 +18,10 @@ pub mod network;
 pub mod onnx;
 pub mod oracle;
 pub mod record;
+pub mod report;
 pub mod retrograde;
 pub mod run;
 pub mod selfplay;
 pub mod starts;
+pub mod uci_engine;
 pub mod window;

@@ -5,6 +5,7 @@ use menagerie::rules::{Move, MoveList, Position};
 use menagerie::search::{Params, Thinking, Tree};
 
 use crate::retrograde::{Solution, Value};
+use crate::uci_engine::{EngineError, UciEngine};
 
 /// The play of all positions that are not ended.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,6 +52,30 @@ pub fn mark(
         tree.restart(position.clone());
         if let Some(m) = best_move(&mut tree, evaluator, visits)? {
             marks.add(solution, position, value, m);
+        }
+    }
+    Ok(marks)
+}
+
+/// Has every position of `solution` that is not ended played by an engine at `go nodes`, and
+/// marks the moves.
+///
+/// # Errors
+/// If the engine ends, or its move is not legal.
+pub fn mark_engine(
+    solution: &Solution,
+    engine: &mut UciEngine,
+    nodes: u32,
+) -> Result<Marks, EngineError> {
+    let mut marks = Marks::default();
+    for (position, value) in solution.iter() {
+        if position.outcome().is_some() {
+            continue;
+        }
+        let line = engine.best_move(&position.fen(), nodes)?;
+        match position.parse_turn(&line).as_deref() {
+            Some(&[m]) => marks.add(solution, position, value, m),
+            _ => return Err(EngineError::Line { line }),
         }
     }
     Ok(marks)

@@ -1,6 +1,7 @@
-//! Marks networks of a solved game against its exact solution: `oracle VARIANT NETWORK...`.
+//! Marks networks of a solved game, or a UCI engine, against its exact solution:
+//! `oracle VARIANT NETWORK...`, `oracle VARIANT --engine EXECUTABLE`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use menagerie::encoding::Encoding;
@@ -8,8 +9,9 @@ use menagerie::evaluation::network::Backend;
 use menagerie::evaluation::{Cached, Onnx};
 use menagerie::search::Params;
 use menagerie::variant::Catalogue;
-use trainer::oracle::mark;
+use trainer::oracle::{Marks, mark, mark_engine};
 use trainer::retrograde::Solution;
+use trainer::uci_engine::UciEngine;
 
 /// Marks the play of networks in all positions of a solved game.
 #[derive(Debug, Parser)]
@@ -18,6 +20,9 @@ struct Arguments {
     variant: String,
     /// Networks of it.
     networks: Vec<PathBuf>,
+    /// A UCI engine to mark.
+    #[arg(long)]
+    engine: Option<PathBuf>,
     /// Visits of a search; 1 is the bare network.
     #[arg(long, value_delimiter = ',', default_value = "1,50,400")]
     visits: Vec<u32>,
@@ -45,20 +50,31 @@ fn main() -> anyhow::Result<()> {
         params.set(name, *value).map_err(anyhow::Error::msg)?;
     }
     let encoding = Encoding::of(&variant.start());
-    println!("network,visits,positions,result_kept,wins,won_quickest");
+    println!("player,visits,positions,result_kept,wins,won_quickest");
+    if let Some(path) = &arguments.engine {
+        let mut engine = UciEngine::start(path)?;
+        engine.set("UCI_Variant", variant.name())?;
+        for &visits in &arguments.visits {
+            let marks = mark_engine(&solution, &mut engine, visits)?;
+            tell(path, visits, &marks, arguments.faults);
+        }
+    }
     for path in &arguments.networks {
         let file = std::fs::read(path)?;
         let network = Onnx::open(&file, &encoding, variant.name(), Backend::Cpu, 1)?;
         let mut evaluator = Cached::new(network, 64 << 20);
         for &visits in &arguments.visits {
-            let marks = mark(&solution, &mut evaluator, params, visits)?;
-            let (kept, quickest) = (marks.kept_share(), marks.quickest_share());
-            let (positions, wins) = (marks.positions, marks.wins);
-            println!("{},{visits},{positions},{kept:.5},{wins},{quickest:.5}", path.display());
-            if arguments.faults {
-                marks.faults.iter().for_each(|fault| println!("# {fault}"));
-            }
+            tell(path, visits, &mark(&solution, &mut evaluator, params, visits)?, arguments.faults);
         }
     }
     Ok(())
+}
+
+fn tell(player: &Path, visits: u32, marks: &Marks, faults: bool) {
+    let (kept, quickest) = (marks.kept_share(), marks.quickest_share());
+    let (positions, wins) = (marks.positions, marks.wins);
+    println!("{},{visits},{positions},{kept:.5},{wins},{quickest:.5}", player.display());
+    if faults {
+        marks.faults.iter().for_each(|fault| println!("# {fault}"));
+    }
 }

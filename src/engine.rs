@@ -1,0 +1,394 @@
+//! A session: a game of a variant, the options, and a search that can be started and stopped.
+//!
+//! Knows the notation of games, and no text of a protocol: `protocol` puts into words what comes
+//! out of here.
+
+mod bench;
+mod game;
+mod limits;
+mod network;
+mod options;
+mod report;
+mod shipped;
+mod turns;
+mod worker;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+pub use bench::{Bench, Searched, bench};
+use game::Game;
+pub use game::GameError;
+pub use limits::Limits;
+use network::Chosen;
+pub use options::{Declaration, Kind, OptionError, Options};
+pub use report::{Best, Chances, Event, Report, Score, Sink};
+use worker::{Control, Search};
+
+use crate::encoding::Encoding;
+use crate::evaluation::{EvalError, Evaluator};
+use crate::rules::{Move, MoveList, Outcome, PerSide, Position};
+use crate::search::{Params, Tree};
+use crate::variant::{Catalogue, Variant};
+
+/// One player's side of things: what is played, how, and the thoughts about it.
+///
+/// Everything but [`Session::stop`], [`Session::ponder_hit`] and reading waits for a search in
+/// progress, which it ends if it would not end by itself.
+pub struct Session {
+    catalogue: &'static Catalogue,
+    options: Options,
+    variant: Arc<Variant>,
+    game: Game,
+    chosen: Option<Chosen>,
+    /// The tree, and the game at whose end its root stands.
+    tree: Option<(Tree, Game)>,
+    running: Option<Running>,
+}
+
+/// A search or a count in progress.
+struct Running {
+    /// Gives back what a search has borrowed; a count has borrowed nothing.
+    thread: JoinHandle<Option<(Tree, Game, Chosen)>>,
+    control: Arc<Control>,
+    /// Whether it ends by itself once it is not pondering.
+    ends: bool,
+    /// Whether it began as pondering.
+    ponder: bool,
+}
+
+/// What the evaluator alone says of a position.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Assessment {
+    /// How the game ended, if it did by force; there is nothing else to tell then.
+    pub outcome: Option<Outcome>,
+    /// The expected score of each side, from -1 to 1.
+    pub values: PerSide<f32>,
+    /// How many sides there are.
+    pub sides: usize,
+    /// Chances of the side to move.
+    pub chances: Chances,
+    /// Turns until the game ends.
+    pub moves_left: f32,
+    /// Each legal ply and its probability, the likeliest first.
+    pub policy: Vec<(String, f32)>,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("options", &self.options)
+            .field("position", &self.game.position().fen())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// A session with the games of `catalogue`, at the start of the first.
+    ///
+    /// # Panics
+    /// If the catalogue is empty.
+    pub fn new(catalogue: &'static Catalogue) -> Session {
+        let options = Options::new(catalogue);
+        let variant = catalogue.get(&options.variant);
+        let variant = variant.unwrap_or_else(|| panic!("the catalogue has no game"));
+        let game = Game::new(&variant, options.chess960);
+        Session { catalogue, options, variant, game, chosen: None, tree: None, running: None }
+    }
+
+    /// All options, in the order to show them.
+    pub fn declarations(&self) -> Vec<Declaration> {
+        Options::declarations(self.catalogue)
+    }
+
+    /// What the options are set to.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The games that can be played.
+    pub fn catalogue(&self) -> &'static Catalogue {
+        self.catalogue
+    }
+
+    /// Where the game stands.
+    pub fn position(&self) -> &Position {
+        self.game.position()
+    }
+
+    /// Sets an option; a button is pressed, whatever the value. Another variant begins a new
+    /// game. Returns what there is to know about it, in words.
+    ///
+    /// # Errors
+    /// If there is no such option or it does not take such a value; it stays as it was.
+    pub fn set_option(&mut self, name: &str, value: &str) -> Result<Option<String>, OptionError> {
+        self.wait();
+        let name = self.options.set(self.catalogue, name, value)?;
+        match name {
+            "UCI_Variant" => {
+                if let Some(variant) = self.catalogue.get(&self.options.variant)
+                    && variant.name() != self.variant.name()
+                {
+                    self.game = Game::new(&variant, self.options.chess960);
+                    self.variant = variant;
+                    self.tree = None;
+                }
+            }
+            "UCI_Chess960" => {
+                if let Ok(game) = self.game.rewritten(&self.variant, self.options.chess960) {
+                    self.game = game;
+                }
+            }
+            "Clear Hash" => self.forget(),
+            "Hash" => self.tree = None,
+            "SyzygyPath" if !self.options.tables.is_empty() => {
+                return Ok(Some(format!(
+                    "SyzygyPath \"{}\" is noted, but tables of endings are not read yet",
+                    self.options.tables
+                )));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// The file to which all that is said goes, too, if there is one.
+    pub fn log_file(&self) -> Option<PathBuf> {
+        let name = &self.options.log;
+        (!name.is_empty()).then(|| PathBuf::from(name))
+    }
+
+    /// Begins a new game: forgets all thoughts. The position stays.
+    pub fn new_game(&mut self) {
+        self.wait();
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.tree = None;
+        if let Some(chosen) = &mut self.chosen {
+            chosen.evaluator.forget();
+        }
+    }
+
+    /// Sets up the position `fen`, or the variant's start, and plays `turns` from it, each
+    /// written as UCI has it.
+    ///
+    /// # Errors
+    /// If the position or a turn is none; the game then stays as it was.
+    pub fn set_position(&mut self, fen: Option<&str>, turns: &[&str]) -> Result<(), GameError> {
+        self.wait();
+        self.game = Game::read(&self.variant, self.options.chess960, fen, turns)?;
+        Ok(())
+    }
+
+    /// Sees to it that the evaluator is what the options ask for; returns what there is to know
+    /// about it, a line each. Does nothing in the middle of a search.
+    pub fn ready(&mut self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.running.is_none() {
+            let chosen = self.choose(&mut notes);
+            self.chosen = Some(chosen);
+        }
+        notes
+    }
+
+    /// Takes the evaluator that the options ask for.
+    fn choose(&mut self, notes: &mut Vec<String>) -> Chosen {
+        let chosen = self.chosen.take();
+        match chosen {
+            Some(chosen) if chosen.serves(&self.variant, &self.options) => chosen,
+            before => {
+                self.tree = None;
+                Chosen::new(&self.variant, &self.options, before, notes)
+            }
+        }
+    }
+
+    /// Takes the tree, with its root where the game stands. What is known of it is kept if the
+    /// game went on from where it stood, unless it is to be `fresh`.
+    fn take_tree(&mut self, bytes: usize, fresh: bool) -> Tree {
+        let position = self.game.position();
+        let Some((mut tree, game)) = self.tree.take() else {
+            return Tree::new(position.clone(), Params::default(), bytes);
+        };
+        match self.game.since(&game).filter(|_| !fresh && !tree.is_empty()) {
+            Some(plies) => plies.iter().for_each(|&ply| tree.advance(ply)),
+            None => tree.restart(position.clone()),
+        }
+        tree
+    }
+
+    /// Begins to think about the position within `limits`, counted from `begun`. `sink` is told
+    /// how it goes; the last that it is told is [`Event::Best`], after which [`Session::wait`]
+    /// waits for next to nothing.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn go(&mut self, limits: Limits, begun: Instant, sink: Sink) -> std::io::Result<()> {
+        self.wait();
+        let mut notes = Vec::new();
+        let mut chosen = self.choose(&mut notes);
+        notes.into_iter().for_each(|note| sink(Event::Note(note)));
+        // One visit is to tell what the network thinks, not what the tree has found out before.
+        let fresh = limits.nodes == Some(1);
+        let mut tree = self.take_tree(chosen.tree_bytes(&self.options), fresh);
+        let control = Arc::new(Control::default());
+        let (ends, ponder) = (limits.end(self.position().turn()), limits.ponder);
+        let search = Search {
+            limits,
+            lines: self.options.lines,
+            overhead: Duration::from_millis(self.options.overhead),
+            begun,
+            control: Arc::clone(&control),
+            sink,
+        };
+        let game = self.game.clone();
+        let thread = thread::Builder::new().name("search".to_owned()).spawn(move || {
+            search.run(&mut tree, &mut chosen);
+            Some((tree, game, chosen))
+        })?;
+        self.running = Some(Running { thread, control, ends, ponder });
+        Ok(())
+    }
+
+    /// Begins to count the paths of `depth` whole turns, for each first turn and in all. The last
+    /// that `sink` is told is [`Event::AllPaths`].
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn perft(&mut self, depth: u32, sink: Sink) -> std::io::Result<()> {
+        self.wait();
+        let control = Arc::new(Control::default());
+        let (position, stop) = (self.game.position().clone(), Arc::clone(&control));
+        let thread = thread::Builder::new().name("perft".to_owned()).spawn(move || {
+            let Some(below) = depth.checked_sub(1) else {
+                sink(Event::AllPaths(Some(1)));
+                return None;
+            };
+            let paths = turns::turns(&position).into_iter().map(|(turn, next)| {
+                let count = turns::count(&next, below, &stop.stop)?;
+                sink(Event::Paths { turn: position.turn_text(&turn), count });
+                Some(count)
+            });
+            let all = paths.sum();
+            sink(Event::AllPaths(all));
+            None
+        })?;
+        self.running = Some(Running { thread, control, ends: true, ponder: false });
+        Ok(())
+    }
+
+    /// Whether a search or a count is in progress. It stays so until [`Session::wait`].
+    pub fn is_thinking(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Whether the thread of the search or count in progress has ended.
+    pub fn has_ended(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.thread.is_finished())
+    }
+
+    /// Whether the search in progress ends only when it is told to.
+    pub fn is_endless(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| {
+            !running.ends || (running.ponder && running.control.hit.get().is_none())
+        })
+    }
+
+    /// Tells the search in progress to end at once. Does not wait for it.
+    pub fn stop(&self) {
+        if let Some(running) = &self.running {
+            running.control.stop.store(true, Ordering::Relaxed);
+            running.thread.thread().unpark();
+        }
+    }
+
+    /// Tells the search in progress that the opponent has just played as expected.
+    pub fn ponder_hit(&self) {
+        if let Some(running) = &self.running {
+            // The first hit counts.
+            let _ = running.control.hit.set(Instant::now());
+            running.thread.thread().unpark();
+        }
+    }
+
+    /// Waits for the search in progress, which is told to end if it would not end by itself.
+    pub fn wait(&mut self) {
+        if self.is_endless() {
+            self.stop();
+        }
+        let Some(running) = self.running.take() else { return };
+        // A search that panicked gives nothing back, and the next one starts afresh.
+        if let Ok(Some((tree, game, chosen))) = running.thread.join() {
+            self.tree = Some((tree, game));
+            self.chosen = Some(chosen);
+        }
+    }
+
+    /// What the evaluator alone says of the position, and `notes` about the evaluator.
+    ///
+    /// # Errors
+    /// If it fails.
+    pub fn assess(&mut self, notes: &mut Vec<String>) -> Result<Assessment, EvalError> {
+        self.wait();
+        let mut chosen = self.choose(notes);
+        let assessment = assess(self.game.position(), &mut *chosen.evaluator);
+        self.chosen = Some(chosen);
+        assessment
+    }
+
+    /// The plies that `texts` name as first plies of a search, and those texts that name none.
+    pub fn first_plies<'a>(&self, texts: &[&'a str]) -> (Vec<Move>, Vec<&'a str>) {
+        let (mut plies, mut bad) = (Vec::new(), Vec::new());
+        for text in texts {
+            match self.position().parse_turn(text).and_then(|turn| turn.first().copied()) {
+                Some(ply) if plies.contains(&ply) => {}
+                Some(ply) => plies.push(ply),
+                None => bad.push(*text),
+            }
+        }
+        (plies, bad)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.stop();
+        self.wait();
+    }
+}
+
+fn assess(position: &Position, evaluator: &mut dyn Evaluator) -> Result<Assessment, EvalError> {
+    let sides = position.anatomy().sides;
+    let mover = position.turn();
+    let mut legal = MoveList::new();
+    position.legal_moves(&mut legal);
+    let outcome = position.outcome_given(&legal);
+    let mut batch = evaluator.new_batch();
+    let row = batch.push(&Encoding::of(position), position, &legal);
+    evaluator.evaluate(&mut batch)?;
+    let evaluation = batch.evaluation(row);
+    let highest = evaluation.logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let weights = evaluation.logits.iter().map(|logit| (logit - highest).exp());
+    let total: f32 = weights.clone().sum();
+    let mut policy: Vec<_> = legal.iter().map(|&m| position.move_text(m)).zip(weights).collect();
+    policy.iter_mut().for_each(|(_, weight)| *weight /= total);
+    policy.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let draw = evaluation.outcome.last().copied().unwrap_or(0.0);
+    Ok(Assessment {
+        outcome,
+        values: PerSide::from_fn(|side| match side.index() < sides {
+            true => evaluation.score(side, mover),
+            false => 0.0,
+        }),
+        sides,
+        chances: Chances::new(evaluation.score(mover, mover), draw),
+        moves_left: evaluation.moves_left,
+        policy,
+    })
+}

@@ -1,0 +1,89 @@
+//! The game in play: where it began and what was played since.
+
+use crate::rules::{FenError, Move, Position};
+use crate::variant::Variant;
+
+/// Why a game was refused. Each quotes the text.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum GameError {
+    /// It does not begin with a position of the variant.
+    #[error(transparent)]
+    Fen(#[from] FenError),
+    /// It begins with a king that can be taken.
+    #[error("impossible position \"{0}\": the side that is not to move is in check")]
+    Check(String),
+    /// A turn is not legal.
+    #[error("illegal move \"{text}\", number {number}, in \"{fen}\"")]
+    Turn {
+        /// The text of the turn.
+        text: String,
+        /// Its place among the turns, from 1.
+        number: usize,
+        /// The position in which it was to be played.
+        fen: String,
+    },
+}
+
+/// A game in play.
+#[derive(Clone, Debug)]
+pub(super) struct Game {
+    start: String,
+    chess960: bool,
+    plies: Vec<Move>,
+    position: Position,
+}
+
+impl Game {
+    /// The game of `variant` before its first turn. `chess960` says how castling is written.
+    pub(super) fn new(variant: &Variant, chess960: bool) -> Game {
+        let start = variant.start_fen().to_owned();
+        // The start is known to be good, with whatever castling.
+        let position = variant.position(&start, chess960).unwrap_or_else(|_| variant.start());
+        Game { start, chess960, plies: Vec::new(), position }
+    }
+
+    /// The game that begins with the position `fen`, or that of the variant, and goes on by
+    /// `turns`.
+    pub(super) fn read(
+        variant: &Variant,
+        chess960: bool,
+        fen: Option<&str>,
+        turns: &[&str],
+    ) -> Result<Game, GameError> {
+        let start = fen.unwrap_or(variant.start_fen()).to_owned();
+        let mut position = variant.position(&start, chess960)?;
+        if position.opponent_in_check() {
+            return Err(GameError::Check(start));
+        }
+        let mut played = Vec::new();
+        for (nth, text) in turns.iter().enumerate() {
+            let plies = position.parse_turn(text).ok_or_else(|| GameError::Turn {
+                text: (*text).to_owned(),
+                number: nth + 1,
+                fen: position.fen(),
+            })?;
+            plies.iter().for_each(|&ply| position.play_unchecked(ply));
+            played.extend(plies);
+        }
+        Ok(Game { start, chess960, plies: played, position })
+    }
+
+    /// The same game with castling written the other way.
+    pub(super) fn rewritten(&self, variant: &Variant, chess960: bool) -> Result<Game, GameError> {
+        let mut game = Game::read(variant, chess960, Some(&self.start), &[])?;
+        self.plies.iter().for_each(|&ply| game.position.play_unchecked(ply));
+        game.plies.clone_from(&self.plies);
+        Ok(game)
+    }
+
+    /// Where it stands.
+    pub(super) fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// The plies by which it goes on from where `earlier` stands, if it does.
+    pub(super) fn since(&self, earlier: &Game) -> Option<&[Move]> {
+        let same = self.start == earlier.start && self.chess960 == earlier.chess960;
+        self.plies.strip_prefix(&earlier.plies[..]).filter(|_| same)
+    }
+}

@@ -1,0 +1,51 @@
+//! How far a search is to go.
+
+use std::time::Duration;
+
+use crate::rules::{Move, PerSide, Side};
+use crate::search::Clock;
+
+/// What ends a search. With nothing set it goes on until it is stopped.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Limits {
+    /// The players' clocks, as far as they are known.
+    pub clocks: PerSide<Option<Clock>>,
+    /// The time for this turn.
+    pub time: Option<Duration>,
+    /// New visits to the root.
+    pub nodes: Option<u64>,
+    /// Whole turns that the best line must have.
+    pub depth: Option<u64>,
+    /// A win within so many turns of the side to move.
+    pub mate: Option<u64>,
+    /// The best turn is held back until the search is stopped.
+    pub infinite: bool,
+    /// The opponent is thinking: clocks begin to count, and the best turn may be told, once it has
+    /// played as expected.
+    pub ponder: bool,
+    /// The first plies to choose from; all if empty.
+    pub moves: Vec<Move>,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            clocks: PerSide::all(None),
+            time: None,
+            nodes: None,
+            depth: None,
+            mate: None,
+            infinite: false,
+            ponder: false,
+            moves: Vec::new(),
+        }
+    }
+}
+
+impl Limits {
+    /// Whether a search for `mover` surely ends by itself, once it is no longer pondering.
+    pub(super) fn end(&self, mover: Side) -> bool {
+        let timed = self.time.is_some() || self.clocks[mover].is_some();
+        !self.infinite && (timed || self.nodes.or(self.depth).is_some())
+    }
+}

@@ -1,0 +1,220 @@
+//! The choice of an evaluator: which network, on what, with how many threads.
+
+use std::env::current_exe;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::options::Options;
+use super::shipped;
+use crate::encoding::Encoding;
+use crate::evaluation::network::Backend;
+use crate::evaluation::runtime::{Runtime, RuntimeError};
+use crate::evaluation::{Cached, Evaluator, Onnx, Pooled, Uniform};
+use crate::rules::MoveList;
+use crate::variant::Variant;
+
+/// No network is larger, in bytes: a guard against files without an end.
+const LARGEST: u64 = 1 << 31;
+
+/// An evaluator, and what it was chosen by.
+pub(super) struct Chosen {
+    pub(super) evaluator: Box<dyn Evaluator>,
+    /// Whether it asks a network.
+    pub(super) network: bool,
+    wish: Wish,
+}
+
+/// All that an evaluator is chosen by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Wish {
+    variant: String,
+    weights: String,
+    backend: Backend,
+    library: String,
+    threads: usize,
+    hash: usize,
+}
+
+/// The file of a network: what it is called, and what is in it.
+struct Weights {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+impl Chosen {
+    /// Whether it is still what `options` ask for.
+    pub(super) fn serves(&self, variant: &Variant, options: &Options) -> bool {
+        self.wish == Wish::new(variant, options)
+    }
+
+    /// What `options` ask for, or the best that can be had in its place: `before`, if it plays
+    /// the same variant, or else the evaluator that knows nothing. What there is to know about it
+    /// goes to `notes`, a line each.
+    pub(super) fn new(
+        variant: &Variant,
+        options: &Options,
+        before: Option<Chosen>,
+        notes: &mut Vec<String>,
+    ) -> Chosen {
+        let wish = Wish::new(variant, options);
+        let name = variant.name();
+        let before = before.filter(|before| before.network && before.wish.variant == name);
+        let weights = match named(options).or_else(|| shipped(variant).map(Ok)) {
+            None => {
+                notes.push(format!(
+                    "{name}: there is no network for it yet, it is played by search alone \
+                     (Uniform evaluator)"
+                ));
+                return Chosen::uniform(variant, wish);
+            }
+            Some(weights) => weights,
+        };
+        let opened = weights.and_then(|weights| {
+            library(options, notes)?;
+            open(variant, options, &weights, notes)
+        });
+        match opened {
+            Ok(evaluator) => Chosen { evaluator, network: true, wish },
+            Err(refusal) => {
+                notes.push(refusal);
+                if let Some(before) = before {
+                    notes.push(format!("{name}: the network from before plays on"));
+                    return Chosen { wish, ..before };
+                }
+                if let Some(weights) = shipped(variant).filter(|_| !options.weights.is_empty())
+                    && let Ok(evaluator) = open(variant, options, &weights, notes)
+                {
+                    return Chosen { evaluator, network: true, wish };
+                }
+                notes.push(format!(
+                    "{name}: it is played without a network, by search alone (Uniform evaluator)"
+                ));
+                Chosen::uniform(variant, wish)
+            }
+        }
+    }
+
+    fn uniform(variant: &Variant, wish: Wish) -> Chosen {
+        let shape = Encoding::of(&variant.start()).shape();
+        Chosen { evaluator: Box::new(Uniform::new(shape)), network: false, wish }
+    }
+
+    /// Puts the evaluator that knows nothing in the place of one that failed.
+    pub(super) fn give_up(&mut self) {
+        self.evaluator = Box::new(Uniform::new(self.evaluator.shape()));
+        self.network = false;
+    }
+
+    /// The memory for the tree beside it, in bytes. A tree that grows or is cut may for a moment
+    /// take twice its size, so that all stays within the option `Hash`.
+    pub(super) fn tree_bytes(&self, options: &Options) -> usize {
+        let all = options.hash << 20;
+        if self.network { (all - cache_bytes(options)) / 2 } else { all / 2 }
+    }
+}
+
+impl Wish {
+    fn new(variant: &Variant, options: &Options) -> Wish {
+        Wish {
+            variant: variant.name().to_owned(),
+            weights: options.weights.clone(),
+            backend: options.backend,
+            library: options.library.clone(),
+            threads: options.threads,
+            hash: options.hash,
+        }
+    }
+}
+
+/// The memory for remembered evaluations, in bytes.
+fn cache_bytes(options: &Options) -> usize {
+    (options.hash << 20) / 4
+}
+
+/// The network that the options name, if they name one.
+fn named(options: &Options) -> Option<Result<Weights, String>> {
+    let name = &options.weights;
+    (!name.is_empty()).then(|| match read(&place(name)) {
+        Ok(bytes) => Ok(Weights { name: name.clone(), bytes }),
+        Err(error) => Err(format!("cannot read the network \"{name}\": {error}")),
+    })
+}
+
+/// The network that comes with the engine for `variant`, if there is one.
+fn shipped(variant: &Variant) -> Option<Weights> {
+    let (name, bytes) = shipped::network(variant.name())?;
+    Some(Weights { name: name.to_owned(), bytes: bytes.to_vec() })
+}
+
+/// Where the file `name` is: a relative one starts at the executable's folder or, if nothing is
+/// there, at the working directory.
+fn place(name: &str) -> PathBuf {
+    let beside = current_exe().ok().and_then(|exe| Some(exe.parent()?.join(name)));
+    beside.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from(name))
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() || about.len() > LARGEST {
+        return Err(std::io::Error::other("it is no file that could be a network"));
+    }
+    let mut bytes = Vec::with_capacity(about.len() as usize);
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Sees to it that ONNX Runtime is loaded.
+fn library(options: &Options, notes: &mut Vec<String>) -> Result<(), String> {
+    let wanted = Some(Path::new(&options.library));
+    let runtime = match Runtime::load(wanted) {
+        // Another one runs already, and it serves as well.
+        Err(error @ RuntimeError::Taken { .. }) => {
+            notes.push(error.to_string());
+            Runtime::load(None)
+        }
+        result => result,
+    };
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    notes.extend(runtime.skipped().iter().map(|refusal| format!("passed over: {refusal}")));
+    Ok(())
+}
+
+/// Opens a network, once for each thread, and tries it.
+fn open(
+    variant: &Variant,
+    options: &Options,
+    weights: &Weights,
+    notes: &mut Vec<String>,
+) -> Result<Box<dyn Evaluator>, String> {
+    let Weights { name, bytes } = weights;
+    let start = variant.start();
+    let encoding = Encoding::of(&start);
+    let session = || {
+        Onnx::open(bytes, &encoding, variant.name(), options.backend, 1)
+            .map_err(|error| format!("network {name} is refused: {error}"))
+    };
+    let mut first = session()?;
+    let mut legal = MoveList::new();
+    start.legal_moves(&mut legal);
+    let mut batch = first.new_batch();
+    batch.push(&encoding, &start, &legal);
+    first.evaluate(&mut batch).map_err(|error| format!("network {name} is refused: {error}"))?;
+    notes.extend(first.note().map(str::to_owned));
+    notes.push(format!(
+        "{}: network {name} ({}), ONNX Runtime {}",
+        variant.name(),
+        first.run(),
+        first.backend()
+    ));
+    // A GPU does more in one large batch than in several.
+    let threads = if first.backend() == Backend::Cuda { 1 } else { options.threads };
+    let others = (1..threads).map(|_| session()).collect::<Result<Vec<_>, _>>()?;
+    if others.is_empty() {
+        return Ok(Box::new(Cached::new(first, cache_bytes(options))));
+    }
+    let pool = Pooled::new(first, others)
+        .map_err(|error| format!("{threads} threads cannot be started: {error}"))?;
+    Ok(Box::new(Cached::new(pool, cache_bytes(options))))
+}

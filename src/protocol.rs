@@ -1,0 +1,138 @@
+//! How the engine is spoken to: lines of text in, lines of text out.
+//!
+//! The dialect is UCI, whatever the first line is. Lines are obeyed in the order in which they
+//! come. One that needs the search in progress to be over waits for that, and so does what comes
+//! after it; a search that would not end by itself is then told to end. What can be obeyed in the
+//! middle of a search (`stop`, `isready`, `quit` and the like) is obeyed at once, if nothing waits.
+//! When the input ends, so does the engine, as soon as all lines have been obeyed.
+
+mod bench;
+mod line;
+mod output;
+mod uci;
+
+use std::collections::VecDeque;
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+pub use bench::bench;
+use line::{Line, read_line};
+use output::Output;
+use uci::Uci;
+
+use crate::engine::Session;
+use crate::variant::Catalogue;
+
+/// So many lines are read ahead of the one that is obeyed.
+const AHEAD: usize = 256;
+/// So many lines wait for a search; then the search is waited for before another is looked at.
+const WAITING: usize = 1 << 16;
+/// How soon the end of a search is noticed that could not announce it.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What wakes the loop.
+enum Wake {
+    /// A line came.
+    Line(Line),
+    /// The search of that number has ended.
+    Ended(u64),
+    /// No more lines will come.
+    Closed,
+}
+
+/// What follows from a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The next line.
+    Line,
+    /// The end of the engine.
+    Quit,
+}
+
+/// Speaks with whoever is at the other end of `input` and `output` until it ends either or says
+/// `quit`.
+///
+/// # Errors
+/// If no thread can be started.
+pub fn run(
+    input: impl BufRead + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> std::io::Result<()> {
+    let output = Arc::new(Output::new(output));
+    let (sender, wakes) = sync_channel(AHEAD);
+    let reader = sender.clone();
+    // Never joined: it may hang in a read for ever, and holds nothing that must be put in order.
+    thread::Builder::new().name("input".to_owned()).spawn(move || read(input, &reader))?;
+    let session = Session::new(Catalogue::shipped());
+    let ended = move |number| {
+        // If there is no room, the loop is awake anyway.
+        let _ = sender.try_send(Wake::Ended(number));
+    };
+    obey(&wakes, &output, &mut Uci::new(session, Arc::clone(&output), Arc::new(ended)));
+    Ok(())
+}
+
+fn read(mut input: impl BufRead, reader: &SyncSender<Wake>) {
+    // An input that fails is as good as closed.
+    while let Ok(Some(line)) = read_line(&mut input) {
+        if reader.send(Wake::Line(line)).is_err() {
+            return;
+        }
+    }
+    let _ = reader.send(Wake::Closed);
+}
+
+/// Obeys all lines that come, in order.
+fn obey(wakes: &Receiver<Wake>, output: &Output, uci: &mut Uci) {
+    let mut waiting = VecDeque::new();
+    let mut closed = false;
+    while !output.is_closed() {
+        if uci.session().has_ended() {
+            uci.session().wait();
+        }
+        if !uci.session().is_thinking() {
+            let line = waiting.pop_front();
+            if let Some(line) = line {
+                if uci.obey(&line) == Next::Quit {
+                    return;
+                }
+                continue;
+            }
+            if closed {
+                return;
+            }
+        } else if closed || !waiting.is_empty() {
+            if uci.session().is_endless() {
+                uci.session().stop();
+            }
+            if waiting.len() >= WAITING {
+                uci.session().wait();
+                continue;
+            }
+        }
+        let wake = if closed || uci.session().is_thinking() {
+            wakes.recv_timeout(TICK)
+        } else {
+            wakes.recv().map_err(RecvTimeoutError::from)
+        };
+        match wake {
+            Ok(Wake::Line(line)) => {
+                let now = waiting.is_empty() && !uci.waits(&line);
+                if line.is_stop() {
+                    uci.session().stop();
+                }
+                if !now && uci.session().is_thinking() {
+                    waiting.push_back(line);
+                } else if uci.obey(&line) == Next::Quit {
+                    return;
+                }
+            }
+            Ok(Wake::Ended(number)) if number == uci.searches() => uci.session().wait(),
+            Ok(Wake::Closed) | Err(RecvTimeoutError::Disconnected) => closed = true,
+            Ok(Wake::Ended(_)) | Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The Universal Chess Interface.
+
+mod go;
+mod info;
+mod simple;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use go::Go;
+use simple::Signal;
+
+use super::line::Line;
+use super::output::Output;
+use super::{Next, bench};
+use crate::engine::{Event, Session, Sink};
+
+const HELP: &str =
+    "Menagerie, an engine for chess variants, under the GPL-3.0-or-later. It speaks UCI:
+uci, isready, ucinewgame, position, go, stop, ponderhit, setoption, debug, quit; and also
+d (the position), eval (what the network says of it), go perft N, bench, compiler, help.";
+
+type Ended = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// A conversation in UCI.
+pub(super) struct Uci {
+    session: Session,
+    output: Arc<Output>,
+    /// To be called with the number of a search when it has ended.
+    ended: Ended,
+    /// How many searches have begun.
+    searches: u64,
+    debug: bool,
+}
+
+impl Uci {
+    pub(super) fn new(session: Session, output: Arc<Output>, ended: Ended) -> Uci {
+        Uci { session, output, ended, searches: 0, debug: false }
+    }
+
+    pub(super) fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// How many searches have begun.
+    pub(super) fn searches(&self) -> u64 {
+        self.searches
+    }
+
+    fn note(&self, text: &str) {
+        self.output.say(&simple::note(text));
+    }
+
+    /// Whether a line needs the search in progress to be over.
+    pub(super) fn waits(&self, line: &Line) -> bool {
+        let first = line.words().first().copied();
+        let mut waiting =
+            ["position", "go", "setoption", "ucinewgame", "eval", "bench"].into_iter();
+        waiting.any(|word| first == Some(word))
+    }
+
+    /// Does what a line says.
+    pub(super) fn obey(&mut self, line: &Line) -> Next {
+        let begun = Instant::now();
+        let Line::Text(text) = line else {
+            self.note("a line is longer than any command, and is left out");
+            return Next::Line;
+        };
+        self.output.heard(text);
+        let words = line.words();
+        let Some((&first, rest)) = words.split_first() else { return Next::Line };
+        match simple::signal(&words) {
+            Some(Signal::Quit) => return Next::Quit,
+            Some(signal) => self.signal(signal),
+            None => match first {
+                "position" => self.position(rest),
+                "go" => self.go(rest, begun),
+                "setoption" => self.set_option(text),
+                "d" => self.diagram(),
+                "eval" => self.eval(),
+                "bench" => self.bench(),
+                "debug" => self.note("debug takes on or off"),
+                "help" => self.output.say(HELP),
+                "compiler" => self.output.say(&compiler()),
+                "flip" => self.note("flip is not known here: set the position up by its FEN"),
+                _ => self.note(&format!("unknown command \"{}\"", text.trim())),
+            },
+        }
+        Next::Line
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        match signal {
+            Signal::Uci => {
+                let mut lines = vec![simple::identity()];
+                lines.extend(self.session.declarations().iter().map(simple::option));
+                lines.push(simple::uci_ok());
+                self.output.say(&lines.join("\n"));
+            }
+            Signal::IsReady => {
+                let notes = self.session.ready();
+                notes.iter().for_each(|note| self.note(note));
+                self.output.say(&simple::ready_ok());
+            }
+            Signal::NewGame => self.session.new_game(),
+            Signal::Stop => self.session.stop(),
+            Signal::PonderHit => self.session.ponder_hit(),
+            Signal::Debug(on) => self.debug = on,
+            Signal::Register | Signal::Quit => {}
+        }
+    }
+
+    fn position(&mut self, words: &[&str]) {
+        let moves = words.iter().position(|&word| word == "moves").unwrap_or(words.len());
+        let (start, turns) = words.split_at(moves);
+        let turns = turns.get(1..).unwrap_or_default();
+        let result = match start.split_first() {
+            Some((&"startpos", [])) => self.session.set_position(None, turns),
+            Some((&"fen", fen @ [_, ..])) => self.session.set_position(Some(&fen.join(" ")), turns),
+            _ => {
+                let said = words.join(" ");
+                return self.note(&format!(
+                    "position takes startpos or fen FEN, then moves, not \"{said}\"; it stays as it was"
+                ));
+            }
+        };
+        if let Err(error) = result {
+            self.note(&format!("{error}; the position stays as it was"));
+        }
+    }
+
+    fn set_option(&mut self, line: &str) {
+        let Some((name, value)) = name_and_value(line) else {
+            return self.note(&format!("setoption takes name NAME value VALUE, not \"{}\"", line));
+        };
+        // An empty text has no other way to be said.
+        let value = if value == "<empty>" { "" } else { value };
+        let log = self.session.log_file();
+        match self.session.set_option(name, value) {
+            Ok(note) => note.iter().for_each(|note| self.note(note)),
+            Err(error) => self.note(&error.to_string()),
+        }
+        if self.session.log_file() != log
+            && let Err(error) = self.output.keep(self.session.log_file().as_deref())
+        {
+            self.note(&format!("cannot write to \"{value}\": {error}"));
+        }
+    }
+
+    /// Says what a search tells, and that it has ended.
+    fn sink(&mut self) -> Sink {
+        self.searches += 1;
+        let number = self.searches;
+        let (output, ended) = (Arc::clone(&self.output), Arc::clone(&self.ended));
+        let (show_wdl, debug) = (self.session.options().show_wdl, self.debug);
+        Arc::new(move |event| match event {
+            Event::Note(text) => output.say(&simple::note(&text)),
+            Event::Report(report) => output.say(&info::report(&report, show_wdl)),
+            Event::Best(best) => {
+                if debug {
+                    info::choices(&best).for_each(|choice| output.say(&simple::note(&choice)));
+                }
+                output.say(&info::best(&best));
+                ended(number);
+            }
+            Event::Paths { turn, count } => output.say(&format!("{turn}: {count}")),
+            Event::AllPaths(count) => {
+                if let Some(count) = count {
+                    output.say(&format!("\nNodes searched: {count}"));
+                }
+                ended(number);
+            }
+        })
+    }
+
+    fn go(&mut self, words: &[&str], begun: Instant) {
+        let Go { mut limits, moves, perft, bad, limited } = Go::read(words);
+        bad.iter().for_each(|text| self.note(text));
+        if !limited {
+            return self.note("nothing is searched");
+        }
+        let sink = self.sink();
+        let started = match perft {
+            Some(depth) => self.session.perft(depth, sink),
+            None => {
+                let (plies, bad) = self.session.first_plies(&moves);
+                bad.iter().for_each(|text| {
+                    self.note(&format!("searchmoves: \"{text}\" is not legal, and is left out"));
+                });
+                limits.moves = plies;
+                self.session.go(limits, begun, sink)
+            }
+        };
+        if let Err(error) = started {
+            self.note(&format!("no thread can be started: {error}"));
+        }
+    }
+
+    fn diagram(&self) {
+        let position = self.session.position();
+        let outcome = position.result().map_or("*".to_owned(), |outcome| outcome.to_string());
+        let (diagram, fen) = (position.diagram(), position.fen());
+        self.output.say(&format!("{diagram}\nFen: {fen}\nOutcome: {outcome}"));
+    }
+
+    fn eval(&mut self) {
+        let mut notes = Vec::new();
+        let assessment = self.session.assess(&mut notes);
+        notes.iter().for_each(|note| self.note(note));
+        match assessment {
+            Ok(assessment) => self.output.say(&info::assessment(&assessment)),
+            Err(error) => self.note(&error.to_string()),
+        }
+    }
+
+    fn bench(&self) {
+        let threads = self.session.options().threads;
+        if let Err(error) = bench(threads, |line| self.output.say(line)) {
+            self.note(&error);
+        }
+    }
+}
+
+/// What `setoption name NAME value VALUE` names and sets; the value may be missing, and hold any
+/// words.
+fn name_and_value(line: &str) -> Option<(&str, &str)> {
+    let rest = word_after(line.trim(), "setoption")?;
+    let rest = word_after(rest, "name")?;
+    let value = rest.match_indices("value").map(|(place, _)| place).find(|&place| {
+        let before = rest[..place].ends_with(char::is_whitespace);
+        let after = &rest[place + "value".len()..];
+        before && (after.is_empty() || after.starts_with(char::is_whitespace))
+    });
+    match value {
+        None => Some((rest, "")),
+        Some(place) => Some((rest[..place].trim(), rest[place + "value".len()..].trim())),
+    }
+}
+
+/// What follows after the first word, if it is `word`.
+fn word_after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    let rest = text.strip_prefix(word)?;
+    (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim_start())
+}
+
+/// What this executable was made with and for.
+fn compiler() -> String {
+    format!(
+        "Menagerie {} for {} on {}, Rust {} or newer, {} build",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+        env!("CARGO_PKG_RUST_VERSION"),
+        if cfg!(debug_assertions) { "debug" } else { "release" }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_split_at_value() {
+        let split = name_and_value;
+        assert_eq!(split("setoption name Hash value 64"), Some(("Hash", "64")));
+        assert_eq!(split(" setoption  name Clear Hash "), Some(("Clear Hash", "")));
+        assert_eq!(
+            split("setoption name Debug Log File value my value.txt"),
+            Some(("Debug Log File", "my value.txt"))
+        );
+        assert_eq!(split("setoption name WeightsFile value"), Some(("WeightsFile", "")));
+        assert_eq!(split("setoption name Avalue value 1"), Some(("Avalue", "1")));
+        assert_eq!(split("setoption name"), Some(("", "")));
+        assert_eq!(split("setoption Hash value 1"), None);
+        assert_eq!(split("setoptions name x"), None);
+    }
+}

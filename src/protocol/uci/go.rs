@@ -1,0 +1,148 @@
+//! The words after `go`.
+
+use std::time::Duration;
+
+use crate::engine::Limits;
+use crate::rules::{PerSide, Side};
+use crate::search::Clock;
+
+/// What `go` asks for.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Go<'a> {
+    /// How far to search; without the moves.
+    pub(super) limits: Limits,
+    /// The first turns to choose from.
+    pub(super) moves: Vec<&'a str>,
+    /// So deep are paths to be counted, instead of a search.
+    pub(super) perft: Option<u32>,
+    /// What could not be read, in words.
+    pub(super) bad: Vec<String>,
+    /// Whether anything could be read that says when to end, or that nothing does.
+    pub(super) limited: bool,
+}
+
+const WORDS: [&str; 13] = [
+    "searchmoves",
+    "ponder",
+    "wtime",
+    "btime",
+    "winc",
+    "binc",
+    "movestogo",
+    "depth",
+    "nodes",
+    "mate",
+    "movetime",
+    "infinite",
+    "perft",
+];
+
+impl<'a> Go<'a> {
+    /// Reads the words after `go`.
+    pub(super) fn read(words: &[&'a str]) -> Go<'a> {
+        let mut go = Go {
+            limits: Limits::default(),
+            moves: Vec::new(),
+            perft: None,
+            bad: Vec::new(),
+            limited: words.is_empty(),
+        };
+        let (mut times, mut increments) = ([None; 2], [None; 2]);
+        let mut turns_to_go = None;
+        let mut words = words.iter().copied().peekable();
+        while let Some(word) = words.next() {
+            match word {
+                "infinite" => go.limits.infinite = true,
+                "ponder" => go.limits.ponder = true,
+                "searchmoves" => {
+                    while let Some(text) = words.next_if(|word| !WORDS.contains(word)) {
+                        go.moves.push(text);
+                    }
+                }
+                _ if !WORDS.contains(&word) => {
+                    go.bad.push(format!("go knows no \"{word}\""));
+                    continue;
+                }
+                _ => {
+                    let text = words.next_if(|word| !WORDS.contains(word)).unwrap_or("");
+                    let Some(number) = number(text) else {
+                        go.bad.push(format!("go {word} takes a number, not \"{text}\""));
+                        continue;
+                    };
+                    let count = u64::try_from(number).unwrap_or(0);
+                    match word {
+                        "wtime" => times[0] = Some(number),
+                        "btime" => times[1] = Some(number),
+                        "winc" => increments[0] = Some(number),
+                        "binc" => increments[1] = Some(number),
+                        "movestogo" => turns_to_go = u32::try_from(count).ok().filter(|&n| n > 0),
+                        "depth" => go.limits.depth = Some(count),
+                        "nodes" => go.limits.nodes = Some(count),
+                        "mate" => go.limits.mate = Some(count),
+                        "movetime" => go.limits.time = Some(Duration::from_millis(count)),
+                        _ => go.perft = Some(count.try_into().unwrap_or(u32::MAX)),
+                    }
+                }
+            }
+            go.limited = true;
+        }
+        go.limits.clocks = PerSide::from_fn(|side: Side| {
+            let remaining = times.get(side.index()).copied().flatten()?;
+            let increment = increments.get(side.index()).copied().flatten().unwrap_or(0);
+            Some(Clock { remaining, increment, turns_to_go })
+        });
+        go
+    }
+}
+
+/// A whole number; one that is too great or too small becomes the greatest or smallest.
+fn number(text: &str) -> Option<i64> {
+    use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+    match text.parse::<i64>() {
+        Ok(number) => Some(number),
+        Err(error) if *error.kind() == PosOverflow => Some(i64::MAX),
+        Err(error) if *error.kind() == NegOverflow => Some(i64::MIN),
+        Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Go<'_> {
+        Go::read(&line.split_whitespace().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn limits_are_read() {
+        let go =
+            read("ponder wtime 1000 btime -5 winc 10 movestogo 7 searchmoves e2e4 N@f3 depth 300");
+        assert!(go.limits.ponder && go.bad.is_empty());
+        let white = Clock { remaining: 1000, increment: 10, turns_to_go: Some(7) };
+        assert_eq!(go.limits.clocks[Side::WHITE], Some(white));
+        let black = Clock { remaining: -5, increment: 0, turns_to_go: Some(7) };
+        assert_eq!(go.limits.clocks[Side::BLACK], Some(black));
+        assert_eq!((go.moves, go.limits.depth), (vec!["e2e4", "N@f3"], Some(300)));
+        assert_eq!(read("perft 3").perft, Some(3));
+        assert_eq!(read("nodes 99999999999999999999").limits.nodes, Some(i64::MAX as u64));
+        assert_eq!(read("nodes -4").limits.nodes, Some(0));
+        assert!(read("").limited && read("infinite").limited);
+    }
+
+    #[test]
+    fn what_is_wrong_is_quoted() {
+        let go = read("depth wtime 5 fast nodes x1 movetime");
+        assert_eq!(
+            go.bad,
+            [
+                "go depth takes a number, not \"\"",
+                "go knows no \"fast\"",
+                "go nodes takes a number, not \"x1\"",
+                "go movetime takes a number, not \"\"",
+            ]
+        );
+        assert!(go.limited);
+        assert!(!read("deep").limited);
+    }
+}

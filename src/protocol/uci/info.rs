@@ -1,0 +1,117 @@
+//! What a search tells, in the words of UCI.
+
+use crate::engine::{Assessment, Best, Report, Score};
+use crate::rules::{PerSide, Side};
+
+/// No expected score is worth more centipawns.
+const MOST: f32 = 12_800.0;
+
+/// An expected score, from -1 to 1, in centipawns: the formula of lc0, so that its numbers mean
+/// what they mean elsewhere.
+fn centipawns(score: f32) -> i32 {
+    let pawns = 90.0 * libm::tanf(1.563_754_2 * score.clamp(-1.0, 1.0));
+    pawns.clamp(-MOST, MOST).round() as i32
+}
+
+fn score(score: Score) -> String {
+    match score {
+        Score::Expected(score) => format!("cp {}", centipawns(score)),
+        Score::Won(turns) => format!("mate {turns}"),
+        Score::Lost(0) => "mate 0".to_owned(),
+        Score::Lost(turns) => format!("mate -{turns}"),
+    }
+}
+
+/// A line as it stands. What GUIs may not know comes before `pv`: they take all that follows it
+/// for moves.
+pub(super) fn report(report: &Report, show_wdl: bool) -> String {
+    let wdl = if show_wdl {
+        let [win, draw, loss] = report.chances.permille();
+        format!(" wdl {win} {draw} {loss}")
+    } else {
+        String::new()
+    };
+    let depth = if report.line.is_empty() { 0 } else { report.depth };
+    let pv = report.line.iter().map(|turn| format!(" {turn}")).collect::<String>();
+    let pv = if pv.is_empty() { pv } else { format!(" pv{pv}") };
+    format!(
+        "info depth {depth} seldepth {} multipv {} score {}{wdl} nodes {} nps {} hashfull {} time {}{pv}",
+        report.deepest,
+        report.rank,
+        score(report.score),
+        report.nodes,
+        report.speed(),
+        report.full,
+        report.time.as_millis(),
+    )
+}
+
+/// The turn to play, and the reply that is expected.
+pub(super) fn best(best: &Best) -> String {
+    match (&best.turn, &best.reply) {
+        (None, _) => "bestmove (none)".to_owned(),
+        (Some(turn), None) => format!("bestmove {turn}"),
+        (Some(turn), Some(reply)) => format!("bestmove {turn} ponder {reply}"),
+    }
+}
+
+/// What is known of the first plies, a line each.
+pub(super) fn choices(best: &Best) -> impl Iterator<Item = String> + '_ {
+    best.choices.iter().map(|(text, choice)| {
+        format!(
+            "{text}: visits {} prior {:.2}% value {:.4} draw {:.4} left {:.1} {:?}",
+            choice.visits,
+            100.0 * choice.prior,
+            choice.value[best.mover],
+            choice.draw,
+            choice.moves_left,
+            choice.proof
+        )
+    })
+}
+
+/// The name of a side.
+fn name(side: Side, sides: usize) -> String {
+    match (sides, side) {
+        (2, Side::WHITE) => "white".to_owned(),
+        (2, _) => "black".to_owned(),
+        _ => format!("side {}", side.index() + 1),
+    }
+}
+
+fn values(values: &PerSide<f32>, sides: usize) -> String {
+    let each = Side::all(sides).map(|side| format!("{} {:+.4}", name(side, sides), values[side]));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// What the evaluator alone says, in lines for people to read.
+pub(super) fn assessment(assessment: &Assessment) -> String {
+    if let Some(outcome) = assessment.outcome {
+        return format!("The game is over: {outcome}");
+    }
+    let [win, draw, loss] = assessment.chances.permille();
+    let mut text = format!(
+        "Value: {}\nWDL: {win} {draw} {loss} (side to move)\nMoves left: {:.1}\nPolicy:",
+        values(&assessment.values, assessment.sides),
+        assessment.moves_left
+    );
+    for (turn, probability) in &assessment.policy {
+        text.push_str(&format!("\n  {turn} {:.2}%", 100.0 * probability));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_are_whole_numbers() {
+        assert_eq!(score(Score::Expected(0.0)), "cp 0");
+        assert_eq!(score(Score::Expected(0.5)), "cp 90");
+        assert_eq!(score(Score::Expected(-2.0)), "cp -12757");
+        assert_eq!(score(Score::Won(3)), "mate 3");
+        assert_eq!(score(Score::Lost(2)), "mate -2");
+        assert_eq!(score(Score::Lost(0)), "mate 0");
+    }
+}
