@@ -78,7 +78,7 @@ pub(crate) fn complaints(sources: &[Source], variants: &[&str]) -> Vec<String> {
     found.extend(circles(&Modules::new(sources, "scripts/src").uses()).iter().map(|c| cycle(c)));
     found.extend(sources.iter().flat_map(outside_in));
     found.extend(family(sources));
-    found.extend(sources.iter().flat_map(|file| world(file)));
+    found.extend(sources.iter().flat_map(world));
     found.extend(sources.iter().flat_map(|file| variant_names(file, variants)));
     found.extend(sources.iter().flat_map(panics));
     found.extend(sources.iter().flat_map(inexact));
