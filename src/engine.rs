@@ -48,6 +48,8 @@ pub struct Session {
     /// The tree, and the game at whose end its root stands.
     tree: Option<(Tree, Game)>,
     running: Option<Running>,
+    /// What was last said about the evaluator.
+    said: Vec<String>,
 }
 
 /// A search or a count in progress.
@@ -59,6 +61,8 @@ struct Running {
     ends: bool,
     /// Whether it began as pondering.
     ponder: bool,
+    /// Who is told how it goes, if it is a search.
+    sink: Option<Sink>,
 }
 
 /// What the evaluator alone says of a position.
@@ -97,7 +101,8 @@ impl Session {
         let variant = catalogue.get(&options.variant);
         let variant = variant.unwrap_or_else(|| panic!("the catalogue has no game"));
         let game = Game::new(&variant, options.chess960);
-        Session { catalogue, options, variant, game, chosen: None, tree: None, running: None }
+        let (chosen, tree, running, said) = (None, None, None, Vec::new());
+        Session { catalogue, options, variant, game, chosen, tree, running, said }
     }
 
     /// All options, in the order to show them.
@@ -204,7 +209,13 @@ impl Session {
             Some(chosen) if chosen.serves(&self.variant, &self.options) => chosen,
             before => {
                 self.tree = None;
-                Chosen::new(&self.variant, &self.options, before, notes)
+                let chosen = Chosen::new(&self.variant, &self.options, before, notes);
+                if *notes == self.said {
+                    notes.clear();
+                } else {
+                    self.said.clone_from(notes);
+                }
+                chosen
             }
         }
     }
@@ -245,14 +256,14 @@ impl Session {
             overhead: Duration::from_millis(self.options.overhead),
             begun,
             control: Arc::clone(&control),
-            sink,
+            sink: Arc::clone(&sink),
         };
         let game = self.game.clone();
         let thread = thread::Builder::new().name("search".to_owned()).spawn(move || {
             search.run(&mut tree, &mut chosen);
             Some((tree, game, chosen))
         })?;
-        self.running = Some(Running { thread, control, ends, ponder });
+        self.running = Some(Running { thread, control, ends, ponder, sink: Some(sink) });
         Ok(())
     }
 
@@ -279,7 +290,7 @@ impl Session {
             sink(Event::AllPaths(all));
             None
         })?;
-        self.running = Some(Running { thread, control, ends: true, ponder: false });
+        self.running = Some(Running { thread, control, ends: true, ponder: false, sink: None });
         Ok(())
     }
 
@@ -323,10 +334,21 @@ impl Session {
             self.stop();
         }
         let Some(running) = self.running.take() else { return };
-        // A search that panicked gives nothing back, and the next one starts afresh.
-        if let Ok(Some((tree, game, chosen))) = running.thread.join() {
-            self.tree = Some((tree, game));
-            self.chosen = Some(chosen);
+        match (running.thread.join(), running.sink) {
+            (Ok(Some((tree, game, chosen))), _) => {
+                self.tree = Some((tree, game));
+                self.chosen = Some(chosen);
+            }
+            // Whatever went wrong, the next search starts afresh, and this one has an answer.
+            (Err(_), Some(sink)) => {
+                sink(Event::Note("the search failed: any turn is played".to_owned()));
+                let (mut any, position) = (turns::turns(self.position()), self.position());
+                any.truncate(1);
+                let turn = any.pop().map(|(turn, _)| position.turn_text(&turn));
+                let (reply, choices, mover) = (None, Vec::new(), position.turn());
+                sink(Event::Best(Best { turn, reply, choices, mover }));
+            }
+            _ => {}
         }
     }
 

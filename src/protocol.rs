@@ -27,9 +27,9 @@ use crate::engine::Session;
 use crate::variant::Catalogue;
 
 /// So many lines are read ahead of the one that is obeyed.
-const AHEAD: usize = 256;
-/// So many lines wait for a search; then the search is waited for before another is looked at.
-const WAITING: usize = 1 << 16;
+const AHEAD: usize = 16;
+/// So many bytes of lines wait for a search; then it is waited for before another is looked at.
+const WAITING: usize = 1 << 24;
 /// How soon the end of a search is noticed that could not announce it.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -87,33 +87,33 @@ fn read(mut input: impl BufRead, reader: &SyncSender<Wake>) {
 
 /// Obeys all lines that come, in order.
 fn obey(wakes: &Receiver<Wake>, output: &Output, uci: &mut Uci) {
-    let mut waiting = VecDeque::new();
-    let mut closed = false;
+    let mut waiting: VecDeque<Line> = VecDeque::new();
+    let (mut bytes, mut closed) = (0, false);
     while !output.is_closed() {
         if uci.session().has_ended() {
             uci.session().wait();
         }
-        if !uci.session().is_thinking() {
-            let line = waiting.pop_front();
-            if let Some(line) = line {
-                if uci.obey(&line) == Next::Quit {
-                    return;
-                }
-                continue;
-            }
-            if closed {
+        let thinking = uci.session().is_thinking();
+        if let Some(line) = waiting.pop_front_if(|line| !thinking || !uci.waits(line)) {
+            bytes -= line.bytes();
+            if uci.obey(&line) == Next::Quit {
                 return;
             }
-        } else if closed || !waiting.is_empty() {
+            continue;
+        }
+        if closed && !thinking {
+            return;
+        }
+        if closed || !waiting.is_empty() {
             if uci.session().is_endless() {
                 uci.session().stop();
             }
-            if waiting.len() >= WAITING {
+            if bytes >= WAITING {
                 uci.session().wait();
                 continue;
             }
         }
-        let wake = if closed || uci.session().is_thinking() {
+        let wake = if thinking {
             wakes.recv_timeout(TICK)
         } else {
             wakes.recv().map_err(RecvTimeoutError::from)
@@ -125,6 +125,7 @@ fn obey(wakes: &Receiver<Wake>, output: &Output, uci: &mut Uci) {
                     uci.session().stop();
                 }
                 if !now && uci.session().is_thinking() {
+                    bytes += line.bytes();
                     waiting.push_back(line);
                 } else if uci.obey(&line) == Next::Quit {
                     return;

@@ -43,9 +43,9 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether a search for `mover` surely ends by itself, once it is no longer pondering.
+    /// Whether there is something to end a search for `mover`, once it is no longer pondering.
     pub(super) fn end(&self, mover: Side) -> bool {
         let timed = self.time.is_some() || self.clocks[mover].is_some();
-        !self.infinite && (timed || self.nodes.or(self.depth).is_some())
+        !self.infinite && (timed || self.nodes.or(self.depth).or(self.mate).is_some())
     }
 }

@@ -60,39 +60,34 @@ impl Chosen {
         let wish = Wish::new(variant, options);
         let name = variant.name();
         let before = before.filter(|before| before.network && before.wish.variant == name);
-        let weights = match named(options).or_else(|| shipped(variant).map(Ok)) {
-            None => {
-                notes.push(format!(
-                    "{name}: there is no network for it yet, it is played by search alone \
-                     (Uniform evaluator)"
-                ));
-                return Chosen::uniform(variant, wish);
+        let candidates = [named(options), shipped(variant).map(Ok)];
+        let candidates: Vec<_> = candidates.into_iter().flatten().collect();
+        if candidates.is_empty() {
+            notes.push(format!(
+                "{name}: there is no network for it yet, it is played by search alone (Uniform \
+                 evaluator)"
+            ));
+            return Chosen::uniform(variant, wish);
+        }
+        for candidate in candidates {
+            let opened = candidate.and_then(|weights| {
+                library(options, notes)?;
+                open(variant, options, &weights, notes)
+            });
+            match opened {
+                Ok(evaluator) => return Chosen { evaluator, network: true, wish },
+                Err(refusal) if notes.contains(&refusal) => {}
+                Err(refusal) => notes.push(refusal),
             }
-            Some(weights) => weights,
-        };
-        let opened = weights.and_then(|weights| {
-            library(options, notes)?;
-            open(variant, options, &weights, notes)
-        });
-        match opened {
-            Ok(evaluator) => Chosen { evaluator, network: true, wish },
-            Err(refusal) => {
-                notes.push(refusal);
-                if let Some(before) = before {
-                    notes.push(format!("{name}: the network from before plays on"));
-                    return Chosen { wish, ..before };
-                }
-                if let Some(weights) = shipped(variant).filter(|_| !options.weights.is_empty())
-                    && let Ok(evaluator) = open(variant, options, &weights, notes)
-                {
-                    return Chosen { evaluator, network: true, wish };
-                }
-                notes.push(format!(
-                    "{name}: it is played without a network, by search alone (Uniform evaluator)"
-                ));
-                Chosen::uniform(variant, wish)
+            if let Some(before) = before {
+                notes.push(format!("{name}: the network from before plays on"));
+                return Chosen { wish, ..before };
             }
         }
+        notes.push(format!(
+            "{name}: it is played without a network, by search alone (Uniform evaluator)"
+        ));
+        Chosen::uniform(variant, wish)
     }
 
     fn uniform(variant: &Variant, wish: Wish) -> Chosen {

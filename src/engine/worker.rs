@@ -47,10 +47,11 @@ struct Progress {
     visits: u64,
     full: bool,
     depth: usize,
-    favourite: Option<Move>,
+    favourite: Option<(Move, Proof)>,
     next_look: Duration,
     next_depth: u64,
-    reported: Duration,
+    /// When there was a report, and after how many visits.
+    reported: Option<(Duration, u64)>,
 }
 
 impl Search {
@@ -63,10 +64,10 @@ impl Search {
             (self.sink)(Event::Note(format!("{error}; the search goes on without a network")));
             chosen.give_up();
         }
+        self.report(tree, &mut progress, true);
         while self.held() {
             thread::park();
         }
-        self.report(tree, &mut progress, true);
         (self.sink)(Event::Best(best(tree, &mut *chosen.evaluator)));
     }
 
@@ -88,9 +89,11 @@ impl Search {
         let batch = evaluator.preferred_batch();
         let mut thinking = Thinking::new(tree, evaluator, batch);
         while !self.over(thinking.tree(), progress) {
-            let left = self.limits.nodes.map_or(u64::MAX, |nodes| nodes - progress.visits);
+            let nodes = self.limits.nodes.unwrap_or(u64::MAX);
+            let left = nodes.saturating_sub(progress.visits).try_into().unwrap_or(u32::MAX);
             let ramp = 1 + thinking.tree().visits() / VISITS_A_LEAF;
-            let step = thinking.step(ramp.min(left.try_into().unwrap_or(u32::MAX)))?;
+            // Without one evaluation there is nothing to choose from.
+            let step = thinking.step(ramp.min(left).max(1))?;
             progress.visits += u64::from(step.visits);
             if step.full && !progress.full {
                 progress.full = true;
@@ -183,15 +186,20 @@ impl Search {
         let lines = tree.lines(self.lines);
         let (time, mover) = (self.begun.elapsed(), root.turn());
         let sides = root.anatomy().sides;
-        let favourite = lines.first().map(|line| line.choice.m);
+        let favourite = lines.first().map(|line| (line.choice.m, line.choice.proof));
         let depth = lines.first().map_or(0, |line| line.turns(root).len());
         let news = depth > progress.depth || favourite != progress.favourite;
-        if !end && !news && time < progress.reported + REPEAT {
+        let silent = match progress.reported {
+            Some((_, visits)) if end => visits == progress.visits,
+            Some((then, _)) => !news && time < then + REPEAT,
+            None => false,
+        };
+        if silent {
             return;
         }
         progress.depth = progress.depth.max(depth);
         progress.favourite = favourite;
-        progress.reported = time;
+        progress.reported = Some((time, progress.visits));
         let about = |rank, proof, values: PerSide<f32>, draw, moves_left| Report {
             rank,
             depth: progress.depth,

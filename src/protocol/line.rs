@@ -23,6 +23,14 @@ impl Line {
         }
     }
 
+    /// The memory that it takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Line::Text(text) => size_of::<Line>() + text.len(),
+            Line::TooLong => size_of::<Line>(),
+        }
+    }
+
     /// Whether it says that a search is to end at once.
     pub(super) fn is_stop(&self) -> bool {
         matches!(self, Line::Text(text) if text.trim() == "stop")

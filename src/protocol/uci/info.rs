@@ -108,8 +108,8 @@ mod tests {
     #[test]
     fn scores_are_whole_numbers() {
         assert_eq!(score(Score::Expected(0.0)), "cp 0");
-        assert_eq!(score(Score::Expected(0.5)), "cp 90");
-        assert_eq!(score(Score::Expected(-2.0)), "cp -12757");
+        assert_eq!(score(Score::Expected(0.5)), "cp 89");
+        assert_eq!(score(Score::Expected(-2.0)), "cp -12780");
         assert_eq!(score(Score::Won(3)), "mate 3");
         assert_eq!(score(Score::Lost(2)), "mate -2");
         assert_eq!(score(Score::Lost(0)), "mate 0");

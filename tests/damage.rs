@@ -1,0 +1,133 @@
+//! The engine's executable against damaged networks and libraries: each is answered in words, and
+//! the session goes on.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+const NETWORK: &[u8] = include_bytes!("../nets/3x3.onnx");
+
+/// A folder of this test's own, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder for the test");
+    folder
+}
+
+fn library() -> PathBuf {
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/libonnxruntime.so");
+    assert!(library.exists(), "scripts/get-onnxruntime has not been run");
+    library
+}
+
+/// What the engine says to `input`; it must end by `quit` and without a fault.
+fn session(executable: &Path, input: &str) -> String {
+    let mut engine = Command::new(executable)
+        .env_remove("ORT_DYLIB_PATH")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the engine starts");
+    let mut pipe = engine.stdin.take().expect("a pipe");
+    let input = format!("uci\nsetoption name UCI_Variant value 3x3\n{input}quit\n");
+    let writer = std::thread::spawn(move || pipe.write_all(input.as_bytes()));
+    let output = engine.wait_with_output().expect("the engine ends");
+    writer.join().expect("a writer").expect("the engine reads to the end");
+    assert!(output.status.success(), "{:?}", output.status);
+    String::from_utf8(output.stdout).expect("text")
+}
+
+const PLAY: &str = "isready\nposition startpos\ngo nodes 20\nisready\n";
+
+/// Loads `file` as a network and plays; gives what was said about it.
+fn load(file: &Path) -> String {
+    let engine = Path::new(env!("CARGO_BIN_EXE_menagerie"));
+    let said = session(engine, &format!("setoption name WeightsFile value {}\n{PLAY}", file.display()));
+    assert_eq!(said.matches("bestmove").count(), 1, "{said}");
+    said.lines().filter(|line| line.starts_with("info string")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_intact_network_is_taken() {
+    let file = folder("intact").join("3x3.onnx");
+    fs::write(&file, NETWORK).expect("a file");
+    let said = load(&file);
+    assert!(said.contains("ONNX Runtime cpu") && said.contains("learn 3x3"), "{said}");
+}
+
+#[test]
+fn a_damaged_network_is_refused_in_words() {
+    let folder = folder("damaged");
+    let mut rng = SmallRng::seed_from_u64(3);
+    let mut files: Vec<(String, Vec<u8>)> = (0..100)
+        .map(|nth| {
+            let at = rng.random_range(0..NETWORK.len());
+            let mut bytes = NETWORK.to_vec();
+            if nth % 2 == 0 {
+                bytes.truncate(at);
+            } else {
+                bytes[at] ^= 1 << rng.random_range(0..8);
+            }
+            (format!("{nth}.onnx"), bytes)
+        })
+        .collect();
+    files.push(("empty.onnx".to_owned(), Vec::new()));
+    files.push(("text.onnx".to_owned(), b"this is no network\n".repeat(1000)));
+    for (name, bytes) in files {
+        let file = folder.join(name);
+        fs::write(&file, bytes).expect("a file");
+        let said = load(&file);
+        let name = file.display().to_string();
+        let told = said.lines().any(|line| line.contains(&name) && !line.contains("ONNX Runtime cpu"));
+        assert!(told, "{name}: {said}");
+    }
+    assert!(load(&folder.join("missing.onnx")).contains("missing.onnx"));
+    assert!(load(&folder).contains(&folder.display().to_string()));
+}
+
+#[test]
+fn a_network_of_another_game_is_refused_in_words() {
+    let engine = Path::new(env!("CARGO_BIN_EXE_menagerie"));
+    let file = folder("other").join("3x3.onnx");
+    fs::write(&file, NETWORK).expect("a file");
+    let input = format!("setoption name WeightsFile value {}\n", file.display());
+    let said = session(engine, &format!("{input}setoption name UCI_Variant value crazyhouse\n{PLAY}"));
+    assert!(said.contains("trained for \"3x3\", not for crazyhouse"), "{said}");
+    assert_eq!(said.matches("bestmove").count(), 1, "{said}");
+}
+
+#[test]
+fn a_bad_library_is_refused_in_words() {
+    let intact = fs::read(library()).expect("the library");
+    let cut = intact[..intact.len() / 2].to_vec();
+    let mut flipped = intact.clone();
+    flipped[intact.len() / 3] ^= 1;
+    let cases: [(&str, Option<&[u8]>); 5] = [
+        ("absent", None),
+        ("cut", Some(&cut)),
+        ("text", Some(b"not a library at all")),
+        ("empty", Some(b"")),
+        ("flipped", Some(&flipped)),
+    ];
+    for (name, bytes) in cases {
+        // Beside an executable of its own, in the folder that get-onnxruntime fills.
+        let folder = folder(&format!("library-{name}"));
+        let engine = folder.join("menagerie");
+        fs::copy(env!("CARGO_BIN_EXE_menagerie"), &engine).expect("a copy");
+        fs::create_dir_all(folder.join("runtime")).expect("a folder");
+        let path = folder.join("runtime/libonnxruntime.so");
+        if let Some(bytes) = bytes {
+            fs::write(&path, bytes).expect("a file");
+        }
+        // The upward search must end in this folder.
+        let named = format!("setoption name RuntimeLibrary value {}\n", path.display());
+        let said = session(&engine, &format!("{named}{PLAY}"));
+        assert!(said.contains("get-onnxruntime"), "{name}: {said}");
+        assert_eq!(said.matches("bestmove").count(), 1, "{name}: {said}");
+    }
+}

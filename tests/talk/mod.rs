@@ -1,0 +1,168 @@
+//! Talking with the engine's executable, and transcripts of such talks.
+//!
+//! A transcript has a command a line:
+//!
+//! - `> text`: say it;
+//! - `= pattern`: the next line from the engine matches; reports (`info depth ..`) do not count;
+//! - `~ pattern`: some line to come matches, those before it are passed over;
+//! - `! pattern`: none of the lines that the next `~` passes over matches;
+//! - `#` begins a comment. In a pattern, `*` stands for any text.
+//!
+//! At its end the input is closed, and the engine must end well.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use std::{fs, thread};
+
+/// Whoever waits longer waits in vain: it fails instead of hanging.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The executable, with an environment that says nothing of networks.
+pub(crate) fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_menagerie"));
+    command.env_remove("ORT_DYLIB_PATH").env_remove("RUST_LOG");
+    command
+}
+
+/// A file of the test's own.
+pub(crate) fn file(name: &str, bytes: &[u8]) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, bytes).expect("the file can be written");
+    path
+}
+
+/// A running engine.
+pub(crate) struct Engine {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Option<Receiver<String>>,
+}
+
+impl Engine {
+    pub(crate) fn start() -> Engine {
+        let mut command = command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the engine starts");
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            // Ends, and closes the engine's output, when nobody wants the lines any more.
+            for line in output.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Engine { child, input, lines: Some(lines) }
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        let input = self.input.as_mut().expect("the input is open");
+        input.write_all(bytes).and_then(|()| input.flush()).expect("the engine listens");
+    }
+
+    pub(crate) fn say(&mut self, line: &str) {
+        self.bytes(format!("{line}\n").as_bytes());
+    }
+
+    fn line(&mut self, wanted: &str) -> String {
+        let lines = self.lines.as_ref().expect("the output is open");
+        let line = lines.recv_timeout(PATIENCE);
+        let line = line.unwrap_or_else(|_| panic!("no line is \"{wanted}\""));
+        println!("{line}");
+        line
+    }
+
+    /// The next line that is no report, which must match.
+    pub(crate) fn next(&mut self, pattern: &str) -> String {
+        loop {
+            let line = self.line(pattern);
+            if !line.starts_with("info depth ") || pattern.starts_with("info depth ") {
+                assert!(matches(pattern, &line), "\"{line}\" is not \"{pattern}\"");
+                return line;
+            }
+        }
+    }
+
+    /// The next line that matches.
+    pub(crate) fn until(&mut self, pattern: &str) -> String {
+        self.until_without(pattern, &[])
+    }
+
+    fn until_without(&mut self, pattern: &str, never: &[String]) -> String {
+        loop {
+            let line = self.line(pattern);
+            if matches(pattern, &line) {
+                return line;
+            }
+            let wrong = never.iter().find(|never| matches(never, &line));
+            assert!(wrong.is_none(), "\"{line}\" before \"{pattern}\"");
+        }
+    }
+
+    /// All lines to come.
+    pub(crate) fn rest(&mut self) -> Vec<String> {
+        self.lines.take().expect("the output is open").iter().collect()
+    }
+
+    pub(crate) fn close_output(&mut self) {
+        self.lines = None;
+    }
+
+    /// Closes the input; the engine must end well.
+    pub(crate) fn end(&mut self) {
+        self.input = None;
+        self.ended();
+    }
+
+    /// The engine must end well.
+    pub(crate) fn ended(&mut self) {
+        let status = self.child.wait().expect("the engine has a status");
+        assert!(status.success(), "{status}");
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // Nothing to do if it has ended, as it should have.
+        let _ = self.child.kill();
+    }
+}
+
+/// Whether `line` is what `pattern` says, in which `*` stands for any text.
+pub(crate) fn matches(pattern: &str, line: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = line.strip_prefix(first) else { return false };
+    let mut parts: Vec<_> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        let Some(place) = rest.find(part) else { return false };
+        rest = &rest[place + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// Goes through the transcript in the file `path`.
+pub(crate) fn transcript(path: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let text = fs::read_to_string(file).expect("the transcript can be read");
+    let mut engine = Engine::start();
+    let mut never = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        println!("{path}:{}: {line}", number + 1);
+        match line.split_once(' ').unwrap_or((line, "")) {
+            ("" | "#", _) => {}
+            (">", text) => engine.say(text),
+            ("=", pattern) => drop(engine.next(pattern)),
+            ("~", pattern) => drop(engine.until_without(pattern, &std::mem::take(&mut never))),
+            ("!", pattern) => never.push(pattern.to_owned()),
+            _ => panic!("{path}:{}: what is \"{line}\"?", number + 1),
+        }
+    }
+    engine.end();
+}

@@ -1,0 +1,286 @@
+//! Conversations with the real executable.
+
+#[path = "network/model.rs"]
+#[allow(dead_code, reason = "each test binary uses its part")]
+mod model;
+mod talk;
+
+use std::fs;
+use std::path::Path;
+
+use menagerie::encoding::Encoding;
+use menagerie::evaluation::Passport;
+use menagerie::evaluation::network::seal;
+use menagerie::variant::{Catalogue, Variant};
+use model::{FLOAT, Model, numbers};
+use talk::{Engine, matches, transcript};
+
+/// Every file of tests/transcripts is a test; see tests/talk/mod.rs for how they are written.
+macro_rules! transcripts {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            transcript(concat!("tests/transcripts/", stringify!($name), ".txt"));
+        }
+    )*};
+}
+
+transcripts! {
+    handshake limits moves networks options perft positions pondering search three_by_three words
+}
+
+#[test]
+fn every_transcript_is_run() {
+    let here = include_str!("uci.rs");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
+    for file in fs::read_dir(folder).expect("the transcripts can be read") {
+        let path = file.expect("an entry").path();
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        assert!(here.contains(&format!(" {name}")), "{name} is in no list");
+    }
+}
+
+#[test]
+fn every_variant_gives_a_legal_move() {
+    let mut engine = Engine::start();
+    for variant in Catalogue::shipped().iter() {
+        engine.say(&format!("setoption name UCI_Variant value {}", variant.name()));
+        engine.say("position startpos");
+        for limit in ["nodes 1", "nodes 200", "movetime 20", "wtime 300 btime 300 winc 10 binc 10"]
+        {
+            engine.say(&format!("go {limit}"));
+            let best = engine.until("bestmove *");
+            let turn = best.split_whitespace().nth(1).expect("a move");
+            assert!(variant.start().parse_turn(turn).is_some(), "{}: {best}", variant.name());
+        }
+    }
+    engine.end();
+}
+
+#[test]
+fn any_bytes_are_answered() {
+    let mut engine = Engine::start();
+    engine.bytes(b"isready\r\n");
+    engine.until("readyok");
+    engine.bytes(b"\xff\xfe\x00 caf\xe9\r\n\n   \n");
+    engine.until("info string unknown command \"*\"");
+    engine.bytes(&[b'x'; 1_000_000]);
+    engine.bytes(b"\n");
+    assert!(engine.until("info string unknown command \"xxx*").len() < 1100);
+    engine.bytes(&[b'y'; 3_000_000]);
+    engine.bytes(b"\nposition fen ");
+    engine.until("info string a line is longer than any command*");
+    engine.bytes(&[b'z'; 100_000]);
+    engine.bytes(b"\n");
+    assert!(engine.until("info string bad FEN \"zzz*").len() < 1100);
+    engine.bytes(b"position startpos moves");
+    for _ in 0..2000 {
+        engine.bytes(b" g1f3 g8f6 f3g1 f6g8");
+    }
+    engine.bytes(b"\nd\n");
+    engine.until("Outcome: 1/2-1/2 repetition");
+    engine.bytes(b"isready");
+    engine.end();
+}
+
+#[test]
+fn a_closed_input_ends_the_engine_when_all_is_done() {
+    for last in
+        ["go nodes 3000", "go infinite", "go ponder", "go", "go perft 3", "position startpos"]
+    {
+        let mut engine = Engine::start();
+        engine.say("go nodes 2000");
+        engine.say("position startpos moves e2e4");
+        engine.say(last);
+        engine.end();
+        let lines = engine.rest();
+        let answers = if last.contains("perft") || last.starts_with("position") { 1 } else { 2 };
+        assert_eq!(lines.iter().filter(|line| line.starts_with("bestmove")).count(), answers);
+        assert_eq!(
+            lines.iter().any(|line| line == "Nodes searched: 13160"),
+            last.contains("perft")
+        );
+    }
+}
+
+#[test]
+fn quit_ends_a_search_at_once() {
+    for go in
+        ["go infinite", "go perft 12", "go nodes 1000000000", "go wtime 99999999 btime 99999999"]
+    {
+        let mut engine = Engine::start();
+        engine.say(go);
+        engine.say("isready");
+        engine.until("readyok");
+        engine.say("quit");
+        engine.ended();
+    }
+}
+
+#[test]
+fn a_closed_output_ends_the_engine() {
+    let mut engine = Engine::start();
+    engine.say("go infinite");
+    engine.until("info depth *");
+    engine.close_output();
+    engine.ended();
+}
+
+#[test]
+fn the_bench_has_one_signature() {
+    let signature = |arguments: &[&str]| {
+        let output = talk::command().args(arguments).output().expect("the engine runs");
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        let last = text.lines().last().expect("a line").to_owned();
+        assert!(last.starts_with("Signature: ") && last.len() == 11 + 16, "{last}");
+        last
+    };
+    let first = signature(&["bench"]);
+    assert_eq!(signature(&["bench"]), first);
+    assert_eq!(signature(&["bench", "2"]), first);
+    let mut engine = Engine::start();
+    engine.say("setoption name Threads value 3");
+    engine.say("bench");
+    assert_eq!(engine.until("Signature: *"), first);
+    engine.end();
+}
+
+#[test]
+fn arguments_are_checked() {
+    let run = |arguments: &[&str]| talk::command().args(arguments).output().expect("it runs");
+    assert!(run(&["--version"]).stdout.starts_with(b"Menagerie "));
+    assert!(run(&["--help"]).status.success());
+    for wrong in [&["--nonsense"][..], &["bench", "x"], &["bench", "1", "2"], &["play"]] {
+        let output = run(wrong);
+        assert!(!output.status.success() && output.stdout.is_empty());
+        assert!(output.stderr.starts_with(b"menagerie: "));
+    }
+}
+
+#[test]
+fn the_log_keeps_what_was_said() {
+    let path = talk::file("said.log", b"");
+    let mut engine = Engine::start();
+    engine.say(&format!("setoption name Debug Log File value {}", path.display()));
+    engine.say("isready");
+    engine.until("readyok");
+    engine.say("setoption name Debug Log File value <empty>");
+    engine.say("ucinewgame");
+    engine.say("setoption name Debug Log File value /");
+    engine.until("info string cannot write to \"/\": *");
+    engine.end();
+    let log = fs::read_to_string(path).expect("the log is there");
+    assert!(log.contains(">> isready\n") && log.contains("<< readyok\n"), "{log}");
+    assert!(!log.contains("ucinewgame"), "{log}");
+}
+
+/// A network for `variant` that says the same of every position.
+fn network(variant: &Variant, variants: &str) -> Vec<u8> {
+    let encoding = Encoding::of(&variant.start());
+    let shape = encoding.shape();
+    let (planes, flat) = ([shape.planes, shape.height, shape.width], shape.input());
+    let head = |model: Model, name: &str, size: usize, seed| {
+        let weights = numbers(seed, flat * size);
+        model
+            .weights(&format!("{name}_weights"), &[flat, size], &weights)
+            .node("MatMul", &["flat", &format!("{name}_weights")], name, &[])
+            .output(name, FLOAT, &[-1, size as i64])
+    };
+    let [channels, height, width] = planes.map(|size| size as i64);
+    let mut model = Model::default().input("planes", FLOAT, &[-1, channels, height, width]).node(
+        "Flatten",
+        &["planes"],
+        "flat",
+        &[],
+    );
+    model = head(model, "policy", shape.policy(), 1);
+    model = head(model, "outcome", shape.outcomes, 2);
+    model = head(model, "moves_left", 1, 3);
+    for (key, value) in Passport::new(&encoding, variants, "a test").entries() {
+        model = model.metadata(&key, &value);
+    }
+    seal(model.finish())
+}
+
+#[test]
+fn networks_play_and_bad_ones_are_refused() {
+    let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
+    let bytes = network(&variant, "3x3");
+    let good = talk::file("good.onnx", &bytes);
+    let cut = talk::file("cut.onnx", &bytes[..bytes.len() / 2]);
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
+    let mut engine = Engine::start();
+    engine.say(&format!("setoption name RuntimeLibrary value {}", runtime.display()));
+    engine.say("setoption name UCI_Variant value 3x3");
+    engine.say("setoption name Backend value cpu");
+    engine.say(&format!("setoption name WeightsFile value {}", good.display()));
+    engine.say("isready");
+    engine.next(&format!("info string 3x3: network {} (a test), ONNX Runtime cpu", good.display()));
+    engine.next("readyok");
+    engine.say("go nodes 50");
+    let with_one = engine.until("bestmove *");
+    engine.say("setoption name Threads value 2");
+    engine.say("ucinewgame");
+    engine.say("go nodes 1");
+    engine.until("bestmove *");
+    engine.say("go nodes 400");
+    engine.until("bestmove *");
+    for threads in [1, 1] {
+        engine.say(&format!("setoption name Threads value {threads}"));
+        engine.say("ucinewgame");
+        engine.say("go nodes 50");
+        assert_eq!(engine.until("bestmove *"), with_one);
+    }
+    engine.say("eval");
+    engine.until("WDL: *");
+    engine.say("isready");
+    engine.until("readyok");
+    // A bad one changes nothing but is spoken of, once.
+    for (file, fault) in [
+        (cut.display().to_string(), "refused"),
+        ("there/is none.onnx".to_owned(), "cannot read"),
+        ("/".to_owned(), "cannot read"),
+        (talk::file("text.onnx", b"no network").display().to_string(), "refused"),
+        (talk::file("empty.onnx", b"").display().to_string(), "refused"),
+        (
+            talk::file("chess.onnx", &network(&variant, "chess")).display().to_string(),
+            "not for 3x3",
+        ),
+    ] {
+        engine.say(&format!("setoption name WeightsFile value {file}"));
+        engine.say("isready");
+        let line = engine.next("info string *");
+        assert!(line.contains(fault) && line.contains(&file), "{line}");
+        engine.next("info string 3x3: the network from before plays on");
+        engine.next("readyok");
+        engine.say("ucinewgame");
+        engine.say("go nodes 50");
+        assert_eq!(engine.until("bestmove *"), with_one);
+    }
+    // Another variant cannot use it.
+    engine.say("setoption name UCI_Variant value chess");
+    engine.say(&format!("setoption name WeightsFile value {}", good.display()));
+    engine.say("position startpos");
+    engine.say("go nodes 10");
+    let refusal = engine.until("info string network *");
+    assert!(refusal.contains("was trained for \"3x3\", not for chess"), "{refusal}");
+    engine.until("bestmove *");
+    engine.end();
+}
+
+#[test]
+fn without_the_library_it_plays_and_says_how_to_get_it() {
+    let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
+    let good = talk::file("lonely.onnx", &network(&variant, "3x3"));
+    let mut engine = Engine::start();
+    engine.say("setoption name RuntimeLibrary value /there/is/none.so");
+    engine.say("setoption name UCI_Variant value 3x3");
+    engine.say(&format!("setoption name WeightsFile value {}", good.display()));
+    engine.say("go nodes 100");
+    let line = engine.next("info string no ONNX Runtime: *");
+    assert!(line.contains("/there/is/none.so") && line.contains("scripts/get-onnxruntime"));
+    assert!(matches("info string 3x3: *Uniform*", &engine.next("*")));
+    engine.until("bestmove *");
+    engine.end();
+}
