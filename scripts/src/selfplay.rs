@@ -158,7 +158,6 @@ pub fn play<E: Evaluator>(
 }
 
 /// The games of one thread.
-#[expect(clippy::type_complexity, reason = "numbered records and their cost, used once")]
 fn farm<'a, E: Evaluator>(
     evaluator: &mut E,
     config: &SelfPlayConfig,

@@ -21,7 +21,7 @@ pub(super) struct Lichess {
 
 impl Lichess {
     /// Reads a FEN of `variant`. `chess960` says how castling is written in moves.
-    #[expect(clippy::result_large_err, reason = "shakmaty hands refused positions back")]
+    #[expect(clippy::result_large_err, reason = "shakmaty's error holds the position it refuses")]
     pub(super) fn from_fen(
         variant: Variant,
         fen: &str,

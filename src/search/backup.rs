@@ -1,5 +1,7 @@
 //! The way back up: means and proofs from a leaf to the root.
 
+use std::cmp::Reverse;
+
 use super::node::{Edge, NodeId, Prior, State};
 use super::select::{Leaf, Selection};
 use super::tree::Tree;
@@ -49,7 +51,7 @@ impl Tree {
             Edge { m: m.pack(), prior }
         }));
         // Stable, so that equal priors keep the order of the moves on every machine.
-        self.edges[first_edge..].sort_by_key(|edge| std::cmp::Reverse(edge.prior));
+        self.edges[first_edge..].sort_by_key(|edge| Reverse(edge.prior));
         let node = self.node_mut(id);
         node.first_edge = first_edge as u32;
         node.edges = leaf.legal.len() as u16;

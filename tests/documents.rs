@@ -1,0 +1,69 @@
+//! The documents against what they tell of.
+
+use std::fs;
+use std::path::Path;
+
+use menagerie::engine::Session;
+use menagerie::search::Params;
+use menagerie::variant::Catalogue;
+use sha2::{Digest, Sha256};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn document(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[test]
+fn every_parameter_stands_with_its_default() {
+    let text = document("docs/search.md");
+    for info in Params::TABLE {
+        let row = format!("| `{}` | {} |", info.name, info.default);
+        assert!(text.contains(&row), "docs/search.md has no row {row}");
+    }
+}
+
+#[test]
+fn every_option_and_variant_is_told() {
+    let text = document("README.md");
+    for declaration in Session::new(Catalogue::shipped()).declarations() {
+        let row = format!("\n| `{}` |", declaration.name);
+        assert!(text.contains(&row), "README.md has no option {}", declaration.name);
+    }
+    for variant in Catalogue::shipped().iter() {
+        let name = variant.name();
+        assert!(text.contains(&format!("`{name}`")), "README.md has no variant {name}");
+    }
+}
+
+#[test]
+fn every_file_of_the_library_is_on_the_map() {
+    let text = document("docs/ARCHITECTURE.md");
+    let mut folders = vec![root().join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("the folder can be read") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(root().join("src")).expect("it is below").display();
+            assert!(text.contains(&format!("\n  {name} ")), "the map has no src/{name}");
+        }
+    }
+}
+
+#[test]
+fn every_network_stands_with_its_checksum() {
+    let text = document("nets/README.md");
+    for entry in fs::read_dir(root().join("nets")).expect("the folder can be read") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "onnx") {
+            let digest = Sha256::digest(fs::read(&path).expect("it can be read"));
+            let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert!(text.contains(&digits), "{} has SHA-256 {digits}", path.display());
+        }
+    }
+}
