@@ -48,6 +48,16 @@ impl Variant {
     }
 }
 
+/// A name that no game of the catalogue has.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no variant is called \"{name}\"; there are {known}")]
+pub struct UnknownVariant {
+    /// The name.
+    pub name: String,
+    /// The names there are, separated by commas.
+    pub known: String,
+}
+
 /// A set of games with different names.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
@@ -76,6 +86,15 @@ impl Catalogue {
     /// The game of that name.
     pub fn get(&self, name: &str) -> Option<Arc<Variant>> {
         self.variants.iter().find(|variant| variant.name == name).cloned()
+    }
+
+    /// The game of that name.
+    ///
+    /// # Errors
+    /// If there is none; the error quotes the name and tells those that there are.
+    pub fn require(&self, name: &str) -> Result<Arc<Variant>, UnknownVariant> {
+        let names = || self.iter().map(|variant| variant.name()).collect::<Vec<_>>().join(", ");
+        self.get(name).ok_or_else(|| UnknownVariant { name: name.to_owned(), known: names() })
     }
 
     /// All games, in the order of the text.

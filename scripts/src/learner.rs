@@ -151,6 +151,27 @@ pub struct Losses {
     pub learning_rate: f32,
 }
 
+impl Losses {
+    /// The means of some steps' losses; the learning rate is the last step's.
+    pub fn mean(steps: &[Losses]) -> Losses {
+        let mean = |part: fn(&Losses) -> f32| {
+            steps.iter().map(|losses| f64::from(part(losses))).sum::<f64>() as f32
+                / steps.len().max(1) as f32
+        };
+        Losses {
+            total: mean(|losses| losses.total),
+            policy: mean(|losses| losses.policy),
+            policy_floor: mean(|losses| losses.policy_floor),
+            outcome: mean(|losses| losses.outcome),
+            moves_left: mean(|losses| losses.moves_left),
+            policy_accuracy: mean(|losses| losses.policy_accuracy),
+            outcome_accuracy: mean(|losses| losses.outcome_accuracy),
+            gradient_norm: mean(|losses| losses.gradient_norm),
+            learning_rate: steps.last().map_or(0.0, |losses| losses.learning_rate),
+        }
+    }
+}
+
 /// A network that is being trained.
 #[derive(Clone, Debug)]
 pub struct Learner {

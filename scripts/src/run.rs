@@ -83,9 +83,7 @@ impl Run {
             replace(&config_path, toml::to_string(&config)?.as_bytes())?;
             config
         };
-        let variant = Catalogue::shipped()
-            .get(&config.variant)
-            .ok_or_else(|| anyhow::anyhow!("no variant is called \"{}\"", config.variant))?;
+        let variant = Catalogue::shipped().require(&config.variant)?;
         let encoding = Encoding::of(&variant.start());
         let shape = encoding.shape();
         let state_path = folder.join("state.toml");
@@ -220,7 +218,7 @@ impl Run {
         self.learner.set_learning_rate(self.config.learning_rate(iteration))?;
         let mut rng = ChaCha8Rng::seed_from_u64(self.config.seed ^ iteration.rotate_left(32));
         let bar = progress(steps, iteration - 1, "steps");
-        let mut sum = Losses::default();
+        let mut losses = Vec::new();
         for _ in 0..steps {
             let samples = (0..batch).map(|_| {
                 self.window
@@ -228,31 +226,11 @@ impl Run {
                     .ok_or_else(|| anyhow::anyhow!("a recorded game does not replay"))
             });
             let samples: Vec<Sample> = samples.collect::<anyhow::Result<_>>()?;
-            let losses = self.learner.step(&samples)?;
-            sum.total += losses.total;
-            sum.policy += losses.policy;
-            sum.policy_floor += losses.policy_floor;
-            sum.outcome += losses.outcome;
-            sum.moves_left += losses.moves_left;
-            sum.policy_accuracy += losses.policy_accuracy;
-            sum.outcome_accuracy += losses.outcome_accuracy;
-            sum.learning_rate = losses.learning_rate;
+            losses.push(self.learner.step(&samples)?);
             bar.inc(1);
         }
         bar.finish_and_clear();
-        let mean = 1.0 / steps as f32;
-        for part in [
-            &mut sum.total,
-            &mut sum.policy,
-            &mut sum.policy_floor,
-            &mut sum.outcome,
-            &mut sum.moves_left,
-            &mut sum.policy_accuracy,
-            &mut sum.outcome_accuracy,
-        ] {
-            *part *= mean;
-        }
-        Ok(sum)
+        Ok(Losses::mean(&losses))
     }
 
     /// Writes the averaged weights as the network of `iteration`, and as the newest.

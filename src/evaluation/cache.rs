@@ -8,27 +8,50 @@ use crate::rules::Key;
 
 /// An evaluator that asks another one only for what it does not remember.
 ///
-/// A table of fixed size in which a new evaluation replaces the one in its place.
+/// A table of fixed size in which a new evaluation replaces the one in its place, and others too
+/// where positions with many moves take more memory than is given.
 #[derive(Debug)]
 pub struct Cached<E> {
     inner: E,
-    table: Vec<Option<(Key, Arc<Remembered>)>>,
-    used: usize,
+    table: Vec<Slot>,
+    /// Bytes that the table and what it holds take, and may take.
+    bytes: usize,
+    limit: usize,
+    /// The slot that is emptied next when room is needed.
+    hand: usize,
 }
 
-/// What an entry takes, in bytes: the slot, the counters, and boxes for some 35 legal moves.
-const ENTRY: usize = 256;
+type Slot = Option<(Key, Arc<Remembered>)>;
+
+/// Bytes of memory for each slot of the table: a position of some 35 legal moves.
+const ENTRY: usize = 288;
 
 impl<E: Evaluator> Cached<E> {
     /// Remembers what `inner` says in about `bytes` of memory.
     pub fn new(inner: E, bytes: usize) -> Cached<E> {
         let table = vec![None; (bytes / ENTRY).max(1)];
-        Cached { inner, table, used: 0 }
+        let taken = table.len() * size_of::<Slot>();
+        Cached { inner, table, bytes: taken, limit: bytes, hand: 0 }
     }
 
-    /// The filled part of the table, in thousandths.
-    pub fn permille(&self) -> usize {
-        1000 * self.used / self.table.len()
+    /// Puts an entry in its place, and empties others until all fit their memory.
+    fn remember(&mut self, key: Key, remembered: Remembered) {
+        let slot = self.slot(key);
+        self.empty(slot);
+        self.bytes += remembered.bytes();
+        for _ in 0..self.table.len() {
+            if self.bytes <= self.limit {
+                break;
+            }
+            self.empty(self.hand);
+            self.hand = (self.hand + 1) % self.table.len();
+        }
+        self.table[slot] = Some((key, Arc::new(remembered)));
+    }
+
+    fn empty(&mut self, slot: usize) {
+        let gone = self.table[slot].take();
+        self.bytes -= gone.map_or(0, |(_, remembered)| remembered.bytes());
     }
 
     fn slot(&self, key: Key) -> usize {
@@ -51,9 +74,7 @@ impl<E: Evaluator> Evaluator for Cached<E> {
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
         self.inner.evaluate(batch)?;
         for row in 0..batch.len() {
-            let slot = self.slot(batch.key(row));
-            let entry = (batch.key(row), Arc::new(batch.evaluation(row).into()));
-            self.used += usize::from(self.table[slot].replace(entry).is_none());
+            self.remember(batch.key(row), batch.evaluation(row).into());
         }
         Ok(())
     }
@@ -65,8 +86,7 @@ impl<E: Evaluator> Evaluator for Cached<E> {
     }
 
     fn forget(&mut self) {
-        self.table.fill(None);
-        self.used = 0;
+        (0..self.table.len()).for_each(|slot| self.empty(slot));
         self.inner.forget();
     }
 }

@@ -27,9 +27,7 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let variant = Catalogue::shipped().get(&arguments.variant);
-    let variant =
-        variant.ok_or_else(|| anyhow::anyhow!("no variant is called \"{}\"", arguments.variant))?;
+    let variant = Catalogue::shipped().require(&arguments.variant)?;
     let mut config = match &arguments.config {
         Some(path) => RunConfig::read(path)?,
         None => RunConfig::for_variant(&variant),

@@ -41,9 +41,7 @@ fn setting(text: &str) -> Result<(String, f32), String> {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let variant = Catalogue::shipped().get(&arguments.variant);
-    let variant =
-        variant.ok_or_else(|| anyhow::anyhow!("no variant is called \"{}\"", arguments.variant))?;
+    let variant = Catalogue::shipped().require(&arguments.variant)?;
     let solution = Solution::of(&variant)?;
     let mut params = Params::default();
     for (name, value) in &arguments.settings {

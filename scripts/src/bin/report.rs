@@ -27,9 +27,7 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let variant = Catalogue::shipped().get(&arguments.variant);
-    let variant =
-        variant.ok_or_else(|| anyhow::anyhow!("no variant is called \"{}\"", arguments.variant))?;
+    let variant = Catalogue::shipped().require(&arguments.variant)?;
     let solution = Solution::of(&variant)?;
     let samples = samples(&variant, &solution);
     samples.iter().for_each(|sample| println!("# {}, {:?}", sample.name, sample.value));

@@ -40,9 +40,7 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let variant = Catalogue::shipped().get(&arguments.variant);
-    let variant =
-        variant.ok_or_else(|| anyhow::anyhow!("no variant is called \"{}\"", arguments.variant))?;
+    let variant = Catalogue::shipped().require(&arguments.variant)?;
     let encoding = Encoding::of(&variant.start());
     let file = match &arguments.network {
         Some(path) => std::fs::read(path)?,
