@@ -87,7 +87,7 @@ pub fn write(path: &Path, games: &[GameRecord]) -> Result<(), RecordError> {
     replace(path, &bytes).map_err(io)
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 ///
 /// # Errors
 /// [`RecordError`], which names the file.

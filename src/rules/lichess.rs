@@ -39,7 +39,11 @@ impl Lichess {
         };
         let position = VariantPosition::from_setup(variant, setup, wanted)
             .or_else(|error| error.ignore_too_much_material())
-            .or_else(|error| error.ignore_impossible_check())
+            // In Racing Kings nobody is ever in check, and shakmaty relies on it.
+            .or_else(|error| match variant {
+                Variant::RacingKings => Err(error),
+                _ => error.ignore_impossible_check(),
+            })
             .or_else(|error| error.ignore_invalid_ep_square())
             .or_else(|error| error.ignore_invalid_castling_rights())
             .map_err(|error| FenError::illegal(fen, describe(error.kinds())))?;
