@@ -114,6 +114,51 @@ fn rules_combine_on_any_board() {
 }
 
 #[test]
+fn ends_are_worth_what_the_game_says() {
+    let (white, black) = (Some(Side::WHITE), Some(Side::BLACK));
+    for (name, fen, winner, reason) in [
+        ("misere", "R3k3/7R/8/8/8/8/8/4K3 b - - 0 1", black, Reason::Checkmate),
+        ("losers", "R3k3/7R/8/8/8/8/p7/4K3 b - - 0 1", black, Reason::Checkmate),
+        ("losers", "7k/p4Q2/P7/8/8/8/8/4K3 b - - 0 1", black, Reason::Stalemate),
+        ("losers", "4k3/8/8/8/8/8/8/R3K3 b - - 0 1", black, Reason::Variant),
+        ("giveaway", "8/8/8/8/8/8/8/R7 b - - 0 1", black, Reason::Variant),
+        // Blocked pawns: one man against one, against two, and two against one.
+        ("suicide", "8/8/8/p7/P7/8/8/8 w - - 0 1", None, Reason::Stalemate),
+        ("suicide", "8/8/8/p7/P7/8/7p/8 w - - 0 1", white, Reason::Stalemate),
+        ("suicide", "8/8/p7/P7/P7/8/8/8 w - - 0 1", black, Reason::Stalemate),
+        ("codrus", "8/8/8/8/8/8/8/R3K3 w - - 0 1", black, Reason::Variant),
+        ("extinction", "4k3/8/8/8/8/8/8/RNBQK3 w - - 0 1", white, Reason::Variant),
+        ("threekings", "k3k3/8/8/8/8/8/8/K3K2K w - - 0 1", white, Reason::Variant),
+        ("bughouse", "7k/8/5KQ1/8/8/8/8/8[] b - - 0 1", white, Reason::Stalemate),
+        ("duck", "8/7K/8/8/8/8/ppp5/kb*5 b - - 0 1", black, Reason::Stalemate),
+    ] {
+        let outcome = shipped(name, fen, false).outcome();
+        let outcome = outcome.unwrap_or_else(|| panic!("{name} {fen} goes on"));
+        assert_eq!((outcome.winner, outcome.reason), (winner, reason), "{name} {fen}");
+    }
+}
+
+#[test]
+fn captures_are_compulsory_unless_they_leave_the_king_in_check() {
+    let moves = |name: &str, fen: &str| {
+        let position = shipped(name, fen, false);
+        let mut legal = MoveList::new();
+        position.legal_moves(&mut legal);
+        let mut texts: Vec<_> = legal.iter().map(|&m| position.move_text(m)).collect();
+        texts.sort();
+        texts.join(" ")
+    };
+    assert_eq!(moves("losers", "4k3/8/8/8/8/8/p7/R3K3 w - - 0 1"), "a1a2");
+    // Also en passant.
+    assert_eq!(moves("losers", "4k3/8/8/pP6/8/8/8/4K3 w - a6 0 1"), "b5a6");
+    // The rook is pinned: its capture is none.
+    let pinned = moves("losers", "4k3/8/8/8/4r3/8/p3R3/4K3 w - - 0 1");
+    assert_eq!(pinned, "e2e4");
+    let checked = moves("losers", "k3r3/8/8/8/8/8/p7/R3K3 w - - 0 1");
+    assert_eq!(checked, "e1d1 e1d2 e1f1 e1f2");
+}
+
+#[test]
 fn what_cannot_be_honoured_is_said_with_its_line() {
     for (keys, wanted) in [
         ("mustFly = true", "line 2: [made] mustFly = true: this key is not known here"),

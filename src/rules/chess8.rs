@@ -107,12 +107,8 @@ impl Rules for Chess8 {
         // A king that was taken ends the game when the duck is down.
         if !legal.is_empty() || self.mid_turn() {
             None
-        } else if let Some(outcome) = self.extinct() {
-            Some(outcome)
-        } else if self.in_check(self.turn) {
-            Some(Outcome::win((!self.turn).into(), Reason::Checkmate))
         } else {
-            Some(self.axes.stalemate.befalls(self.turn, Reason::Stalemate))
+            Some(self.extinct().unwrap_or_else(|| self.stuck()))
         }
     }
 

@@ -26,6 +26,9 @@ pub(super) fn read(section: &mut Section<'_>) -> Result<Axes, IniError> {
         promotion_area,
         double_step: double_step(section, has_pawns)?,
         castling: castling(section, files, royal, &roles)?,
+        checkmate: section.take("checkmateValue", verdict)?.unwrap_or(Verdict::Loss),
+        stalemate_by_men: section.take("stalematePieceCount", flag)?.unwrap_or(false),
+        must_capture: section.take("mustCapture", flag)?.unwrap_or(false),
         stalemate: section.take("stalemateValue", verdict)?.unwrap_or(Verdict::Draw),
         drops: drops(section, ranks, promotion_area)?,
         duck: section.take("wallingRule", duck)?.unwrap_or(false),
@@ -75,10 +78,11 @@ fn castling(
 
 fn extinction(section: &mut Section<'_>) -> Result<Option<Extinction>, IniError> {
     let value = section.take("extinctionValue", maybe_verdict)?.flatten();
-    let roles = section.take("extinctionPieceTypes", kinds)?.unwrap_or_default();
+    let types = section.take("extinctionPieceTypes", kinds_or_all)?;
+    let (roles, all) = types.unwrap_or_default();
     let count = section.take("extinctionPieceCount", number)?.unwrap_or(0);
     let opponents = section.take("extinctionOpponentPieceCount", number)?.unwrap_or(0);
-    Ok(value.map(|value| Extinction { roles, count, opponents, value }))
+    Ok(value.map(|value| Extinction { roles, all, count, opponents, value }))
 }
 
 fn drops(
@@ -196,6 +200,12 @@ fn kinds(value: &str) -> Result<Vec<Role>, String> {
     }
     let role = |letter| Role::from_char(letter).ok_or_else(|| format!("'{letter}' is no man"));
     value.chars().filter(|letter| *letter != ' ').map(role).collect()
+}
+
+/// Some kinds of men, and whether all of them together are meant as well: `*`.
+fn kinds_or_all(value: &str) -> Result<(Vec<Role>, bool), String> {
+    let some = value.replace('*', "");
+    Ok((kinds(&some)?, some != value))
 }
 
 /// Squares and whole ranks, as `e4 *8`.

@@ -26,8 +26,15 @@ pub struct Axes {
     pub double_step: ByColor<Bitboard>,
     /// Castling, if there is any.
     pub castling: Option<Castling>,
+    /// What the side to move gets that has no legal move and is in check.
+    pub checkmate: Verdict,
     /// What the side to move gets that has no legal move and is not in check.
     pub stalemate: Verdict,
+    /// Whether it gets that only with fewer men than the other side, the opposite with more, and a
+    /// draw with as many.
+    pub stalemate_by_men: bool,
+    /// Whether a capture must be made if one is legal.
+    pub must_capture: bool,
     /// Drops of men in hand, if there are any.
     pub drops: Option<Drops>,
     /// Whether there is a duck: a wall that the mover puts on another empty square after its move.
@@ -50,6 +57,8 @@ pub struct Castling {
 pub struct Extinction {
     /// The roles, each for itself.
     pub roles: Vec<Role>,
+    /// Whether all men together count like those of a role.
+    pub all: bool,
     /// So many are too few, and fewer.
     pub count: u32,
     /// But only while the other side has at least so many.

@@ -1,11 +1,22 @@
 //! How games of this family end.
 
+use std::cmp::Ordering;
+
 use shakmaty::{Bitboard, Color, Role};
 
 use super::{Chess8, Verdict};
 use crate::rules::{Outcome, Reason};
 
 impl Verdict {
+    /// What the other side would call it.
+    fn opposite(self) -> Verdict {
+        match self {
+            Verdict::Win => Verdict::Loss,
+            Verdict::Draw => Verdict::Draw,
+            Verdict::Loss => Verdict::Win,
+        }
+    }
+
     /// The end that `color` gets.
     pub(super) fn befalls(self, color: Color, reason: Reason) -> Outcome {
         match self {
@@ -22,11 +33,11 @@ impl Chess8 {
     pub(super) fn extinct(&self) -> Option<Outcome> {
         let rule = self.axes.extinction.as_ref()?;
         for color in [!self.turn, self.turn] {
-            for &role in &rule.roles {
-                let few = self.count(color, role) <= rule.count;
-                if few && self.count(!color, role) >= rule.opponents {
-                    return Some(rule.value.befalls(color, Reason::Variant));
-                }
+            let too_few = |own: u32, theirs: u32| own <= rule.count && theirs >= rule.opponents;
+            let each = |&role: &Role| too_few(self.count(color, role), self.count(!color, role));
+            let all = rule.all && too_few(self.all(color), self.all(!color));
+            if all || rule.roles.iter().any(each) {
+                return Some(rule.value.befalls(color, Reason::Variant));
             }
         }
         None
@@ -36,6 +47,26 @@ impl Chess8 {
     fn count(&self, color: Color, role: Role) -> u32 {
         let men = self.board.by_role(role) & self.board.by_color(color);
         men.count() as u32 + u32::from(self.hands[color][role])
+    }
+
+    /// All men, those in hand with them.
+    fn all(&self, color: Color) -> u32 {
+        Role::ALL.into_iter().map(|role| self.count(color, role)).sum()
+    }
+
+    /// The end of a game in which the side to move has no legal move.
+    pub(super) fn stuck(&self) -> Outcome {
+        let (us, axes) = (self.turn, &self.axes);
+        if self.in_check(us) {
+            return axes.checkmate.befalls(us, Reason::Checkmate);
+        }
+        let value = match self.all(us).cmp(&self.all(!us)) {
+            _ if !axes.stalemate_by_men => axes.stalemate,
+            Ordering::Less => axes.stalemate,
+            Ordering::Equal => Verdict::Draw,
+            Ordering::Greater => axes.stalemate.opposite(),
+        };
+        value.befalls(us, Reason::Stalemate)
     }
 
     /// Whether no side has the men to win.

@@ -13,6 +13,15 @@ impl Chess8 {
         self.steps(danger, out);
         self.castlings(danger, out);
         self.drops(danger, out);
+        if self.axes.must_capture && out.iter().any(|&m| self.captures(m)) {
+            out.retain(|&m| self.captures(m));
+        }
+    }
+
+    fn captures(&self, m: Move) -> bool {
+        let Move::Step { from, to, .. } = m else { return false };
+        self.board.by_color(!self.turn).contains(to)
+            || self.board.pawns().contains(from) && from.file() != to.file()
     }
 
     /// Adds every square that the duck may go to: it must leave its own.
