@@ -15,7 +15,7 @@ mod view;
 
 use std::sync::Arc;
 
-pub use chess8::Axes;
+pub use chess8::{Axes, Castling, Drops, Extinction, Verdict};
 use history::History;
 pub use moves::{Move, MoveList, PackedMove};
 pub use notation::FenError;
@@ -125,7 +125,7 @@ impl Position {
             Family::Lichess(game) => {
                 State::Lichess(lichess::Lichess::from_fen(*game, fen, chess960)?)
             }
-            Family::Chess8(axes) => State::Chess8(chess8::Chess8::from_fen(axes, fen)?),
+            Family::Chess8(axes) => State::Chess8(chess8::Chess8::from_fen(axes, fen, chess960)?),
         }))
     }
 

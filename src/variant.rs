@@ -1,10 +1,12 @@
 //! The catalogue of games: checked sections of `variants.ini`.
 
+mod axes;
 mod ini;
+mod section;
 
 use std::sync::{Arc, OnceLock};
 
-pub use ini::IniError;
+pub use section::IniError;
 
 use crate::rules::{Family, FenError, Position};
 

@@ -123,7 +123,8 @@ fn a_bad_library_is_refused_in_words() {
         // Beside an executable of its own, in the folder that get-onnxruntime fills.
         let folder = folder(&format!("library-{name}"));
         let engine = folder.join("menagerie");
-        fs::copy(env!("CARGO_BIN_EXE_menagerie"), &engine).expect("a copy");
+        // No copy: while one is written, another test's new process may hold it open.
+        fs::hard_link(env!("CARGO_BIN_EXE_menagerie"), &engine).expect("a second name");
         fs::create_dir_all(folder.join("runtime")).expect("a folder");
         let path = folder.join("runtime/libonnxruntime.so");
         if let Some(bytes) = bytes {

@@ -120,6 +120,28 @@ fn no_proof_is_false_and_every_small_tree_is_proven() {
 }
 
 #[test]
+fn what_is_proven_is_kept_by_the_choice() {
+    let mut rng = SmallRng::seed_from_u64(2);
+    let mut kept = 0;
+    for _ in 0..1000 {
+        let tree = format!("a({}{})", random_tree(&mut rng, 2, 5), random_tree(&mut rng, 2, 5));
+        let position = toy(&tree, 2);
+        let truth = solve(&position, 2)[0].0;
+        for visits in [3, 10, 30, 100] {
+            let searched = search(&position, visits, 2);
+            if searched.proof() == Proof::Open {
+                continue;
+            }
+            let mut next = position.clone();
+            next.play_unchecked(searched.choices()[0].m);
+            assert_eq!(solve(&next, 2)[0].0, truth, "{tree} {visits}");
+            kept += 1;
+        }
+    }
+    assert!(kept > 1000, "{kept}");
+}
+
+#[test]
 fn the_quickest_win_and_the_slowest_loss_are_chosen() {
     // Three moves win: in 5, 1 and 3 turns; the likeliest prior is the first.
     let tree = search(&toy("a(b(a(b(aa)))ab(a(a)))", 2), 200, 1);

@@ -23,6 +23,10 @@ enum Plane {
     Castling(bool),
     /// The square of a possible en passant capture.
     EnPassant,
+    /// The square of the duck.
+    Wall,
+    /// 1 everywhere if the mover has begun its turn and owes the rest of it.
+    Phase,
     /// How many checks are still to be given, as a part of those at the start.
     Checks(bool),
 }
@@ -56,6 +60,9 @@ impl Planes {
         }
         planes.extend(anatomy.promoted.then_some(Plane::Promoted));
         planes.extend(anatomy.en_passant.then_some(Plane::EnPassant));
+        if anatomy.walls {
+            planes.extend([Plane::Wall, Plane::Phase]);
+        }
         Planes {
             planes,
             files: anatomy.files,
@@ -84,7 +91,9 @@ impl Planes {
                 Plane::Board => out.fill(1.0),
                 Plane::Second if us == Color::Black => out.fill(1.0),
                 Plane::Repeated if view.repeated => out.fill(1.0),
-                Plane::Second | Plane::Repeated => {}
+                Plane::Phase if view.mid_turn => out.fill(1.0),
+                Plane::Second | Plane::Repeated | Plane::Phase => {}
+                Plane::Wall => self.mark(view.walls, flip, out),
                 Plane::Clock => {
                     let steps = clock_step(view.halfmoves);
                     if steps > 0 {

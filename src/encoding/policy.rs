@@ -18,6 +18,8 @@ enum Plane {
     Drop(Role),
     /// A cell that is claimed.
     Place,
+    /// The duck.
+    Wall,
 }
 
 /// The policy planes of one game.
@@ -32,6 +34,8 @@ pub(super) struct Policy {
     drops: Vec<Role>,
     /// The first plane of the drops.
     drop: usize,
+    /// The plane of the duck.
+    wall: usize,
     files: usize,
     ranks: usize,
     mirrored: bool,
@@ -68,6 +72,8 @@ impl Policy {
         let drop = planes.len();
         planes.extend(anatomy.drops.iter().map(|&role| Plane::Drop(role)));
         planes.extend(anatomy.places.then_some(Plane::Place));
+        let wall = planes.len();
+        planes.extend(anatomy.walls.then_some(Plane::Wall));
         Policy {
             planes,
             go: Arc::new(go),
@@ -75,6 +81,7 @@ impl Policy {
             promote,
             drops: anatomy.drops.clone(),
             drop,
+            wall,
             files: anatomy.files,
             ranks: anatomy.ranks,
             mirrored: anatomy.mirrored,
@@ -98,6 +105,7 @@ impl Policy {
                 (self.drop + nth.unwrap_or(0), to)
             }
             Move::Place(to) => (self.drop + self.drops.len(), to),
+            Move::Wall(to) => (self.wall, to),
         };
         let cell = cell(square, flip, self.files, self.ranks);
         PolicyIndex((plane * self.files * self.ranks + cell) as u16)

@@ -3,29 +3,21 @@
 //! Squares are those of the 8x8 board; a smaller one lies in the corner of a1, and what lies
 //! outside it stops sliders as men would.
 
+mod attack;
+mod axes;
+mod castling;
+mod end;
 mod fen;
+mod moves;
+mod play;
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Board, ByColor, Color, Piece, Role, Square, attacks};
+pub use axes::{Axes, Castling, Drops, Extinction, Verdict};
+use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square, attacks};
 
-use super::notation::area;
-use super::{Anatomy, Key, Move, MoveList, Outcome, Reason, Rules, Side, View};
-
-/// The rules of one game of this family.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Axes {
-    /// Files of the board, 1 to 8.
-    pub files: usize,
-    /// Ranks of the board, 1 to 8.
-    pub ranks: usize,
-    /// The men of the game. Kings are royal: the side that is in check must answer it.
-    pub roles: Vec<Role>,
-    /// What a pawn becomes on a square of `promotion_area`, the usual choice first.
-    pub promotions: Vec<Role>,
-    /// Where the pawns of each colour promote.
-    pub promotion_area: ByColor<Bitboard>,
-}
+use self::castling::Path;
+use super::{Anatomy, Key, Move, MoveList, Outcome, Reason, Rules, Side, View, notation};
 
 /// A position of a game of this family.
 #[derive(Clone, Debug)]
@@ -33,109 +25,50 @@ pub(super) struct Chess8 {
     axes: Arc<Axes>,
     area: Bitboard,
     board: Board,
+    /// Which men are promoted pawns, where that matters.
+    promoted: Bitboard,
+    hands: ByColor<ByRole<u8>>,
+    /// The rooks that may castle.
+    rights: Bitboard,
+    /// Where the mover may capture en passant. While the duck is owed, where the other side may
+    /// unless the duck prevents it.
+    en_passant: Option<Square>,
+    /// The square of the duck, none before it is on the board.
+    duck: Bitboard,
+    /// The man has moved, to this square as the move is written, and the duck is to follow.
+    owes_wall: Option<Square>,
     turn: Color,
     halfmoves: u32,
     fullmoves: u32,
+    /// Whether castling is written as king takes rook.
+    chess960: bool,
 }
 
 impl Chess8 {
-    /// Whether the king of `color` could be taken at once by the other side.
-    fn in_check(&self, color: Color) -> bool {
-        let occupied = self.board.occupied();
-        let them = self.board.by_color(!color);
-        (self.board.kings() & self.board.by_color(color))
-            .into_iter()
-            .any(|king| self.attacked(king, color, occupied, them))
-    }
-
-    /// Whether one of `attackers` attacks `square`, owned by `color`, with `occupied` men.
-    fn attacked(
-        &self,
-        square: Square,
-        color: Color,
-        occupied: Bitboard,
-        attackers: Bitboard,
-    ) -> bool {
-        let board = &self.board;
-        let blocked = occupied | !self.area;
-        (attackers
-            & ((attacks::rook_attacks(square, blocked) & board.rooks_and_queens())
-                | (attacks::bishop_attacks(square, blocked) & board.bishops_and_queens())
-                | (attacks::knight_attacks(square) & board.knights())
-                | (attacks::king_attacks(square) & board.kings())
-                | (attacks::pawn_attacks(color, square) & board.pawns())))
-        .any()
-    }
-
-    /// Calls `each` with every move that forgets about check. A king can be taken, but only from
-    /// a FEN that no game reaches; a side without a king is never in check.
-    fn pseudo_legal(&self, mut each: impl FnMut(Square, Square, bool)) {
-        let (us, them) = (self.board.by_color(self.turn), self.board.by_color(!self.turn));
-        let occupied = us | them;
-        let blocked = occupied | !self.area;
-        let promoting = self.axes.promotion_area[self.turn];
-        for from in us {
-            let Some(role) = self.board.role_at(from) else {
-                continue;
-            };
-            if role == Role::Pawn {
-                let forward = self.turn.fold_wb(8, -8);
-                let push = from.offset(forward).map_or(Bitboard::EMPTY, Bitboard::from_square);
-                let captures = attacks::pawn_attacks(self.turn, from) & them;
-                for to in (push & !occupied | captures) & self.area {
-                    each(from, to, promoting.contains(to));
-                }
-            } else {
-                let piece = Piece { color: self.turn, role };
-                for to in attacks::attacks(from, piece, blocked) & self.area & !us {
-                    each(from, to, false);
-                }
-            }
-        }
-    }
-
-    /// Whether the own king is safe after a man goes `from` -> `to`.
-    fn is_safe(&self, from: Square, to: Square, king: Option<Square>) -> bool {
-        let Some(king) = king else { return true };
-        let king = if king == from { to } else { king };
-        let occupied = self.board.occupied().without(from).with(to);
-        let them = self.board.by_color(!self.turn).without(to);
-        !self.attacked(king, self.turn, occupied, them)
-    }
-
-    /// Whether `color` can never give mate: a bare king, one minor piece, or bishops of one
-    /// square colour, against nothing that could help to mate itself.
-    fn lacks_material(&self, color: Color) -> bool {
-        let board = &self.board;
-        let (us, them) = (board.by_color(color), board.by_color(!color));
-        if (us & (board.pawns() | board.rooks_and_queens())).any() {
-            false
-        } else if (us & board.knights()).any() {
-            us.count() <= 2 && (them & !board.kings() & !board.queens()).is_empty()
-        } else if (us & board.bishops()).any() {
-            let one_colour = (board.bishops() & Bitboard::DARK_SQUARES).is_empty()
-                || (board.bishops() & Bitboard::LIGHT_SQUARES).is_empty();
-            one_colour && board.knights().is_empty() && board.pawns().is_empty()
-        } else {
-            true
-        }
+    /// Whether a castling is written as king takes rook: in Chess960, and where the king's goal
+    /// alone would name a step as well.
+    fn writes_rook(&self, path: Path) -> bool {
+        self.chess960 || attacks::king_attacks(path.king).contains(path.king_to)
     }
 }
 
 impl Rules for Chess8 {
     fn anatomy(&self) -> Anatomy {
+        let axes = &self.axes;
+        let drops = if axes.drops.is_some() { axes.droppable() } else { Vec::new() };
         Anatomy {
             sides: 2,
-            files: self.axes.files,
-            ranks: self.axes.ranks,
-            roles: self.axes.roles.clone(),
-            promotions: self.axes.promotions.clone(),
-            drops: Vec::new(),
+            files: axes.files,
+            ranks: axes.ranks,
+            roles: axes.roles.clone(),
+            promotions: axes.promotions.clone(),
+            drops,
             places: false,
-            castling: false,
-            en_passant: false,
+            walls: axes.duck,
+            castling: axes.castling.is_some(),
+            en_passant: Color::ALL.into_iter().any(|color| axes.double_step[color].any()),
             checks: None,
-            promoted: false,
+            promoted: axes.tells_promoted(),
             mirrored: true,
         }
     }
@@ -145,53 +78,46 @@ impl Rules for Chess8 {
     }
 
     fn mid_turn(&self) -> bool {
-        false
+        self.owes_wall.is_some()
+    }
+
+    fn moves_are_turns(&self) -> bool {
+        !self.axes.duck || self.mid_turn()
     }
 
     fn legal_moves(&self, out: &mut MoveList) {
         out.clear();
-        let king = self.board.king_of(self.turn);
-        self.pseudo_legal(|from, to, promotes| {
-            if !self.is_safe(from, to, king) {
-            } else if promotes {
-                let promotions = self.axes.promotions.iter();
-                out.extend(promotions.map(|&role| Move::Step { from, to, promotion: Some(role) }));
-            } else {
-                out.push(Move::Step { from, to, promotion: None });
-            }
-        });
+        if self.mid_turn() {
+            self.walls(out);
+        } else if self.extinct().is_none() {
+            self.turns(out);
+        }
     }
 
     fn play_unchecked(&mut self, m: Move) {
-        let Move::Step { from, to, promotion } = m else {
-            return;
-        };
-        let capture = self.board.remove_piece_at(to);
-        let Some(piece) = self.board.remove_piece_at(from) else {
-            return;
-        };
-        let role = promotion.unwrap_or(piece.role);
-        self.board.set_piece_at(to, Piece { role, ..piece });
-        let zeroing = capture.is_some() || piece.role == Role::Pawn;
-        self.halfmoves = if zeroing { 0 } else { self.halfmoves.saturating_add(1) };
-        self.fullmoves = self.fullmoves.saturating_add(u32::from(self.turn.is_black()));
-        self.turn = !self.turn;
+        match m {
+            Move::Step { from, to, promotion } => self.step(from, to, promotion),
+            Move::Drop { role, to } => self.drop_man(role, to),
+            Move::Wall(to) => self.wall(to),
+            Move::Place(_) => debug_assert!(false, "{m:?} is no move of chess"),
+        }
     }
 
     fn outcome(&self, legal: &[Move]) -> Option<Outcome> {
-        if !legal.is_empty() {
+        // A king that was taken ends the game when the duck is down.
+        if !legal.is_empty() || self.mid_turn() {
             None
-        } else if self.in_check(self.turn) {
-            Some(Outcome::win((!self.turn).into(), Reason::Checkmate))
         } else {
-            Some(Outcome::draw(Reason::Stalemate))
+            Some(self.extinct().unwrap_or_else(|| self.stuck()))
         }
     }
 
     fn claim(&self) -> Option<Outcome> {
-        if self.halfmoves >= 100 {
+        if self.mid_turn() {
+            None
+        } else if self.halfmoves >= 100 {
             Some(Outcome::draw(Reason::FiftyMoves))
-        } else if Color::ALL.into_iter().all(|color| self.lacks_material(color)) {
+        } else if self.is_insufficient() {
             Some(Outcome::draw(Reason::InsufficientMaterial))
         } else {
             None
@@ -208,19 +134,33 @@ impl Rules for Chess8 {
 
     fn key(&self) -> Key {
         let roles = Role::ALL.map(|role| u64::from(self.board.by_role(role)));
-        let white = u64::from(self.board.white());
-        let words = roles.into_iter().chain([white, u64::from(self.turn.is_black())]);
-        Key::of(words)
+        let hand = |color: Color| Role::ALL.map(|role| self.hands[color][role]);
+        let packed = |hand: [u8; 6]| hand.iter().fold(0, |word, &n| word << 8 | u64::from(n));
+        let en_passant = self.en_passant.map_or(Bitboard::EMPTY, Bitboard::from_square);
+        let phase = u64::from(self.turn.is_black()) | u64::from(self.mid_turn()) << 1;
+        let more = [
+            u64::from(self.board.white()),
+            phase,
+            u64::from(self.rights),
+            u64::from(en_passant),
+            u64::from(self.promoted),
+            u64::from(self.duck),
+            packed(hand(Color::White)),
+            packed(hand(Color::Black)),
+        ];
+        Key::of(roles.into_iter().chain(more))
     }
 
     fn view(&self) -> View<'_> {
         View {
             turn: self.turn,
             board: &self.board,
-            promoted: Bitboard::EMPTY,
-            hands: None,
-            castling: Bitboard::EMPTY,
-            en_passant: None,
+            promoted: self.promoted,
+            hands: self.axes.drops.is_some().then_some(&self.hands),
+            castling: self.rights,
+            en_passant: self.en_passant,
+            walls: self.duck,
+            mid_turn: self.mid_turn(),
             checks: None,
             halfmoves: self.halfmoves,
             repeated: false,
@@ -230,11 +170,20 @@ impl Rules for Chess8 {
     fn fen(&self) -> String {
         self.to_fen()
     }
-}
 
-impl Axes {
-    /// The squares of the board.
-    pub fn area(&self) -> Bitboard {
-        area(self.files, self.ranks)
+    fn move_text(&self, m: Move) -> String {
+        match m {
+            Move::Step { from, to, .. } => match self.castles(from, to) {
+                Some(path) if !self.writes_rook(path) => {
+                    notation::uci(Move::Step { from, to: path.king_to, promotion: None })
+                }
+                _ => notation::uci(m),
+            },
+            // The second part of a turn starts where the first one ended.
+            Move::Wall(to) => {
+                self.owes_wall.map_or_else(|| notation::uci(m), |from| format!("{from}{to}"))
+            }
+            _ => notation::uci(m),
+        }
     }
 }

@@ -4,7 +4,8 @@ use shakmaty::fen::{Fen, LossyFenError};
 use shakmaty::variant::{Variant, VariantPosition};
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{
-    CastlingMode, CastlingSide, Color, EnPassantMode, Position as _, PositionErrorKinds, Role,
+    Bitboard, ByColor, CastlingMode, CastlingSide, Color, EnPassantMode, Position as _,
+    PositionErrorKinds, Role,
 };
 
 use super::notation::{self, FenError};
@@ -88,7 +89,7 @@ impl Lichess {
                     shakmaty::Move::Normal { role, from, capture: board.role_at(to), to, promotion }
                 }
             }
-            Move::Place(_) => return None,
+            Move::Place(_) | Move::Wall(_) => return None,
         })
     }
 }
@@ -114,6 +115,7 @@ impl Rules for Lichess {
             promotions,
             drops,
             places: false,
+            walls: false,
             castling: !matches!(variant, Variant::RacingKings | Variant::Antichess),
             en_passant: !racing,
             checks: (variant == Variant::ThreeCheck).then_some(3),
@@ -199,6 +201,8 @@ impl Rules for Lichess {
             hands: self.position.pockets(),
             castling: self.position.castles().castling_rights(),
             en_passant: self.position.legal_ep_square(),
+            walls: Bitboard::EMPTY,
+            mid_turn: false,
             checks: checks.map(|checks| checks.map(|left| u32::from(left) as u8)),
             halfmoves: self.halfmoves,
             repeated: false,
@@ -211,7 +215,13 @@ impl Rules for Lichess {
         let board = board.unwrap_or_else(LossyFenError::ignore);
         let hands = setup.pockets.map_or(String::new(), |h| format!("[{}]", notation::hands(&h)));
         let turn = setup.turn.char();
-        let castling = notation::castling(&setup, self.position.castles().mode());
+        let kings = ByColor::new_with(|color| setup.board.king_of(color));
+        let castling = notation::castling(
+            &setup.board,
+            setup.castling_rights,
+            kings,
+            self.position.castles().mode(),
+        );
         let ep = setup.ep_square.map_or("-".to_owned(), |square| square.to_string());
         let checks = setup.remaining_checks.map_or(String::new(), |left| {
             format!("{}+{} ", u32::from(left.white), u32::from(left.black))

@@ -29,6 +29,11 @@ pub enum Move {
         /// The cell, in square order.
         Square,
     ),
+    /// The duck goes to an empty square, as the second ply of a turn.
+    Wall(
+        /// The square.
+        Square,
+    ),
 }
 
 /// The legal moves of a position, in the order in which its rules generate them.
@@ -36,6 +41,7 @@ pub type MoveList = Vec<Move>;
 
 const DROP: u16 = 7;
 const PLACE: u16 = 8;
+const WALL: u16 = 9;
 
 /// A move in 16 bits, for trees and records: from, to (6 bits each) and a kind (4 bits).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -51,6 +57,7 @@ impl Move {
             }
             Move::Drop { role, to } => bits(u16::from(role), to, DROP),
             Move::Place(to) => bits(0, to, PLACE),
+            Move::Wall(to) => bits(0, to, WALL),
         })
     }
 }
@@ -63,6 +70,7 @@ impl PackedMove {
         Some(match self.0 >> 12 {
             DROP => Move::Drop { role: Role::try_from(low).ok()?, to },
             PLACE if low == 0 => Move::Place(to),
+            WALL if low == 0 => Move::Wall(to),
             0 => Move::Step { from: Square::new(low), to, promotion: None },
             kind @ 1..=6 => {
                 let promotion = Some(Role::try_from(u32::from(kind)).ok()?);
@@ -84,6 +92,6 @@ mod tests {
             assert_eq!(m.pack(), PackedMove(bits));
             Some(m)
         });
-        assert_eq!(moves.count(), 64 * 64 * 7 + 6 * 64 + 64);
+        assert_eq!(moves.count(), 64 * 64 * 7 + 6 * 64 + 64 + 64);
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use shakmaty::{
-    Bitboard, ByColor, ByRole, CastlingMode, Color, File, Piece, Rank, Role, Setup, Square,
+    Bitboard, Board, ByColor, ByRole, CastlingMode, Color, File, Piece, Rank, Role, Square,
 };
 
 use super::{Anatomy, Move, View};
@@ -45,7 +45,7 @@ pub(super) fn uci(m: Move) -> String {
         Move::Step { from, to, promotion: None } => format!("{from}{to}"),
         Move::Step { from, to, promotion: Some(role) } => format!("{from}{to}{}", role.char()),
         Move::Drop { role, to } => format!("{}@{to}", role.upper_char()),
-        Move::Place(to) => to.to_string(),
+        Move::Place(to) | Move::Wall(to) => to.to_string(),
     }
 }
 
@@ -71,7 +71,8 @@ pub(super) fn diagram(view: View<'_>, anatomy: &Anatomy) -> String {
         for file in 0..anatomy.files {
             let piece = view.board.piece_at(square(file, rank));
             // Writing into a String cannot fail.
-            let _ = write!(text, " | {}", piece.map_or(' ', Piece::char));
+            let empty = if view.walls.contains(square(file, rank)) { '*' } else { ' ' };
+            let _ = write!(text, " | {}", piece.map_or(empty, Piece::char));
         }
         let _ = write!(text, " | {}\n{line}", rank + 1);
     }
@@ -97,12 +98,18 @@ pub(super) fn hands(hands: &ByColor<ByRole<u8>>) -> String {
     text
 }
 
-/// The castling field of a FEN: `KQkq`, or the rooks' files where castling is that of Chess960.
-pub(super) fn castling(setup: &Setup, mode: CastlingMode) -> String {
+/// The castling field of a FEN: `KQkq`, or the rooks' files where castling is that of Chess960;
+/// `kings` are those that castle.
+pub(super) fn castling(
+    board: &Board,
+    rights: Bitboard,
+    kings: ByColor<Option<Square>>,
+    mode: CastlingMode,
+) -> String {
     let mut text = String::new();
     for color in Color::ALL {
-        let rooks = setup.castling_rights & setup.board.by_color(color);
-        let king = setup.board.king_of(color);
+        let rooks = rights & board.by_color(color);
+        let king = kings[color];
         // From the h-file on, as the field writes them.
         for rook in rooks.into_iter().rev() {
             let letter = match mode {

@@ -19,6 +19,8 @@ pub struct Anatomy {
     pub drops: Vec<Role>,
     /// Whether a move claims an empty cell (`Move::Place`).
     pub places: bool,
+    /// Whether a turn ends with a wall that is put on an empty square (`Move::Wall`).
+    pub walls: bool,
     /// Whether there are castling rights.
     pub castling: bool,
     /// Whether there is en passant.
@@ -47,6 +49,10 @@ pub struct View<'a> {
     pub castling: Bitboard,
     /// The square of a possible en passant capture.
     pub en_passant: Option<Square>,
+    /// Squares that no man may enter or pass: the duck.
+    pub walls: Bitboard,
+    /// Whether the side to move has begun its turn already and owes the rest of it.
+    pub mid_turn: bool,
     /// How many more checks each side needs to win.
     pub checks: Option<ByColor<u8>>,
     /// Plies since the last capture or pawn move.

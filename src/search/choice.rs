@@ -116,7 +116,8 @@ impl Tree {
     }
 
     /// The children of a node, the best first: proven wins by length, then by visits, proven
-    /// losses last, the longest first. A proven draw goes before a favourite that scores less.
+    /// losses last, the longest first. A proven draw goes before a favourite that scores less or
+    /// can do no better.
     fn ranked(&self, id: NodeId) -> Vec<NodeId> {
         let mover = self.node(id).turn;
         let mut children: Vec<_> = self.children_of(id).collect();
@@ -126,12 +127,11 @@ impl Tree {
         let drawn = |child: &Node| child.bounds.decided() && child.bounds.winner().is_none();
         if let Some(&first) = children.first() {
             let first = self.node(first);
-            let behind = first.visits > 0
-                && first.bounds.most(mover) > -1
-                && !drawn(first)
-                && first.score(mover) < 0.0;
+            let (least, most) = (first.bounds.least(mover), first.bounds.most(mover));
+            // It cannot win, or does not look like it, and is not sure to be drawn either.
+            let behind = least < 0 && (most == 0 || first.score(mover) < 0.0);
             let draw = children.iter().position(|&id| drawn(self.node(id)));
-            if let Some(draw) = draw.filter(|_| behind) {
+            if let Some(draw) = draw.filter(|_| behind && most > -1 && first.visits > 0) {
                 children[..=draw].rotate_right(1);
             }
         }

@@ -2,9 +2,6 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-/// Games of the golden data that the catalogue does not hold.
-pub(crate) const NOT_YET: [&str; 2] = ["duck", "bughouse"];
-
 /// The rows of a table with at least `N` columns; the rest of a row is left out.
 pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
     table.lines().map(|line| {

@@ -8,7 +8,17 @@ const RENAMED: [(&str, &str, bool); 2] =
     [("normal", "chess", false), ("fischerandom", "chess", true)];
 
 /// Games that XBoard knows by the catalogue's name.
-const KNOWN: [&str; 3] = ["crazyhouse", "atomic", "3check"];
+const KNOWN: [&str; 9] = [
+    "crazyhouse",
+    "atomic",
+    "3check",
+    "duck",
+    "bughouse",
+    "nocastle",
+    "losers",
+    "giveaway",
+    "suicide",
+];
 
 /// The order of men in a piece-to-character table, which has room for 22 of each colour.
 const TABLE: [Role; 5] = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen];

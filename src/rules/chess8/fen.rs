@@ -2,50 +2,61 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Board, Color, Piece, Role};
+use shakmaty::{Bitboard, Board, ByColor, ByRole, CastlingMode, Color, File, Piece, Square};
 
 use super::{Axes, Chess8};
-use crate::rules::notation::{FenError, square};
+use crate::rules::notation::{self, FenError, square};
 
 impl Chess8 {
     /// Reads a FEN of the game of `axes`; all fields after the board may be missing. A board on
     /// which the mover could take the king is accepted, as the reference program does, though no
-    /// game reaches it.
-    pub(in crate::rules) fn from_fen(axes: &Arc<Axes>, fen: &str) -> Result<Chess8, FenError> {
+    /// game reaches it. `chess960` says how castling is written in moves.
+    pub(in crate::rules) fn from_fen(
+        axes: &Arc<Axes>,
+        fen: &str,
+        chess960: bool,
+    ) -> Result<Chess8, FenError> {
+        let syntax = |reason: String| FenError::syntax(fen, reason);
         let mut fields = fen.split_ascii_whitespace();
-        let board = parse_board(axes, fields.next().unwrap_or_default())
-            .map_err(|reason| FenError::syntax(fen, reason))?;
-        let turn = match fields.next() {
+        let men = fields.next().unwrap_or_default();
+        let (board, hands) = split_hands(axes, men).map_err(syntax)?;
+        let mut position = Chess8 {
+            axes: Arc::clone(axes),
+            area: axes.area(),
+            board: Board::empty(),
+            promoted: Bitboard::EMPTY,
+            hands: ByColor::default(),
+            rights: Bitboard::EMPTY,
+            en_passant: None,
+            duck: Bitboard::EMPTY,
+            owes_wall: None,
+            turn: Color::White,
+            halfmoves: 0,
+            fullmoves: 1,
+            chess960,
+        };
+        position.read_board(board).map_err(syntax)?;
+        position.hands = parse_hands(axes, hands).map_err(syntax)?;
+        position.turn = match fields.next() {
             None | Some("w") => Color::White,
             Some("b") => Color::Black,
-            Some(other) => {
-                return Err(FenError::syntax(fen, format!("the side to move is \"{other}\"")));
-            }
+            Some(other) => return Err(syntax(format!("the side to move is \"{other}\""))),
         };
-        for name in ["castling", "en passant"] {
-            if let Some(other) = fields.next().filter(|field| *field != "-") {
-                let reason =
-                    format!("this game has no {name}, so \"-\" stands for it, not \"{other}\"");
-                return Err(FenError::syntax(fen, reason));
-            }
-        }
+        position.read_castling(fields.next().unwrap_or("-")).map_err(syntax)?;
+        let en_passant = parse_en_passant(axes, fields.next().unwrap_or("-")).map_err(syntax)?;
         let mut counter = |name: &str, default: u32| match fields.next() {
             None => Ok(default),
-            Some(text) => text
-                .parse::<u32>()
-                .map_err(|_| FenError::syntax(fen, format!("the {name} is \"{text}\""))),
+            Some(text) => {
+                text.parse::<u32>().map_err(|_| syntax(format!("the {name} is \"{text}\"")))
+            }
         };
-        let halfmoves = counter("half-move clock", 0)?;
-        let fullmoves = counter("move number", 1)?.max(1);
+        position.halfmoves = counter("half-move clock", 0)?;
+        position.fullmoves = counter("move number", 1)?.max(1);
         if let Some(rest) = fields.next() {
-            return Err(FenError::syntax(
-                fen,
-                format!("nothing may follow the move number, but \"{rest}\""),
-            ));
+            return Err(syntax(format!("nothing may follow the move number, but \"{rest}\"")));
         }
-        let area = axes.area();
-        let position = Chess8 { axes: Arc::clone(axes), area, board, turn, halfmoves, fullmoves };
         position.check().map_err(|reason| FenError::illegal(fen, reason))?;
+        position.en_passant = en_passant.filter(|&square| position.was_passed(square));
         Ok(position)
     }
 
@@ -53,7 +64,7 @@ impl Chess8 {
     fn check(&self) -> Result<(), String> {
         for color in Color::ALL {
             let kings = (self.board.kings() & self.board.by_color(color)).count();
-            if kings != 1 {
+            if self.axes.royal && kings != 1 {
                 return Err(format!("{color} has {kings} kings"));
             }
             let pawns = self.board.pawns() & self.board.by_color(color);
@@ -64,60 +75,182 @@ impl Chess8 {
         Ok(())
     }
 
+    fn read_board(&mut self, text: &str) -> Result<(), String> {
+        let axes = Arc::clone(&self.axes);
+        let ranks = text.split('/').collect::<Vec<_>>();
+        if ranks.len() != axes.ranks {
+            return Err(format!("{} ranks where the board has {}", ranks.len(), axes.ranks));
+        }
+        for (line, rank) in ranks.into_iter().zip((0..axes.ranks).rev()) {
+            let mut file = 0;
+            for letter in line.chars() {
+                if let Some(gap) = letter.to_digit(10) {
+                    file += gap as usize;
+                    continue;
+                }
+                let last = file.checked_sub(1).filter(|&last| last < axes.files);
+                if letter == '~' && axes.tells_promoted() {
+                    let man = last.map(|last| square(last, rank));
+                    let man = man.filter(|&man| self.board.occupied().contains(man));
+                    let man = man.ok_or("there is no man before a '~'")?;
+                    self.promoted = self.promoted.with(man);
+                    continue;
+                }
+                let here = (file < axes.files).then(|| square(file, rank));
+                file += 1;
+                if letter == '*' && axes.duck {
+                    if self.duck.any() {
+                        return Err("there are two ducks".to_owned());
+                    }
+                    self.duck = here.map_or(Bitboard::EMPTY, Bitboard::from_square);
+                    continue;
+                }
+                let piece = Piece::from_char(letter).filter(|p| axes.roles.contains(&p.role));
+                let piece = piece.ok_or_else(|| format!("'{letter}' is no man of this game"))?;
+                if let Some(here) = here {
+                    self.board.set_piece_at(here, piece);
+                }
+            }
+            if file != axes.files {
+                return Err(format!("rank \"{line}\" has {file} files, not {}", axes.files));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the rights to castle, as `KQkq` or as the rooks' files. A right without king or rook
+    /// is no error: the reference programs forget it.
+    fn read_castling(&mut self, text: &str) -> Result<(), String> {
+        let bad = |reason: &str| format!("{reason}, not \"{text}\"");
+        if text == "-" {
+            return Ok(());
+        }
+        if self.axes.castling.is_none() {
+            return Err(bad("this game has no castling, so \"-\" stands for it"));
+        }
+        for letter in text.chars() {
+            let color = Color::from_white(letter.is_ascii_uppercase());
+            let rank = self.axes.first_rank(color);
+            let rooks = self.board.rooks()
+                & self.board.by_color(color)
+                & Bitboard::from_rank(rank)
+                & self.area;
+            let Some(king) = self.castling_king(color) else {
+                continue;
+            };
+            let rook = match letter.to_ascii_lowercase() {
+                'k' => rooks.last().filter(|&rook| rook > king),
+                'q' => rooks.first().filter(|&rook| rook < king),
+                file => {
+                    let file = File::from_char(file)
+                        .ok_or_else(|| bad("castling is said by KQkq or by the rooks' files"))?;
+                    rooks.into_iter().find(|rook| rook.file() == file)
+                }
+            };
+            let Some(rook) = rook else { continue };
+            self.rights = self.rights.with(rook);
+            // A start of Chess960 keeps its rights without being told.
+            let usual = self.axes.castling.map(|castling| File::new(castling.king as u32));
+            let corners = [0, self.axes.files - 1].map(|file| File::new(file as u32));
+            self.chess960 |= Some(king.file()) != usual || !corners.contains(&rook.file());
+        }
+        Ok(())
+    }
+
+    /// Whether the opponent's pawn may just have gone two squares over `passed`, and could be
+    /// captured there.
+    fn was_passed(&self, passed: Square) -> bool {
+        let behind = self.turn.fold_wb(8, -8);
+        let (Some(from), Some(at)) = (passed.offset(behind), passed.offset(-behind)) else {
+            return false;
+        };
+        let pawns = self.board.pawns() & self.board.by_color(!self.turn);
+        self.axes.double_step[!self.turn].contains(from)
+            && pawns.contains(at)
+            && !self.board.occupied().contains(passed)
+            && !self.board.occupied().contains(from)
+            && self.useful_en_passant(passed).is_some()
+    }
+
     /// The position as FEN, all six fields.
     pub(super) fn to_fen(&self) -> String {
         let mut text = String::new();
         for rank in (0..self.axes.ranks).rev() {
             let mut gap = 0;
             for file in 0..self.axes.files {
-                match self.board.piece_at(square(file, rank)) {
-                    None => gap += 1,
-                    Some(piece) => {
-                        if gap > 0 {
-                            text.push_str(&gap.to_string());
-                        }
-                        gap = 0;
-                        text.push(piece.char());
-                    }
+                let here = square(file, rank);
+                let man = self.board.piece_at(here).map(Piece::char);
+                let Some(letter) = man.or(self.duck.contains(here).then_some('*')) else {
+                    gap += 1;
+                    continue;
+                };
+                if gap > 0 {
+                    text.push_str(&gap.to_string());
+                }
+                gap = 0;
+                text.push(letter);
+                if self.promoted.contains(here) {
+                    text.push('~');
                 }
             }
             if gap > 0 {
                 text.push_str(&gap.to_string());
             }
-            text.push(if rank > 0 { '/' } else { ' ' });
-        }
-        let turn = self.turn.char();
-        text + &format!("{turn} - - {} {}", self.halfmoves, self.fullmoves)
-    }
-}
-
-fn parse_board(axes: &Axes, text: &str) -> Result<Board, String> {
-    let ranks = text.split('/').collect::<Vec<_>>();
-    if ranks.len() != axes.ranks {
-        return Err(format!("{} ranks where the board has {}", ranks.len(), axes.ranks));
-    }
-    let mut board = Board::empty();
-    for (line, rank) in ranks.into_iter().zip((0..axes.ranks).rev()) {
-        let mut file = 0;
-        for letter in line.chars() {
-            if let Some(gap) = letter.to_digit(10) {
-                file += gap as usize;
-            } else {
-                let piece = Piece::from_char(letter).filter(|p| is_man(axes, p.role));
-                let piece = piece.ok_or_else(|| format!("'{letter}' is no man of this game"))?;
-                if file < axes.files {
-                    board.set_piece_at(square(file, rank), piece);
-                }
-                file += 1;
+            if rank > 0 {
+                text.push('/');
             }
         }
-        if file != axes.files {
-            return Err(format!("rank \"{line}\" has {file} files, not {}", axes.files));
+        if self.axes.drops.is_some() {
+            text.push_str(&format!("[{}]", notation::hands(&self.hands)));
         }
+        let kings = ByColor::new_with(|color| self.castling_king(color));
+        let mode = CastlingMode::from_chess960(self.chess960);
+        let castling = notation::castling(&self.board, self.rights, kings, mode);
+        let en_passant = self.en_passant.map_or("-".to_owned(), |square| square.to_string());
+        let turn = self.turn.char();
+        text + &format!(" {turn} {castling} {en_passant} {} {}", self.halfmoves, self.fullmoves)
     }
-    Ok(board)
 }
 
-fn is_man(axes: &Axes, role: Role) -> bool {
-    axes.roles.contains(&role)
+/// The board and the men in hand: behind it in brackets, or as a rank too many.
+fn split_hands<'a>(axes: &Axes, text: &'a str) -> Result<(&'a str, &'a str), String> {
+    if axes.drops.is_none() {
+        return Ok((text, ""));
+    }
+    if let Some((board, hands)) = text.split_once('[') {
+        let hands = hands.strip_suffix(']').ok_or("the hands have no end")?;
+        return Ok((board, if hands == "-" { "" } else { hands }));
+    }
+    let ninth = text.matches('/').count() == axes.ranks;
+    Ok(text.rsplit_once('/').filter(|_| ninth).unwrap_or((text, "")))
+}
+
+fn parse_hands(axes: &Axes, text: &str) -> Result<ByColor<ByRole<u8>>, String> {
+    let droppable = axes.droppable();
+    let mut hands = ByColor::<ByRole<u8>>::default();
+    for letter in text.chars() {
+        let man = Piece::from_char(letter).filter(|man| droppable.contains(&man.role));
+        let man = man.ok_or_else(|| format!("'{letter}' can be in no hand"))?;
+        let count = &mut hands[man.color][man.role];
+        *count = count.checked_add(1).filter(|&n| n <= MOST).ok_or("too many men in hand")?;
+    }
+    Ok(hands)
+}
+
+/// The most men of a role in a hand: as many as there are squares.
+const MOST: u8 = 64;
+
+fn parse_en_passant(axes: &Axes, text: &str) -> Result<Option<Square>, String> {
+    if text == "-" {
+        return Ok(None);
+    }
+    if Color::ALL.into_iter().all(|color| axes.double_step[color].is_empty()) {
+        let reason = "this game has no en passant, so \"-\" stands for it";
+        return Err(format!("{reason}, not \"{text}\""));
+    }
+    let square = Square::from_ascii(text.as_bytes()).ok();
+    square
+        .filter(|&square| axes.area().contains(square))
+        .map(Some)
+        .ok_or_else(|| format!("the square of en passant is \"{text}\""))
 }

@@ -1,0 +1,74 @@
+//! Castling, standard and of Chess960: the king goes to its own rook's square.
+
+use shakmaty::{Bitboard, Color, File, Square, attacks};
+
+use super::Chess8;
+use super::attack::Danger;
+use crate::rules::{Move, MoveList};
+
+/// Where king and rook go from and to.
+#[derive(Clone, Copy)]
+pub(super) struct Path {
+    pub(super) king: Square,
+    pub(super) rook: Square,
+    pub(super) king_to: Square,
+    pub(super) rook_to: Square,
+}
+
+impl Chess8 {
+    /// The king that castles: that on the first rank, and of several the one on its usual file.
+    pub(super) fn castling_king(&self, color: Color) -> Option<Square> {
+        let rank = Bitboard::from_rank(self.axes.first_rank(color));
+        let kings = self.board.kings() & self.board.by_color(color) & rank;
+        let usual =
+            || Some(kings & Bitboard::from_file(File::new(self.axes.castling?.king as u32)));
+        kings.single_square().or_else(|| usual()?.first())
+    }
+
+    /// The ways of a king that castles with `rook`.
+    pub(super) fn castling_path(&self, king: Square, rook: Square) -> Option<Path> {
+        let castling = self.axes.castling?;
+        let (file, beside) =
+            if rook > king { (castling.king_side, -1) } else { (castling.queen_side, 1) };
+        let king_to = Square::from_coords(File::new(file as u32), king.rank());
+        Some(Path { king, rook, king_to, rook_to: king_to.offset(beside)? })
+    }
+
+    /// Adds every castling that is legal.
+    pub(super) fn castlings(&self, danger: Danger, out: &mut MoveList) {
+        let rooks = self.rights & self.board.by_color(self.turn);
+        if rooks.is_empty() || danger.checkers.any() {
+            return;
+        }
+        let Some(king) = self.castling_king(self.turn) else { return };
+        for rook in rooks {
+            if self.castling_path(king, rook).is_some_and(|path| self.may_castle(danger, path)) {
+                out.push(Move::Step { from: king, to: rook, promotion: None });
+            }
+        }
+    }
+
+    fn may_castle(&self, danger: Danger, path: Path) -> bool {
+        let Path { king, rook, king_to, rook_to } = path;
+        let others = self.board.occupied().without(king).without(rook);
+        let walked = attacks::between(king, king_to).with(king_to);
+        let rolled = attacks::between(rook, rook_to).with(rook_to);
+        if ((walked | rolled) & (others | self.duck)).any() {
+            return false;
+        }
+        let them = self.board.by_color(!self.turn);
+        let attacked = |square, occupied| self.attackers(square, self.turn, occupied, them).any();
+        // Where check means nothing, a king may castle through attacks, too.
+        danger.king.is_none()
+            || !walked.into_iter().any(|square| attacked(square, others.with(rook)))
+                // The rook may have shielded the king's goal.
+                && !attacked(king_to, others.with(rook_to))
+    }
+
+    /// Whether `from` -> `to` is castling: nothing else goes to a man of its own side.
+    pub(super) fn castles(&self, from: Square, to: Square) -> Option<Path> {
+        let own = self.board.by_color(self.turn);
+        let castles = (own & self.board.kings()).contains(from) && own.contains(to);
+        if castles { self.castling_path(from, to) } else { None }
+    }
+}
