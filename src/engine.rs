@@ -191,6 +191,28 @@ impl Session {
         Ok(())
     }
 
+    /// Plays one turn on, written as UCI has it, castling also as `O-O` and `O-O-O`.
+    ///
+    /// # Errors
+    /// If the turn is not legal; the game then stays as it was.
+    pub fn play(&mut self, turn: &str) -> Result<(), GameError> {
+        self.wait();
+        self.game.play(turn)
+    }
+
+    /// Takes the last `turns` turns back; says whether there were so many since the position was
+    /// set up.
+    pub fn take_back(&mut self, turns: usize) -> bool {
+        self.wait();
+        let before = self.game.before(&self.variant, turns);
+        before.map(|game| self.game = game).is_some()
+    }
+
+    /// The game that is played.
+    pub fn variant(&self) -> &Variant {
+        &self.variant
+    }
+
     /// Sees to it that the evaluator is what the options ask for; returns what there is to know
     /// about it, a line each. Does nothing in the middle of a search.
     pub fn ready(&mut self) -> Vec<String> {

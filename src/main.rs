@@ -9,7 +9,8 @@ use menagerie::protocol;
 const HELP: &str = "\
 Menagerie, an engine for chess variants.
 
-Usage: menagerie             speaks UCI over standard input and output
+Usage: menagerie             speaks over standard input and output: the protocol of XBoard
+                             if the first line is xboard, otherwise UCI
        menagerie bench [N]   searches fixed positions with N threads, ends with a signature
        menagerie --version
        menagerie --help

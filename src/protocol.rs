@@ -1,15 +1,20 @@
 //! How the engine is spoken to: lines of text in, lines of text out.
 //!
-//! The dialect is UCI, whatever the first line is. Lines are obeyed in the order in which they
-//! come. One that needs the search in progress to be over waits for that, and so does what comes
-//! after it; a search that would not end by itself is then told to end. What can be obeyed in the
-//! middle of a search (`stop`, `isready`, `quit` and the like) is obeyed at once, if nothing waits.
-//! When the input ends, so does the engine, as soon as all lines have been obeyed.
+//! The first line chooses the dialect: `xboard` that of XBoard, anything else UCI. Lines are obeyed
+//! in the order in which they come. One that needs the search in progress to be over waits for
+//! that, and so does what comes after it; a search that would not end by itself is then told to
+//! end. What can be obeyed in the middle of a search (`stop`, `isready`, `?`, `quit` and the like)
+//! is obeyed at once, if nothing waits. When the input ends, so does the engine, as soon as all
+//! lines have been obeyed.
 
 mod bench;
+mod centipawns;
+mod dialect;
 mod line;
 mod output;
+mod setting;
 mod uci;
+mod xboard;
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
@@ -19,9 +24,11 @@ use std::thread;
 use std::time::Duration;
 
 pub use bench::bench;
+use dialect::{Dialect, Ended, Next};
 use line::{Line, read_line};
 use output::Output;
 use uci::Uci;
+use xboard::XBoard;
 
 use crate::engine::Session;
 use crate::variant::Catalogue;
@@ -43,15 +50,6 @@ enum Wake {
     Closed,
 }
 
-/// What follows from a line.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
-    /// The next line.
-    Line,
-    /// The end of the engine.
-    Quit,
-}
-
 /// Speaks with whoever is at the other end of `input` and `output` until it ends either or says
 /// `quit`.
 ///
@@ -71,7 +69,14 @@ pub fn run(
         // If there is no room, the loop is awake anyway.
         let _ = sender.try_send(Wake::Ended(number));
     };
-    obey(&wakes, &output, &mut Uci::new(session, Arc::clone(&output), Arc::new(ended)));
+    let ended: Ended = Arc::new(ended);
+    let Some(first) = first(&wakes) else { return Ok(()) };
+    let heard = Arc::clone(&output);
+    if first.words() == ["xboard"] {
+        obey(&wakes, &output, first, &mut XBoard::new(session, heard, ended));
+    } else {
+        obey(&wakes, &output, first, &mut Uci::new(session, heard, ended));
+    }
     Ok(())
 }
 
@@ -85,18 +90,30 @@ fn read(mut input: impl BufRead, reader: &SyncSender<Wake>) {
     let _ = reader.send(Wake::Closed);
 }
 
-/// Obeys all lines that come, in order.
-fn obey(wakes: &Receiver<Wake>, output: &Output, uci: &mut Uci) {
-    let mut waiting: VecDeque<Line> = VecDeque::new();
-    let (mut bytes, mut closed) = (0, false);
-    while !output.is_closed() {
-        if uci.session().has_ended() {
-            uci.session().wait();
+/// The first line that is not blank; `None` if there is none.
+fn first(wakes: &Receiver<Wake>) -> Option<Line> {
+    loop {
+        match wakes.recv() {
+            Ok(Wake::Line(line)) if line.is_blank() => {}
+            Ok(Wake::Line(line)) => return Some(line),
+            Ok(Wake::Closed) | Err(_) => return None,
+            Ok(Wake::Ended(_)) => {}
         }
-        let thinking = uci.session().is_thinking();
-        if let Some(line) = waiting.pop_front_if(|line| !thinking || !uci.waits(line)) {
+    }
+}
+
+/// Obeys the `first` line and all that come, in order.
+fn obey(wakes: &Receiver<Wake>, output: &Output, first: Line, dialect: &mut impl Dialect) {
+    let (mut bytes, mut closed) = (first.bytes(), false);
+    let mut waiting: VecDeque<Line> = VecDeque::from([first]);
+    while !output.is_closed() {
+        if dialect.session().has_ended() {
+            dialect.finish();
+        }
+        let thinking = dialect.session().is_thinking();
+        if let Some(line) = waiting.pop_front_if(|line| !thinking || !dialect.waits(line)) {
             bytes -= line.bytes();
-            if uci.obey(&line) == Next::Quit {
+            if dialect.obey(&line) == Next::Quit {
                 return;
             }
             continue;
@@ -105,11 +122,11 @@ fn obey(wakes: &Receiver<Wake>, output: &Output, uci: &mut Uci) {
             return;
         }
         if closed || !waiting.is_empty() {
-            if uci.session().is_endless() {
-                uci.session().stop();
+            if dialect.session().is_endless() {
+                dialect.session().stop();
             }
             if bytes >= WAITING {
-                uci.session().wait();
+                dialect.finish();
                 continue;
             }
         }
@@ -120,18 +137,16 @@ fn obey(wakes: &Receiver<Wake>, output: &Output, uci: &mut Uci) {
         };
         match wake {
             Ok(Wake::Line(line)) => {
-                let now = waiting.is_empty() && !uci.waits(&line);
-                if line.is_stop() {
-                    uci.session().stop();
-                }
-                if !now && uci.session().is_thinking() {
+                dialect.heard(&line);
+                let now = waiting.is_empty() && !dialect.waits(&line);
+                if !now && dialect.session().is_thinking() {
                     bytes += line.bytes();
                     waiting.push_back(line);
-                } else if uci.obey(&line) == Next::Quit {
+                } else if dialect.obey(&line) == Next::Quit {
                     return;
                 }
             }
-            Ok(Wake::Ended(number)) if number == uci.searches() => uci.session().wait(),
+            Ok(Wake::Ended(number)) if number == dialect.searches() => dialect.finish(),
             Ok(Wake::Closed) | Err(RecvTimeoutError::Disconnected) => closed = true,
             Ok(Wake::Ended(_)) | Err(RecvTimeoutError::Timeout) => {}
         }

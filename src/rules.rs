@@ -278,13 +278,37 @@ impl Position {
 
     /// The plies of one turn as UCI writes them, joined by commas.
     pub fn turn_text(&self, plies: &[Move]) -> String {
+        self.turn_written(plies, Position::move_text)
+    }
+
+    /// [`Position::turn_text`], but `O-O` and `O-O-O` for what would be written as a king that
+    /// takes its own rook.
+    pub fn turn_text_with_castling(&self, plies: &[Move]) -> String {
+        self.turn_written(plies, |position, ply| {
+            let text = position.move_text(ply);
+            let castling = position.castling_text(ply).filter(|_| text == notation::uci(ply));
+            castling.map_or(text, str::to_owned)
+        })
+    }
+
+    fn turn_written(&self, plies: &[Move], text: impl Fn(&Position, Move) -> String) -> String {
         let mut position = self.clone();
         let mut texts = Vec::with_capacity(plies.len());
         for &ply in plies {
-            texts.push(position.move_text(ply));
+            texts.push(text(&position, ply));
             position.play_unchecked(ply);
         }
         texts.join(",")
+    }
+
+    /// `O-O` or `O-O-O`, if a legal ply is castling.
+    fn castling_text(&self, ply: Move) -> Option<&'static str> {
+        let view = self.view();
+        let Move::Step { from, to, promotion: None } = ply else { return None };
+        let king = view.board.role_at(from) == Some(Role::King);
+        let castling =
+            king && view.castling.contains(to) && view.board.by_color(view.turn).contains(to);
+        castling.then_some(if from < to { "O-O" } else { "O-O-O" })
     }
 
     /// The legal plies that `text` names, one whole turn of them; `None` if it names none.
@@ -310,6 +334,7 @@ impl Position {
             .iter()
             .copied()
             .find(|&m| self.move_text(m) == text)
+            .or_else(|| legal.iter().copied().find(|&m| self.castling_text(m) == Some(text)))
             .or_else(|| legal.into_iter().find(|&m| Some(m) == written))
     }
 }

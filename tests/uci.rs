@@ -31,7 +31,7 @@ transcripts! {
 
 #[test]
 fn every_transcript_is_run() {
-    let here = include_str!("uci.rs");
+    let here = concat!(include_str!("uci.rs"), include_str!("xboard.rs"));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
     for file in fs::read_dir(folder).expect("the transcripts can be read") {
         let path = file.expect("an entry").path();

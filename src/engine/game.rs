@@ -27,6 +27,8 @@ pub(super) struct Game {
     start: String,
     chess960: bool,
     plies: Vec<Move>,
+    /// After how many plies each turn ended.
+    ends: Vec<usize>,
     position: Position,
 }
 
@@ -36,7 +38,7 @@ impl Game {
         let start = variant.start_fen().to_owned();
         // The start is known to be good, with whatever castling.
         let position = variant.position(&start, chess960).unwrap_or_else(|_| variant.start());
-        Game { start, chess960, plies: Vec::new(), position }
+        Game { start, chess960, plies: Vec::new(), ends: Vec::new(), position }
     }
 
     /// The game that begins with the position `fen`, or that of the variant, and goes on by
@@ -48,18 +50,33 @@ impl Game {
         turns: &[&str],
     ) -> Result<Game, GameError> {
         let start = fen.unwrap_or(variant.start_fen()).to_owned();
-        let mut position = variant.position(&start, chess960)?;
-        let mut played = Vec::new();
-        for (nth, text) in turns.iter().enumerate() {
-            let plies = position.parse_turn(text).ok_or_else(|| GameError::Turn {
-                text: (*text).to_owned(),
-                number: nth + 1,
-                fen: position.fen(),
-            })?;
-            plies.iter().for_each(|&ply| position.play_unchecked(ply));
-            played.extend(plies);
-        }
-        Ok(Game { start, chess960, plies: played, position })
+        let position = variant.position(&start, chess960)?;
+        let mut game = Game { start, chess960, plies: Vec::new(), ends: Vec::new(), position };
+        turns.iter().try_for_each(|text| game.play(text))?;
+        Ok(game)
+    }
+
+    /// Goes on by one turn.
+    pub(super) fn play(&mut self, text: &str) -> Result<(), GameError> {
+        let plies = self.position.parse_turn(text).ok_or_else(|| GameError::Turn {
+            text: text.to_owned(),
+            number: self.ends.len() + 1,
+            fen: self.position.fen(),
+        })?;
+        plies.iter().for_each(|&ply| self.position.play_unchecked(ply));
+        self.plies.extend(plies);
+        self.ends.push(self.plies.len());
+        Ok(())
+    }
+
+    /// The game before its last `turns` turns; `None` if it has not so many.
+    pub(super) fn before(&self, variant: &Variant, turns: usize) -> Option<Game> {
+        let left = self.ends.len().checked_sub(turns)?;
+        let ends = self.ends[..left].to_vec();
+        let plies = self.plies[..ends.last().copied().unwrap_or(0)].to_vec();
+        let mut position = variant.position(&self.start, self.chess960).ok()?;
+        plies.iter().for_each(|&ply| position.play_unchecked(ply));
+        Some(Game { start: self.start.clone(), chess960: self.chess960, plies, ends, position })
     }
 
     /// The same game with castling written the other way.
@@ -67,6 +84,7 @@ impl Game {
         let mut game = Game::read(variant, chess960, Some(&self.start), &[])?;
         self.plies.iter().for_each(|&ply| game.position.play_unchecked(ply));
         game.plies.clone_from(&self.plies);
+        game.ends.clone_from(&self.ends);
         Ok(game)
     }
 

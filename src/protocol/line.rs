@@ -23,17 +23,17 @@ impl Line {
         }
     }
 
+    /// Whether there is nothing in it.
+    pub(super) fn is_blank(&self) -> bool {
+        matches!(self, Line::Text(text) if text.trim().is_empty())
+    }
+
     /// The memory that it takes, about.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Line::Text(text) => size_of::<Line>() + text.len(),
             Line::TooLong => size_of::<Line>(),
         }
-    }
-
-    /// Whether it says that a search is to end at once.
-    pub(super) fn is_stop(&self) -> bool {
-        matches!(self, Line::Text(text) if text.trim() == "stop")
     }
 }
 

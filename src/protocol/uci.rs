@@ -10,17 +10,17 @@ use std::time::Instant;
 use go::Go;
 use simple::Signal;
 
+use super::bench;
+use super::dialect::{Dialect, Ended, Next};
 use super::line::Line;
 use super::output::Output;
-use super::{Next, bench};
+use super::setting;
 use crate::engine::{Event, Session, Sink};
 
 const HELP: &str =
     "Menagerie, an engine for chess variants, under the GPL-3.0-or-later. It speaks UCI:
 uci, isready, ucinewgame, position, go, stop, ponderhit, setoption, debug, quit; and also
 d (the position), eval (what the network says of it), go perft N, bench, compiler, help.";
-
-type Ended = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// A conversation in UCI.
 pub(super) struct Uci {
@@ -38,55 +38,8 @@ impl Uci {
         Uci { session, output, ended, searches: 0, debug: false }
     }
 
-    pub(super) fn session(&mut self) -> &mut Session {
-        &mut self.session
-    }
-
-    /// How many searches have begun.
-    pub(super) fn searches(&self) -> u64 {
-        self.searches
-    }
-
     fn note(&self, text: &str) {
         self.output.say(&simple::note(text));
-    }
-
-    /// Whether a line needs the search in progress to be over.
-    pub(super) fn waits(&self, line: &Line) -> bool {
-        let first = line.words().first().copied();
-        let mut waiting =
-            ["position", "go", "setoption", "ucinewgame", "eval", "bench"].into_iter();
-        waiting.any(|word| first == Some(word))
-    }
-
-    /// Does what a line says.
-    pub(super) fn obey(&mut self, line: &Line) -> Next {
-        let begun = Instant::now();
-        let Line::Text(text) = line else {
-            self.note("a line is longer than any command, and is left out");
-            return Next::Line;
-        };
-        self.output.heard(text);
-        let words = line.words();
-        let Some((&first, rest)) = words.split_first() else { return Next::Line };
-        match simple::signal(&words) {
-            Some(Signal::Quit) => return Next::Quit,
-            Some(signal) => self.signal(signal),
-            None => match first {
-                "position" => self.position(rest),
-                "go" => self.go(rest, begun),
-                "setoption" => self.set_option(text),
-                "d" => self.diagram(),
-                "eval" => self.eval(),
-                "bench" => self.bench(),
-                "debug" => self.note("debug takes on or off"),
-                "help" => self.output.say(HELP),
-                "compiler" => self.output.say(&compiler()),
-                "flip" => self.note("flip is not known here: set the position up by its FEN"),
-                _ => self.note(&format!("unknown command \"{}\"", text.trim())),
-            },
-        }
-        Next::Line
     }
 
     fn signal(&mut self, signal: Signal) {
@@ -135,15 +88,9 @@ impl Uci {
         };
         // An empty text has no other way to be said.
         let value = if value == "<empty>" { "" } else { value };
-        let log = self.session.log_file();
-        match self.session.set_option(name, value) {
+        match setting::set(&mut self.session, &self.output, name, value) {
             Ok(note) => note.iter().for_each(|note| self.note(note)),
-            Err(error) => self.note(&error.to_string()),
-        }
-        if self.session.log_file() != log
-            && let Err(error) = self.output.keep(self.session.log_file().as_deref())
-        {
-            self.note(&format!("cannot write to \"{value}\": {error}"));
+            Err(error) => self.note(&error),
         }
     }
 
@@ -218,6 +165,62 @@ impl Uci {
         if let Err(error) = bench(threads, |line| self.output.say(line)) {
             self.note(&error);
         }
+    }
+}
+
+impl Dialect for Uci {
+    fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    fn searches(&self) -> u64 {
+        self.searches
+    }
+
+    fn heard(&mut self, line: &Line) {
+        if matches!(line, Line::Text(text) if text.trim() == "stop") {
+            self.session.stop();
+        }
+    }
+
+    fn waits(&self, line: &Line) -> bool {
+        let first = line.words().first().copied();
+        let mut waiting =
+            ["position", "go", "setoption", "ucinewgame", "eval", "bench"].into_iter();
+        waiting.any(|word| first == Some(word))
+    }
+
+    fn obey(&mut self, line: &Line) -> Next {
+        let begun = Instant::now();
+        let Line::Text(text) = line else {
+            self.note("a line is longer than any command, and is left out");
+            return Next::Line;
+        };
+        self.output.heard(text);
+        let words = line.words();
+        let Some((&first, rest)) = words.split_first() else { return Next::Line };
+        match simple::signal(&words) {
+            Some(Signal::Quit) => return Next::Quit,
+            Some(signal) => self.signal(signal),
+            None => match first {
+                "position" => self.position(rest),
+                "go" => self.go(rest, begun),
+                "setoption" => self.set_option(text),
+                "d" => self.diagram(),
+                "eval" => self.eval(),
+                "bench" => self.bench(),
+                "debug" => self.note("debug takes on or off"),
+                "help" => self.output.say(HELP),
+                "compiler" => self.output.say(&compiler()),
+                "flip" => self.note("flip is not known here: set the position up by its FEN"),
+                _ => self.note(&format!("unknown command \"{}\"", text.trim())),
+            },
+        }
+        Next::Line
+    }
+
+    fn finish(&mut self) {
+        self.session.wait();
     }
 }
 

@@ -1,17 +1,8 @@
 //! What a search tells, in the words of UCI.
 
 use crate::engine::{Assessment, Best, Report, Score};
+use crate::protocol::centipawns::centipawns;
 use crate::rules::{PerSide, Side};
-
-/// No expected score is worth more centipawns.
-const MOST: f32 = 12_800.0;
-
-/// An expected score, from -1 to 1, in centipawns: the formula of lc0, so that its numbers mean
-/// what they mean elsewhere.
-fn centipawns(score: f32) -> i32 {
-    let pawns = 90.0 * libm::tanf(1.563_754_2 * score.clamp(-1.0, 1.0));
-    pawns.clamp(-MOST, MOST).round() as i32
-}
 
 fn score(score: Score) -> String {
     match score {

@@ -1,0 +1,37 @@
+//! What the line loop needs of a dialect.
+
+use super::line::Line;
+use crate::engine::Session;
+
+/// What follows from a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The next line.
+    Line,
+    /// The end of the engine.
+    Quit,
+}
+
+/// A conversation in some dialect.
+pub(super) trait Dialect {
+    /// What it is about.
+    fn session(&mut self) -> &mut Session;
+
+    /// How many searches have begun.
+    fn searches(&self) -> u64;
+
+    /// A line has come in; it may have to wait before it is obeyed.
+    fn heard(&mut self, line: &Line);
+
+    /// Whether a line needs the search in progress to be over.
+    fn waits(&self, line: &Line) -> bool;
+
+    /// Does what a line says.
+    fn obey(&mut self, line: &Line) -> Next;
+
+    /// Waits for the search in progress, and does what follows from its end.
+    fn finish(&mut self);
+}
+
+/// Calls back with the number of a search when it has ended.
+pub(super) type Ended = std::sync::Arc<dyn Fn(u64) + Send + Sync>;

@@ -1,0 +1,438 @@
+//! The protocol of XBoard and WinBoard, version 2, also called CECP.
+
+mod clock;
+mod features;
+mod games;
+mod report;
+mod search;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use clock::Clocks;
+use search::{Kind, Told};
+
+use super::dialect::{Dialect, Ended, Next};
+use super::line::Line;
+use super::output::{Output, one_line};
+use super::setting;
+use crate::engine::{Score, Session};
+use crate::rules::{Move, Outcome, Reason, Side};
+
+/// What ends a search for the engine's own turn without a turn.
+const ABORTING: [&str; 11] = [
+    "analyze", "exit", "force", "new", "pause", "quit", "remove", "result", "setboard", "undo",
+    "variant",
+];
+
+/// What is obeyed in the middle of any search.
+const AT_ONCE: [&str; 22] = [
+    "?", ".", "accepted", "bk", "black", "computer", "draw", "hard", "hint", "hover", "ics",
+    "lift", "name", "nopost", "post", "put", "quit", "random", "rating", "rejected", "white",
+    "xboard",
+];
+
+/// What else is obeyed in the middle of a search that is not for the engine's turn.
+const IN_OTHERS_TIME: [&str; 3] = ["ping", "time", "otim"];
+
+/// A conversation in the protocol of XBoard.
+pub(super) struct XBoard {
+    session: Session,
+    output: Arc<Output>,
+    /// To be called with the number of a search when it has ended.
+    ended: Ended,
+    /// How many searches have begun.
+    searches: u64,
+    /// What the search in progress is for.
+    kind: Kind,
+    /// What searches have told.
+    told: Arc<Told>,
+    /// The side that the engine plays; none in force mode.
+    side: Option<Side>,
+    clocks: Clocks,
+    /// When the search in progress began.
+    begun: Instant,
+    analyzing: bool,
+    ponders: bool,
+    posts: bool,
+    paused: bool,
+    /// A new game has not had a turn of the engine yet: no thoughts on the opponent's first.
+    fresh: bool,
+    /// First plies that an analysis leaves out.
+    excluded: Vec<Move>,
+}
+
+impl XBoard {
+    pub(super) fn new(session: Session, output: Arc<Output>, ended: Ended) -> XBoard {
+        XBoard {
+            session,
+            output,
+            ended,
+            searches: 0,
+            kind: Kind::None,
+            told: Arc::default(),
+            side: Some(Side::BLACK),
+            clocks: Clocks::new(),
+            begun: Instant::now(),
+            analyzing: false,
+            ponders: false,
+            posts: false,
+            paused: false,
+            fresh: true,
+            excluded: Vec::new(),
+        }
+    }
+
+    fn say(&self, text: &str) {
+        self.output.say(&one_line(text));
+    }
+
+    fn note(&self, text: &str) {
+        self.say(&format!("# {text}"));
+    }
+
+    fn error(&self, reason: &str, line: &str) {
+        // Some read the reason up to the first bracket.
+        let reason = reason.replace(['(', ')'], "\"");
+        self.say(&format!("Error ({reason}): {line}"));
+    }
+
+    fn new_game(&mut self) {
+        self.session.new_game();
+        self.choose("normal");
+        (self.side, self.fresh) = (Some(Side::BLACK), true);
+        (self.analyzing, self.paused) = (false, false);
+        self.clocks.reset();
+        self.told.forget();
+    }
+
+    /// Begins a game by XBoard's name for it; says whether there is one.
+    fn choose(&mut self, name: &str) -> bool {
+        let Some((name, chess960)) = games::find(self.session.catalogue(), name) else {
+            return false;
+        };
+        let chess960 = if chess960 { "true" } else { "false" };
+        let set = [("UCI_Variant", name), ("UCI_Chess960", chess960)].into_iter().all(
+            |(option, value)| setting::set(&mut self.session, &self.output, option, value).is_ok(),
+        );
+        self.excluded.clear();
+        set && self.session.set_position(None, &[]).is_ok()
+    }
+
+    fn variant(&mut self, name: &str, line: &str) {
+        if !self.choose(name) {
+            return self.error("no such variant", line);
+        }
+        let lines = games::description(self.session.variant());
+        if !lines.is_empty() {
+            self.output.say(&lines.join("\n"));
+        }
+    }
+
+    fn set_board(&mut self, fen: &str) {
+        match self.session.set_position(Some(fen), &[]) {
+            Ok(()) => self.excluded.clear(),
+            Err(error) => self.say(&format!("tellusererror Illegal position: {error}")),
+        }
+    }
+
+    /// Plays a turn of the opponent, or of anybody in force mode.
+    fn user_move(&mut self, text: &str) {
+        // Clicks on the board and some engines write what a pawn becomes as a capital.
+        let small = text.to_lowercase();
+        let played = self.session.play(text).is_ok()
+            || (!text.contains(['@', 'O']) && self.session.play(&small).is_ok());
+        if !played {
+            let reason = self.session.position().outcome().map(|outcome| outcome.reason);
+            let reason = reason.map_or(String::new(), |reason| {
+                format!(" (the game is over by {})", reason_text(reason))
+            });
+            return self.say(&format!("Illegal move{reason}: {text}"));
+        }
+        self.excluded.clear();
+        let mover = self.session.position().turn();
+        if self.analyzing || self.side.is_none() {
+            return;
+        }
+        let over = self.claim();
+        if self.side == Some(mover) && !over && !self.paused {
+            self.think();
+        }
+    }
+
+    /// States the result if the rules say that the game is over. Returns whether no turn can
+    /// follow.
+    fn claim(&self) -> bool {
+        let position = self.session.position();
+        if let Some(outcome) = position.result() {
+            self.say(&result_text(outcome));
+        }
+        position.outcome().is_some()
+    }
+
+    fn go(&mut self) {
+        let mover = self.session.position().turn();
+        (self.side, self.analyzing) = (Some(mover), false);
+        if !self.claim() && !self.paused {
+            self.think();
+        }
+    }
+
+    /// The engine plays the side that is not to move.
+    fn play_other(&mut self) {
+        let mover = self.session.position().turn();
+        let sides = self.session.position().anatomy().sides;
+        self.side = Side::all(sides).find(|&side| side != mover);
+        self.analyzing = false;
+    }
+
+    fn take_back(&mut self, turns: usize, line: &str) {
+        if !self.session.take_back(turns) {
+            return self.error("there are not so many turns to take back", line);
+        }
+        if turns > 1 {
+            self.clocks.unplayed();
+        }
+        self.excluded.clear();
+    }
+
+    fn set(&mut self, name: &str, value: &str, line: &str) {
+        match setting::set(&mut self.session, &self.output, name, value) {
+            Ok(note) => note.iter().for_each(|note| self.note(note)),
+            Err(error) => self.error(&error, line),
+        }
+    }
+
+    fn option(&mut self, text: &str, line: &str) {
+        let declarations = self.session.declarations();
+        match features::assignment(&declarations, text) {
+            Some((name, value)) => self.set(name, &value, line),
+            None => self.error("no such option", line),
+        }
+    }
+
+    fn ping(&mut self, rest: &str) {
+        if !self.session.is_thinking() {
+            let notes = self.session.ready();
+            notes.iter().for_each(|note| self.note(note));
+        }
+        self.say(format!("pong {rest}").trim_end());
+    }
+
+    /// Takes a draw that is offered where it is to be had anyway, or better than what is
+    /// expected.
+    fn draw(&self) {
+        let expected = self.told.report().map(|report| report.score);
+        let worse = match expected {
+            Some(Score::Lost(_)) => true,
+            Some(Score::Expected(score)) => score < -0.1,
+            _ => false,
+        };
+        if worse || self.session.position().claim().is_some() {
+            self.say("offer draw");
+        }
+    }
+
+    fn hint(&self) {
+        let reply = self.told.reply();
+        let position = self.session.position();
+        let turn = reply.map(|reply| report::turns(position, &[reply])).and_then(|mut t| t.pop());
+        if let Some(turn) = turn {
+            self.say(&format!("Hint: {turn}"));
+        }
+    }
+
+    fn stat(&self) {
+        if self.kind == Kind::Analyze
+            && let Some(report) = self.told.report()
+        {
+            let mut legal = Vec::new();
+            self.session.position().legal_moves(&mut legal);
+            self.say(&report::stat(&report, legal.len() - self.excluded.len().min(legal.len())));
+        }
+    }
+
+    /// `exclude` or `include` a turn of an analysis, or `all`.
+    fn exclude(&mut self, exclude: bool, text: &str, line: &str) {
+        let mut legal = Vec::new();
+        self.session.position().legal_moves(&mut legal);
+        let plies = if text == "all" { legal } else { self.session.first_plies(&[text]).0 };
+        if plies.is_empty() {
+            return self.error("no legal move", line);
+        }
+        self.excluded.retain(|ply| !plies.contains(ply));
+        if exclude {
+            self.excluded.extend(plies);
+        }
+    }
+
+    fn lift(&self, square: &str, line: &str) {
+        match square.parse() {
+            Ok(from) => {
+                let colours = games::highlight(self.session.position(), from);
+                self.say(&format!("highlight {colours}"));
+            }
+            Err(_) => self.error("no such square", line),
+        }
+    }
+
+    fn resume(&mut self) {
+        let mover = self.session.position().turn();
+        let paused = std::mem::take(&mut self.paused);
+        if paused && self.side == Some(mover) && !self.claim() {
+            self.think();
+        }
+    }
+
+    fn bare(&mut self, word: &str, line: &str) {
+        if is_move(word) {
+            self.user_move(word);
+        } else {
+            self.say(&format!("Error (unknown command): {line}"));
+        }
+    }
+
+    /// A command and what follows it; `line` is all of it.
+    fn command(&mut self, first: &str, rest: &str, line: &str) -> Next {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let timed = match first {
+            "level" => self.clocks.level(&words),
+            "st" => self.clocks.turn(&words),
+            "sd" => self.clocks.depth(&words),
+            "nps" => self.clocks.rate(&words),
+            "time" => self.clocks.left(true, &words),
+            "otim" => self.clocks.left(false, &words),
+            _ => Ok(()),
+        };
+        if let Err(reason) = timed {
+            self.error(reason, line);
+        }
+        match first {
+            "level" | "st" | "sd" | "nps" | "time" | "otim" => {}
+            "xboard" | "accepted" | "rejected" | "random" | "white" | "black" | "computer"
+            | "name" | "rating" | "ics" | "put" | "hover" => {}
+            "protover" => {
+                let declarations = self.session.declarations();
+                self.output.say(&features::lines(self.session.catalogue(), &declarations));
+            }
+            "quit" => return Next::Quit,
+            "new" => self.new_game(),
+            "variant" => self.variant(rest, line),
+            "force" | "result" => (self.side, self.analyzing) = (None, false),
+            "go" => self.go(),
+            "playother" => self.play_other(),
+            "usermove" if rest.is_empty() => self.error("usermove takes a move", line),
+            "usermove" => self.user_move(rest),
+            "?" => self.move_now(),
+            "ping" => self.ping(rest),
+            "draw" => self.draw(),
+            "setboard" => self.set_board(rest),
+            "undo" => self.take_back(1, line),
+            "remove" => self.take_back(2, line),
+            "hard" => self.ponders = true,
+            "easy" => self.ponders = false,
+            "post" => self.post(true),
+            "nopost" => self.post(false),
+            "analyze" => (self.side, self.analyzing) = (None, true),
+            "exit" => self.analyzing = false,
+            "." => self.stat(),
+            "hint" => self.hint(),
+            // What follows is for people, up to an empty line.
+            "bk" => self.output.say(" There is no book of openings.\n "),
+            "memory" => self.set("Hash", rest, line),
+            "cores" => self.set("Threads", rest, line),
+            "egtpath" => match rest.split_once(' ') {
+                Some(("syzygy", path)) => self.set("SyzygyPath", path.trim(), line),
+                _ => self.error("no such tables of endings", line),
+            },
+            "option" => self.option(rest, line),
+            "exclude" => self.exclude(true, rest, line),
+            "include" => self.exclude(false, rest, line),
+            "lift" => self.lift(rest, line),
+            "pause" => self.paused = true,
+            "resume" => self.resume(),
+            "setscore" => self.error("scores cannot be set", line),
+            _ => self.bare(first, line),
+        }
+        Next::Line
+    }
+}
+
+impl Dialect for XBoard {
+    fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    fn searches(&self) -> u64 {
+        self.searches
+    }
+
+    fn heard(&mut self, line: &Line) {
+        let first = line.words().first().copied();
+        if first == Some("?") {
+            self.move_now();
+        } else if first.is_some_and(|first| ABORTING.contains(&first)) && self.kind == Kind::Play {
+            self.abort();
+        }
+    }
+
+    fn waits(&self, line: &Line) -> bool {
+        match line.words().first() {
+            None => false,
+            Some(first) if IN_OTHERS_TIME.contains(first) => self.kind == Kind::Play,
+            Some(first) => !AT_ONCE.contains(first),
+        }
+    }
+
+    fn obey(&mut self, line: &Line) -> Next {
+        let Line::Text(text) = line else {
+            self.error("longer than any command", "a line that is not kept");
+            return Next::Line;
+        };
+        self.output.heard(text);
+        let text = text.trim();
+        let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        if first.is_empty() {
+            return Next::Line;
+        }
+        let next = self.command(first, rest.trim(), text);
+        self.think_on();
+        next
+    }
+
+    fn finish(&mut self) {
+        self.session.wait();
+        self.conclude();
+    }
+}
+
+/// Whether a word is meant as a move, be it legal or not.
+fn is_move(word: &str) -> bool {
+    let square = |at: usize| {
+        let bytes = word.as_bytes().get(at..at + 2);
+        bytes.is_some_and(|b| b[0].is_ascii_lowercase() && b[1].is_ascii_digit())
+    };
+    let castling = ["O-O", "o-o", "0-0"].iter().any(|castling| word.starts_with(castling));
+    square(0) && square(2) || word.as_bytes().get(1) == Some(&b'@') && square(2) || castling
+}
+
+fn reason_text(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Checkmate => "checkmate",
+        Reason::Stalemate => "stalemate",
+        Reason::Repetition => "repetition",
+        Reason::FiftyMoves => "the 50 moves rule",
+        Reason::InsufficientMaterial => "insufficient material",
+        Reason::Variant => "the rule of the variant",
+    }
+}
+
+/// The end of a game as XBoard has it.
+fn result_text(outcome: Outcome) -> String {
+    let (result, who) = match outcome.winner {
+        None => ("1/2-1/2", "Draw"),
+        Some(Side::WHITE) => ("1-0", "White wins"),
+        Some(_) => ("0-1", "Black wins"),
+    };
+    format!("{result} {{{who} by {}}}", reason_text(outcome.reason))
+}

@@ -1,0 +1,128 @@
+//! Conversations with the real executable in the protocol of XBoard.
+
+#[allow(dead_code, reason = "each test binary uses its part")]
+mod talk;
+
+use std::time::{Duration, Instant};
+
+use menagerie::variant::Catalogue;
+use talk::{Engine, transcript};
+
+/// Every one of these files of tests/transcripts is a test; see tests/talk/mod.rs for how they are
+/// written.
+macro_rules! transcripts {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            transcript(concat!("tests/transcripts/", stringify!($name), ".txt"));
+        }
+    )*};
+}
+
+transcripts! {
+    xboard_handshake xboard_analysis xboard_games xboard_pinging xboard_playing xboard_results
+    xboard_setboard xboard_settings xboard_words
+}
+
+fn start() -> Engine {
+    let mut engine = Engine::start();
+    engine.say("xboard");
+    engine.say("protover 2");
+    engine.until("feature myname=*");
+    engine
+}
+
+#[test]
+fn every_variant_plays_a_legal_turn() {
+    let mut engine = start();
+    for variant in Catalogue::shipped().iter() {
+        let name = match variant.name() {
+            "chess" => "normal",
+            name => name,
+        };
+        engine.say("new");
+        engine.say(&format!("variant {name}"));
+        for limit in ["st 0.02", "level 0 0:01 0.01", "sd 1"] {
+            engine.say("force");
+            engine.say(&format!("setboard {}", variant.start_fen()));
+            engine.say(limit);
+            engine.say("go");
+            let line = engine.until("move *");
+            let turn = line.split_whitespace().nth(1).expect("a turn");
+            assert!(variant.start().parse_turn(turn).is_some(), "{}: {line}", variant.name());
+        }
+    }
+    engine.end();
+}
+
+#[test]
+fn clocks_are_kept() {
+    let mut engine = start();
+    engine.say("ping 1");
+    engine.until("pong 1");
+    let mut took = |lines: &[&str]| {
+        engine.say("force");
+        lines.iter().for_each(|line| engine.say(line));
+        let begun = Instant::now();
+        engine.say("go");
+        engine.until("move *");
+        begun.elapsed()
+    };
+    let second = Duration::from_secs(1);
+    // Centiseconds: what is left is a tenth of what UCI would take it for.
+    assert!(took(&["level 0 60 0", "time 60", "otim 6000"]) < second);
+    assert!(took(&["level 0 0:01 0"]) < second);
+    assert!(took(&["level 40 90 0", "st 0.5"]) < second);
+    let nodes = took(&["level 0 60 0", "nps 100", "st 2"]);
+    assert!(nodes < 2 * second, "{nodes:?} for 200 nodes");
+    let begun = took(&["nps 0", "st 0.7"]);
+    assert!(begun > second / 2, "{begun:?}");
+    engine.end();
+}
+
+#[test]
+fn any_bytes_are_answered() {
+    let mut engine = start();
+    engine.bytes(b"\xff\xfe\x00 caf\xe9\r\n\n   \n");
+    engine.until("Error (unknown command): \u{fffd}\u{fffd}* caf\u{fffd}");
+    engine.bytes(&[b'x'; 1_000_000]);
+    engine.bytes(b"\n");
+    assert!(engine.until("Error (unknown command): xxx*").len() < 1100);
+    engine.bytes(&[b'y'; 3_000_000]);
+    engine.bytes(b"\nsetboard ");
+    engine.until("Error (longer than any command): *");
+    engine.bytes(&[b'z'; 100_000]);
+    engine.bytes(b"\nusermove \xff\nsetboard \xff\noption \xff\xff=\xff\nlift \xff\nlevel \xff\n");
+    engine.next("tellusererror Illegal position: bad FEN \"zzz*");
+    engine.next("Illegal move: \u{fffd}");
+    engine.next("tellusererror Illegal position: bad FEN \"\u{fffd}\"*");
+    engine.next("Error (no such option): option \u{fffd}\u{fffd}=\u{fffd}");
+    engine.next("Error (no such square): lift \u{fffd}");
+    engine.next("Error (level takes *): level \u{fffd}");
+    engine.bytes(b"ping 7");
+    engine.end();
+    assert_eq!(engine.rest().pop().as_deref(), Some("pong 7"));
+}
+
+#[test]
+fn a_closed_input_ends_the_engine_when_all_is_done() {
+    for (last, moves) in [("go", 1), ("analyze", 0), ("hard\ngo", 1), ("easy", 0)] {
+        let mut engine = start();
+        engine.say("st 0.1");
+        engine.say(last);
+        engine.end();
+        let said = engine.rest();
+        assert_eq!(said.iter().filter(|line| line.starts_with("move ")).count(), moves, "{last}");
+    }
+}
+
+#[test]
+fn quit_ends_a_search_at_once() {
+    for last in ["go", "analyze", "st 0.05\nhard\ngo", "go\nping 1\nusermove e2e4"] {
+        let mut engine = start();
+        engine.say("level 0 90 0");
+        engine.say(last);
+        engine.say("quit");
+        engine.ended();
+    }
+}
