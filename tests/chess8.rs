@@ -139,6 +139,21 @@ fn ends_are_worth_what_the_game_says() {
 }
 
 #[test]
+fn captures_blow_up_what_is_around_but_pawns() {
+    let fen = "r3k2r/1p6/8/8/8/8/8/R3K2R w KQkq - 0 1";
+    let blown = after(shipped("nocheckatomic", fen, false), "a1a8");
+    assert_eq!(blown.fen(), "4k2r/1p6/8/8/8/8/8/4K2R b Kk - 0 1");
+    let near = "3nk2r/8/8/3R4/8/8/8/4K3 w k - 0 1";
+    let won = after(shipped("nocheckatomic", near, false), "d5d8");
+    assert_eq!(won.fen(), "7r/8/8/8/8/8/8/4K3 b - - 0 1");
+    assert_eq!(won.outcome().and_then(|outcome| outcome.winner), Some(Side::WHITE));
+    let immune = after(shipped("atomar", near, false), "d5d8");
+    assert_eq!(immune.fen(), "4k2r/8/8/8/8/8/8/4K3 b k - 0 1");
+    refuses(&shipped("atomar", "8/8/8/8/8/4k3/4K3/8 w - - 0 1", false), "e2e3");
+    after(shipped("nocheckatomic", "8/8/8/8/8/4k3/4K3/8 w - - 0 1", false), "e2e3");
+}
+
+#[test]
 fn captures_are_compulsory_unless_they_leave_the_king_in_check() {
     let moves = |name: &str, fen: &str| {
         let position = shipped(name, fen, false);
@@ -170,6 +185,10 @@ fn what_cannot_be_honoured_is_said_with_its_line() {
         ("stalemateValue = 3", "line 2: [made] stalemateValue = 3: neither win, draw nor loss"),
         ("dropRegionWhite = e9", "line 2: [made] dropRegionWhite = e9: squares and ranks are said"),
         ("castlingKingsideFile = z", "line 2: [made] castlingKingsideFile = z: no file"),
+        (
+            "blastOnCapture = true",
+            "line 2: [made] blastOnCapture = true: the king must be a commoner",
+        ),
         ("extinctionPieceCount = x", "line 2: [made] extinctionPieceCount = x: not a number"),
     ] {
         let error = Catalogue::parse(&format!("[made]\n{keys}\n")).expect_err(keys).to_string();

@@ -17,6 +17,8 @@ pub(super) fn read(section: &mut Section<'_>) -> Result<Axes, IniError> {
     let promotions = section.take("promotionPieceTypes", kinds)?;
     let mut promotions = promotions.unwrap_or_else(orthodox_promotions);
     promotions.retain(|role| has_pawns && roles.contains(role));
+    let drops = drops(section, ranks, promotion_area)?;
+    let blast = blast(section, royal, drops)?;
     Ok(Axes {
         files,
         ranks,
@@ -30,7 +32,9 @@ pub(super) fn read(section: &mut Section<'_>) -> Result<Axes, IniError> {
         stalemate_by_men: section.take("stalematePieceCount", flag)?.unwrap_or(false),
         must_capture: section.take("mustCapture", flag)?.unwrap_or(false),
         stalemate: section.take("stalemateValue", verdict)?.unwrap_or(Verdict::Draw),
-        drops: drops(section, ranks, promotion_area)?,
+        blast,
+        mutually_immune: section.take("mutuallyImmuneTypes", kinds)?.unwrap_or_default(),
+        drops,
         duck: section.take("wallingRule", duck)?.unwrap_or(false),
         roles,
     })
@@ -107,6 +111,22 @@ fn drops(
     let pawn_area = ByColor { white: pawns(Color::White), black: pawns(Color::Black) };
     let drops = Drops { captures_to_hand, keeps_promoted, two_boards, area, pawn_area };
     Ok(wanted.then_some(drops))
+}
+
+/// The men that no blast harms, if captures blow up others.
+fn blast(
+    section: &mut Section<'_>,
+    royal: bool,
+    drops: Option<Drops>,
+) -> Result<Option<Vec<Role>>, IniError> {
+    let to_hand = drops.is_some_and(|drops| drops.captures_to_hand);
+    let wanted = section.take("blastOnCapture", |value| match flag(value)? {
+        true if royal => Err("the king must be a commoner for this".into()),
+        true if to_hand => Err("not known together with capturesToHand".into()),
+        wanted => Ok(wanted),
+    })?;
+    let immune = section.take("blastImmuneTypes", kinds)?.unwrap_or_default();
+    Ok((wanted == Some(true)).then_some(immune))
 }
 
 /// A region of each colour, by two keys.

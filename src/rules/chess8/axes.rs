@@ -35,6 +35,11 @@ pub struct Axes {
     pub stalemate_by_men: bool,
     /// Whether a capture must be made if one is legal.
     pub must_capture: bool,
+    /// What a capture blows up, if anything: the man that captures, and all men around it but pawns
+    /// and those of these roles.
+    pub blast: Option<Vec<Role>>,
+    /// Men that cannot capture their like.
+    pub mutually_immune: Vec<Role>,
     /// Drops of men in hand, if there are any.
     pub drops: Option<Drops>,
     /// Whether there is a duck: a wall that the mover puts on another empty square after its move.

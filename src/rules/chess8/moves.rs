@@ -37,10 +37,12 @@ impl Chess8 {
     fn steps(&self, danger: Danger, out: &mut MoveList) {
         let (us, them) = (self.board.by_color(self.turn), self.board.by_color(!self.turn));
         let blocked = us | them | self.duck | !self.area;
+        let free = self.area & !us & !self.duck;
         for role in [Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King] {
             let piece = Piece { color: self.turn, role };
+            let free = free & !self.immune_from(role);
             for from in us & self.board.by_role(role) {
-                for to in attacks::attacks(from, piece, blocked) & self.area & !us & !self.duck {
+                for to in attacks::attacks(from, piece, blocked) & free {
                     if self.is_safe(danger, from, to, Bitboard::from_square(to) & them) {
                         out.push(Move::Step { from, to, promotion: None });
                     }
@@ -52,10 +54,16 @@ impl Chess8 {
         }
     }
 
+    /// The men that a man of `role` cannot capture, whoever has them.
+    fn immune_from(&self, role: Role) -> Bitboard {
+        let immune = self.axes.mutually_immune.contains(&role);
+        if immune { self.board.by_role(role) } else { Bitboard::EMPTY }
+    }
+
     fn pawn_steps(&self, from: Square, danger: Danger, out: &mut MoveList) {
         let them = self.board.by_color(!self.turn);
         let (ahead, far) = self.pushes(from);
-        let taken = attacks::pawn_attacks(self.turn, from) & them;
+        let taken = attacks::pawn_attacks(self.turn, from) & them & !self.immune_from(Role::Pawn);
         for to in ahead | far | taken {
             if self.is_safe(danger, from, to, Bitboard::from_square(to) & them) {
                 self.pawn_step(from, to, out);
@@ -90,6 +98,7 @@ impl Chess8 {
     /// Whether the pawn of the mover on `from` may capture en passant on `to`.
     fn takes_en_passant(&self, danger: Danger, from: Square, to: Square) -> bool {
         attacks::pawn_attacks(self.turn, from).contains(to)
+            && !self.axes.mutually_immune.contains(&Role::Pawn)
             && self.is_safe(danger, from, to, forward(!self.turn, Bitboard::from_square(to)))
     }
 

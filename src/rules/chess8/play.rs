@@ -1,6 +1,6 @@
 //! What a move changes.
 
-use shakmaty::{Bitboard, Color, Piece, Role, Square};
+use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 
 use super::Chess8;
 use super::castling::Path;
@@ -13,15 +13,8 @@ impl Chess8 {
             self.castle(path);
             return;
         }
-        if self.rights.any() {
-            if self.castling_king(self.turn) == Some(from) {
-                self.rights &= !self.board.by_color(self.turn);
-            }
-            if self.castling_king(!self.turn) == Some(to) {
-                self.rights &= !self.board.by_color(!self.turn);
-            }
-            self.rights = self.rights.without(from).without(to);
-        }
+        self.lose_rights(from);
+        self.lose_rights(to);
         let Some(piece) = self.board.remove_piece_at(from) else { return };
         let pawn = piece.role == Role::Pawn;
         let mut captured = self.capture(to);
@@ -36,6 +29,9 @@ impl Chess8 {
         }
         let role = promotion.unwrap_or(piece.role);
         self.board.set_piece_at(to, Piece { role, ..piece });
+        if captured {
+            self.blow_up(to);
+        }
         self.halfmoves = if captured || pawn { 0 } else { self.halfmoves.saturating_add(1) };
         let double = pawn && from.file() == to.file() && from.distance(to) == 2;
         let passed = forward(self.turn, Bitboard::from_square(from)).first();
@@ -54,6 +50,34 @@ impl Chess8 {
             *hand = hand.saturating_add(1);
         }
         true
+    }
+
+    /// Takes the rights to castle with what stands on `square`, before it goes.
+    fn lose_rights(&mut self, square: Square) {
+        if self.rights.is_empty() {
+            return;
+        }
+        for color in Color::ALL {
+            if self.castling_king(color) == Some(square) {
+                self.rights &= !self.board.by_color(color);
+            }
+        }
+        self.rights = self.rights.without(square);
+    }
+
+    /// After a capture on `center`, where captures do so.
+    fn blow_up(&mut self, center: Square) {
+        let Some(immune) = &self.axes.blast else { return };
+        let around = attacks::king_attacks(center) & !self.board.pawns();
+        let mut blast = (around | Bitboard::from_square(center)) & self.board.occupied();
+        for &role in immune {
+            blast &= !self.board.by_role(role);
+        }
+        for square in blast {
+            self.lose_rights(square);
+            self.board.discard_piece_at(square);
+        }
+        self.promoted &= !blast;
     }
 
     fn castle(&mut self, path: Path) {
@@ -91,7 +115,7 @@ impl Chess8 {
         if self.axes.duck {
             self.owes_wall = Some(to);
             // Whether the pawn can be taken depends on the duck, but by whom does not.
-            let takers = |square| shakmaty::attacks::pawn_attacks(self.turn, square);
+            let takers = |square| attacks::pawn_attacks(self.turn, square);
             let pawns = self.board.pawns() & self.board.by_color(!self.turn);
             self.en_passant = passed.filter(|&square| (takers(square) & pawns).any());
         } else {
