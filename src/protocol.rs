@@ -115,8 +115,13 @@ fn obey(wakes: &Receiver<Wake>, output: &Output, first: Line, dialect: &mut impl
         let thinking = dialect.session().is_thinking();
         if let Some(line) = waiting.pop_front_if(|line| !thinking || !dialect.waits(line)) {
             bytes -= line.bytes();
+            let searches = dialect.searches();
             if dialect.obey(&line) == Next::Quit {
                 return;
+            }
+            if dialect.searches() > searches {
+                // It begins after lines came in that may have been meant for it.
+                waiting.iter().for_each(|line| dialect.heard(line));
             }
             continue;
         }
