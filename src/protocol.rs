@@ -9,6 +9,7 @@
 
 mod bench;
 mod centipawns;
+mod check;
 mod dialect;
 mod line;
 mod output;
@@ -24,6 +25,7 @@ use std::thread;
 use std::time::Duration;
 
 pub use bench::bench;
+pub use check::check;
 use dialect::{Dialect, Ended, Next};
 use line::{Line, read_line};
 use output::Output;

@@ -83,6 +83,8 @@ pub struct Options {
     pub backend: Backend,
     /// `RuntimeLibrary`: the library that runs networks; empty to search for it.
     pub library: String,
+    /// `VariantPath`: files of games beside those that are shipped.
+    pub files: String,
     /// `SyzygyPath`: where tables of endings are.
     pub tables: String,
     /// `Debug Log File`: where all that is said goes, too; empty for nowhere.
@@ -140,6 +142,7 @@ fn table(catalogue: &Catalogue) -> Vec<(Declaration, Setter)> {
         option("Move Overhead", spin(100, 0, 10_000), set!(overhead, Number)),
         option("UCI_ShowWDL", check(false), set!(show_wdl, Flag)),
         option("UCI_AnalyseMode", check(false), |_, _| {}),
+        option("VariantPath", Kind::Text, set!(files, Text)),
         option("WeightsFile", Kind::Text, set!(weights, Text)),
         option("Backend", combo(backends.into()), |options, value| {
             if let Value::Text(name) = value {
@@ -166,6 +169,7 @@ impl Options {
             weights: String::new(),
             backend: Backend::Auto,
             library: String::new(),
+            files: String::new(),
             tables: String::new(),
             log: String::new(),
         };

@@ -10,17 +10,18 @@ use std::time::Instant;
 use go::Go;
 use simple::Signal;
 
-use super::bench;
 use super::dialect::{Dialect, Ended, Next};
 use super::line::Line;
 use super::output::Output;
 use super::setting;
+use super::{bench, check};
 use crate::engine::{Event, Session, Sink};
 
 const HELP: &str =
     "Menagerie, an engine for chess variants, under the GPL-3.0-or-later. It speaks UCI:
 uci, isready, ucinewgame, position, go, stop, ponderhit, setoption, debug, quit; and also
-d (the position), eval (what the network says of it), go perft N, bench, compiler, help.";
+d (the position), eval (what the network says of it), go perft N, bench, check FILE
+(what is wrong with a file of variants), compiler, help.";
 
 /// A conversation in UCI.
 pub(super) struct Uci {
@@ -89,8 +90,14 @@ impl Uci {
         // An empty text has no other way to be said.
         let value = if value == "<empty>" { "" } else { value };
         match setting::set(&mut self.session, &self.output, name, value) {
-            Ok(note) => note.iter().for_each(|note| self.note(note)),
+            Ok(notes) => notes.iter().for_each(|note| self.note(note)),
             Err(error) => self.note(&error),
+        }
+        // Other files, other games to choose from.
+        if name.eq_ignore_ascii_case("VariantPath") {
+            let declarations = self.session.declarations();
+            let variants = declarations.iter().filter(|option| option.name == "UCI_Variant");
+            variants.for_each(|option| self.output.say(&simple::option(option)));
         }
     }
 
@@ -160,6 +167,14 @@ impl Uci {
         }
     }
 
+    fn check(&self, files: &str) {
+        if files.is_empty() {
+            return self.note("check takes the name of a file of variants");
+        }
+        let (Ok(said) | Err(said)) = check(files);
+        said.lines().for_each(|line| self.note(line));
+    }
+
     fn bench(&self) {
         let threads = self.session.options().threads;
         if let Err(error) = bench(threads, |line| self.output.say(line)) {
@@ -209,6 +224,7 @@ impl Dialect for Uci {
                 "d" => self.diagram(),
                 "eval" => self.eval(),
                 "bench" => self.bench(),
+                "check" => self.check(word_after(text.trim(), "check").unwrap_or_default()),
                 "debug" => self.note("debug takes on or off"),
                 "help" => self.output.say(HELP),
                 "compiler" => self.output.say(&compiler()),
