@@ -40,21 +40,15 @@ pub fn ini(data: &[u8]) {
     // An error in a last line without an end tells the line before.
     let text = format!("{}\n", String::from_utf8_lossy(data));
     let lines = 1 + text.matches(['\n', '\r']).count();
-    let (catalogue, errors) = match Catalogue::parse(&text) {
-        Ok(catalogue) => (Some(catalogue), Vec::new()),
-        Err(error) => (None, vec![error.to_string()]),
-    };
-    for error in errors {
-        // A start that its game refuses tells its section, not yet its line.
-        if error.starts_with('[') {
-            continue;
-        }
+    let (catalogue, faults) = Catalogue::shipped().extended(&text);
+    for error in faults.iter().map(ToString::to_string) {
         let line = error.strip_prefix("line ").and_then(|rest| rest.split(':').next());
         let line = line.and_then(|line| line.parse::<usize>().ok());
         let there = line.is_some_and(|line| (1..=lines).contains(&line));
         assert!(there, "{error}");
     }
-    for variant in catalogue.iter().flat_map(Catalogue::iter) {
+    let shipped = Catalogue::shipped().iter().count();
+    for variant in catalogue.iter().skip(shipped) {
         keeps_the_contract(variant, variant.start(), false, data);
         let mut paths = PATHS;
         if let Some(count) = count(&variant.start(), 2, &mut paths) {
