@@ -4,6 +4,7 @@
 //! out of here.
 
 mod bench;
+mod files;
 mod flip;
 mod game;
 mod limits;
@@ -22,6 +23,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 pub use bench::{Bench, Searched, bench};
+pub use files::{FileError, with_files};
 use flip::flipped;
 use game::Game;
 pub use game::GameError;
@@ -42,7 +44,10 @@ use crate::variant::{Catalogue, Variant};
 /// Everything but [`Session::stop`], [`Session::ponder_hit`] and reading waits for a search in
 /// progress, which it ends if it would not end by itself.
 pub struct Session {
-    catalogue: &'static Catalogue,
+    /// The games that come with the engine.
+    shipped: &'static Catalogue,
+    /// Those, and those of the user's files.
+    catalogue: Catalogue,
     options: Options,
     variant: Arc<Variant>,
     game: Game,
@@ -94,22 +99,22 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    /// A session with the games of `catalogue`, at the start of the first.
+    /// A session with the games of `shipped`, at the start of the first.
     ///
     /// # Panics
     /// If the catalogue is empty.
-    pub fn new(catalogue: &'static Catalogue) -> Session {
-        let options = Options::new(catalogue);
+    pub fn new(shipped: &'static Catalogue) -> Session {
+        let (catalogue, options) = (shipped.clone(), Options::new(shipped));
         let variant = catalogue.get(&options.variant);
         let variant = variant.unwrap_or_else(|| panic!("the catalogue has no game"));
         let game = Game::new(&variant, options.chess960);
         let (chosen, tree, running, said) = (None, None, None, Vec::new());
-        Session { catalogue, options, variant, game, chosen, tree, running, said }
+        Session { shipped, catalogue, options, variant, game, chosen, tree, running, said }
     }
 
     /// All options, in the order to show them.
     pub fn declarations(&self) -> Vec<Declaration> {
-        Options::declarations(self.catalogue)
+        Options::declarations(&self.catalogue)
     }
 
     /// What the options are set to.
@@ -118,8 +123,8 @@ impl Session {
     }
 
     /// The games that can be played.
-    pub fn catalogue(&self) -> &'static Catalogue {
-        self.catalogue
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
     }
 
     /// Where the game stands.
@@ -128,13 +133,14 @@ impl Session {
     }
 
     /// Sets an option; a button is pressed, whatever the value. Another variant begins a new
-    /// game. Returns what there is to know about it, in words.
+    /// game; another `VariantPath` leaves the game as it is, whether it is still there or not.
+    /// Returns what there is to know about it, in words.
     ///
     /// # Errors
     /// If there is no such option or it does not take such a value; it stays as it was.
-    pub fn set_option(&mut self, name: &str, value: &str) -> Result<Option<String>, OptionError> {
+    pub fn set_option(&mut self, name: &str, value: &str) -> Result<Vec<String>, OptionError> {
         self.wait();
-        let name = self.options.set(self.catalogue, name, value)?;
+        let name = self.options.set(&self.catalogue, name, value)?;
         match name {
             "UCI_Variant" => {
                 if let Some(variant) = self.catalogue.get(&self.options.variant)
@@ -153,14 +159,19 @@ impl Session {
             "Clear Hash" => self.forget(),
             "Hash" => self.tree = None,
             "SyzygyPath" if !self.options.tables.is_empty() => {
-                return Ok(Some(format!(
+                return Ok(vec![format!(
                     "SyzygyPath \"{}\" is noted, but tables of endings are not read yet",
                     self.options.tables
-                )));
+                )]);
+            }
+            "VariantPath" => {
+                let (catalogue, errors) = with_files(self.shipped, &self.options.files);
+                self.catalogue = catalogue;
+                return Ok(errors.iter().map(ToString::to_string).collect());
             }
             _ => {}
         }
-        Ok(None)
+        Ok(Vec::new())
     }
 
     /// The file to which all that is said goes, too, if there is one.

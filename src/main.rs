@@ -12,6 +12,7 @@ Menagerie, an engine for chess variants.
 Usage: menagerie             speaks over standard input and output: the protocol of XBoard
                              if the first line is xboard, otherwise UCI
        menagerie bench [N]   searches fixed positions with N threads, ends with a signature
+       menagerie check FILE  tells what is wrong with a file of variants
        menagerie --version
        menagerie --help
 
@@ -45,6 +46,9 @@ fn run() -> Result<(), lexopt::Error> {
             let mut lines = Vec::new();
             protocol::bench(threads, |line| lines.push(line.to_owned()))?;
             lines.join("\n")
+        }
+        Some(Value(command)) if command == "check" => {
+            protocol::check(&arguments.value()?.string()?)?
         }
         Some(other) => return Err(other.unexpected()),
     };

@@ -10,6 +10,7 @@
 mod announcement;
 mod bench;
 mod centipawns;
+mod check;
 mod dialect;
 mod line;
 mod output;
@@ -25,6 +26,7 @@ use std::thread;
 use std::time::Duration;
 
 pub use bench::bench;
+pub use check::check;
 use dialect::{Dialect, Ended, Next};
 use line::{Line, read_line};
 use output::Output;
@@ -114,8 +116,13 @@ fn obey(wakes: &Receiver<Wake>, output: &Output, first: Line, dialect: &mut impl
         let thinking = dialect.session().is_thinking();
         if let Some(line) = waiting.pop_front_if(|line| !thinking || !dialect.waits(line)) {
             bytes -= line.bytes();
+            let searches = dialect.searches();
             if dialect.obey(&line) == Next::Quit {
                 return;
+            }
+            if dialect.searches() > searches {
+                // It begins after lines came in that may have been meant for it.
+                waiting.iter().for_each(|line| dialect.heard(line));
             }
             continue;
         }

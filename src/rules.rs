@@ -15,7 +15,10 @@ mod view;
 
 use std::sync::Arc;
 
-pub use chess8::{Axes, Castling, Drops, Extinction, Verdict};
+pub use chess8::{
+    Axes, Castling, Checks, Drops, Ends, Extinction, Flag, Must, Odds, Promotion, Verdict, Walling,
+    Walls,
+};
 use history::History;
 pub use moves::{Move, MoveList, PackedMove};
 pub use notation::FenError;
@@ -51,9 +54,10 @@ pub(crate) trait Rules {
     fn turn(&self) -> Side;
     /// Whether the side to move has begun its turn already and owes the rest of it.
     fn mid_turn(&self) -> bool;
-    /// Whether every legal move surely ends the turn.
-    fn moves_are_turns(&self) -> bool {
-        true
+    /// How many whole turns begin here, if that is known without playing them; `legal` is a buffer.
+    fn count_turns(&self, legal: &mut MoveList) -> Option<u64> {
+        self.legal_moves(legal);
+        Some(legal.len() as u64)
     }
     /// Replaces `out` by the legal moves, always in the same order; none once the game has ended.
     fn legal_moves(&self, out: &mut MoveList);
@@ -61,8 +65,12 @@ pub(crate) trait Rules {
     fn play_unchecked(&mut self, m: Move);
     /// The end of the game, if no move may follow; `legal` are the legal moves.
     fn outcome(&self, legal: &[Move]) -> Option<Outcome>;
-    /// A draw by counters or material, which a player may claim though moves remain.
+    /// An end by counters or material, which a player may claim though moves remain.
     fn claim(&self) -> Option<Outcome>;
+    /// For which time a position must stand to be claimed, and what is claimed then.
+    fn fold(&self) -> Option<(u32, Outcome)> {
+        Some((3, Outcome::draw(Reason::Repetition)))
+    }
     /// Whether the mover could take a king that it may not take: no game reaches such a position.
     fn opponent_in_check(&self) -> bool {
         false
@@ -176,8 +184,8 @@ impl Position {
         self.rules().mid_turn()
     }
 
-    fn moves_are_turns(&self) -> bool {
-        self.rules().moves_are_turns()
+    fn count_turns(&self, legal: &mut MoveList) -> Option<u64> {
+        self.rules().count_turns(legal)
     }
 
     /// Replaces `out` by the legal moves, always in the same order; none once the game has ended.
@@ -217,13 +225,16 @@ impl Position {
         self.rules().outcome(legal)
     }
 
-    /// A draw that may be claimed though moves remain: the third repetition, a counter, or want
+    /// An end that may be claimed though moves remain: the third repetition, a counter, or want
     /// of material. Perft ignores it.
     pub fn claim(&self) -> Option<Outcome> {
-        if !self.mid_turn() && self.history.repetitions() >= 2 {
-            return Some(Outcome::draw(Reason::Repetition));
+        let fold = self.rules().fold().filter(|_| !self.mid_turn());
+        match fold {
+            Some((folds, outcome)) if self.history.repetitions() + 1 >= folds as usize => {
+                Some(outcome)
+            }
+            _ => self.rules().claim(),
         }
-        self.rules().claim()
     }
 
     /// Whether the mover could take a king that it may not take: no game reaches such a position,
@@ -245,10 +256,9 @@ impl Position {
     /// [`Position::claim`] as a search sees it: whoever can repeat once since the search began
     /// can repeat for ever, so that the second time within the search counts as the third.
     pub fn claim_in_search(&self) -> Option<Outcome> {
-        if !self.mid_turn() && self.history.repeats_in_search() {
-            return Some(Outcome::draw(Reason::Repetition));
-        }
-        self.claim()
+        let repeats = !self.mid_turn() && self.history.repeats_in_search();
+        let fold = self.rules().fold().filter(|_| repeats);
+        fold.map(|(_, outcome)| outcome).or_else(|| self.claim())
     }
 
     /// Identity for repetition: men, hands, rights, side, phase; no counters.
@@ -313,6 +323,10 @@ impl Position {
 
     /// The legal plies that `text` names, one whole turn of them; `None` if it names none.
     pub fn parse_turn(&self, text: &str) -> Option<Vec<Move>> {
+        // A wall that is a turn of its own is written like a move and a wall.
+        if let Some(ply) = self.parse_ply(text).filter(|_| text.contains(',')) {
+            return Some(vec![ply]);
+        }
         let mut position = self.clone();
         let mut plies = Vec::new();
         for part in text.split(',') {

@@ -3,21 +3,38 @@
 mod axes;
 mod ini;
 mod section;
+mod unplayed;
+mod values;
 
 use std::sync::{Arc, OnceLock};
 
 pub use section::IniError;
 
-use crate::rules::{Family, FenError, Position};
+use ini::Raw;
+
+use crate::rules::{Family, FenError, LichessGame, Position};
 
 /// One game of the catalogue.
 #[derive(Clone, Debug)]
 pub struct Variant {
     name: String,
     family: Family,
-    start_fen: String,
+    start_fen: Arc<str>,
     self_play_men: Option<String>,
+    chess960: bool,
+    look: Look,
     start: Position,
+}
+
+/// What a program that does not know a game is told to show it: Fairy-Stockfish's keys for XBoard.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Look {
+    /// `variantTemplate`: the game whose looks it takes.
+    pub template: String,
+    /// `pieceToCharTable`: the letters of the men in XBoard's order of pictures; "-" if not said.
+    pub table: String,
+    /// `pocketSize`: how many places for men in hand to show; 0 if not said.
+    pub pocket: u32,
 }
 
 impl Variant {
@@ -41,12 +58,18 @@ impl Variant {
         self.self_play_men.as_deref()
     }
 
-    /// Reads a position of this game. `chess960` says that castling is king takes rook.
+    /// What a program that does not know the game is told to show it.
+    pub fn look(&self) -> &Look {
+        &self.look
+    }
+
+    /// Reads a position of this game. `chess960` says that castling is king takes rook, as it is
+    /// anyway in games whose section says so.
     ///
     /// # Errors
     /// If the text is no FEN, or no position of this game.
     pub fn position(&self, fen: &str, chess960: bool) -> Result<Position, FenError> {
-        Position::from_fen(&self.family, fen, chess960)
+        Position::from_fen(&self.family, fen, chess960 || self.chess960)
     }
 }
 
@@ -63,26 +86,59 @@ pub struct UnknownVariant {
 /// A set of games with different names.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
+    /// All sections, those too that make no game: children may inherit from them.
+    sections: Vec<Raw>,
     variants: Vec<Arc<Variant>>,
 }
 
 impl Catalogue {
-    /// The games that come with the engine.
+    /// The games that come with the engine; Lichess's eight through shakmaty, which is faster.
     pub fn shipped() -> &'static Catalogue {
         static SHIPPED: OnceLock<Catalogue> = OnceLock::new();
         SHIPPED.get_or_init(|| {
             let text = include_str!("../variants.ini");
-            Catalogue::parse(text).unwrap_or_else(|error| unreachable!("variants.ini: {error}"))
+            let shipped = Catalogue::parse(text).and_then(Catalogue::through_shakmaty);
+            shipped.unwrap_or_else(|error| unreachable!("variants.ini: {error}"))
         })
     }
 
-    /// Reads a text in the syntax of `variants.ini`.
+    /// Reads a text in the syntax of `variants.ini` that stands for itself.
     ///
     /// # Errors
     /// The first thing that cannot be honoured, with its line.
     pub fn parse(text: &str) -> Result<Catalogue, IniError> {
-        let variants = ini::parse(text)?.into_iter().map(Arc::new).collect();
-        Ok(Catalogue { variants })
+        let nothing = Catalogue { sections: Vec::new(), variants: Vec::new() };
+        let (catalogue, faults) = nothing.extended(text);
+        faults.into_iter().next().map_or(Ok(catalogue), Err)
+    }
+
+    /// These games and those of a text, whose sections may have any of these for parents. Sections
+    /// that cannot be honoured are left out, and all that is wrong with them is told, by line.
+    pub fn extended(&self, text: &str) -> (Catalogue, Vec<IniError>) {
+        let (made, faults) = ini::parse(text, &self.sections);
+        let mut catalogue = self.clone();
+        for (raw, game) in made {
+            catalogue.sections.push(raw);
+            catalogue.variants.extend(game.map(Arc::new));
+        }
+        (catalogue, faults)
+    }
+
+    /// The same games, Lichess's eight through shakmaty.
+    fn through_shakmaty(mut self) -> Result<Catalogue, IniError> {
+        for variant in &mut self.variants {
+            if let Ok(game) = LichessGame::from_uci(&variant.name) {
+                let family = Family::Lichess(game);
+                let start = Position::from_fen(&family, &variant.start_fen, variant.chess960);
+                let start = start.map_err(|reason| IniError::Start {
+                    line: 0,
+                    section: variant.name.clone(),
+                    reason,
+                })?;
+                *variant = Arc::new(Variant { family, start, ..Variant::clone(variant) });
+            }
+        }
+        Ok(self)
     }
 
     /// The game of that name.

@@ -1,10 +1,13 @@
 //! The contract of the rules, over random play in every game of the catalogue and over random
 //! text.
 
-use std::collections::HashSet;
+#[path = "contract/laws.rs"]
+mod laws;
+
 use std::sync::Arc;
 
-use menagerie::rules::{Move, MoveList, PackedMove, Position, Side};
+use laws::{check, legal_moves};
+use menagerie::rules::{Move, PackedMove, Position};
 use menagerie::variant::{Catalogue, Variant};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -13,59 +16,10 @@ fn any_variant() -> impl Strategy<Value = Arc<Variant>> {
     select(Catalogue::shipped().iter().cloned().collect::<Vec<_>>())
 }
 
-fn legal_moves(position: &Position) -> MoveList {
-    let mut legal = MoveList::new();
-    position.legal_moves(&mut legal);
-    legal
-}
-
 /// Plays a move for each of `choices` while there are any; gives every position on the way.
 fn play(start: Position, choices: &[Index]) -> Vec<Position> {
-    let mut way = vec![start];
-    for choice in choices {
-        let Some(position) = way.last() else { break };
-        let legal = legal_moves(position);
-        if legal.is_empty() {
-            break;
-        }
-        let mut next = position.clone();
-        next.play_unchecked(legal[choice.index(legal.len())]);
-        way.push(next);
-    }
-    way
-}
-
-/// What holds for every position.
-fn check(variant: &Variant, position: &Position, chess960: bool) {
-    let legal = legal_moves(position);
-    let fen = position.fen();
-    assert_eq!(legal.iter().collect::<HashSet<_>>().len(), legal.len(), "{fen}");
-    let texts: HashSet<_> = legal.iter().map(|&m| position.move_text(m)).collect();
-    assert_eq!(texts.len(), legal.len(), "{fen}");
-    for &m in &legal {
-        assert_eq!(PackedMove(m.pack().0).unpack(), Some(m), "{fen}");
-        let mut after = position.clone();
-        assert!(after.play(m));
-        if !after.mid_turn() {
-            assert_eq!(position.parse_turn(&position.move_text(m)), Some(vec![m]), "{fen}");
-        }
-    }
-    match position.outcome_given(&legal) {
-        None => assert!(!legal.is_empty(), "{fen}"),
-        Some(outcome) => {
-            assert!(legal.is_empty(), "{fen}");
-            let scores: i8 = Side::all(2).map(|side| outcome.score(side)).sum();
-            assert_eq!(scores, 0);
-        }
-    }
-    if !position.mid_turn() {
-        let again = variant.position(&fen, chess960).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(again.fen(), fen);
-        assert_eq!(again.key(), position.key(), "{fen}");
-        assert_eq!(legal_moves(&again), legal, "{fen}");
-        assert_eq!(again.outcome(), position.outcome(), "{fen}");
-    }
-    assert!(!position.diagram().is_empty());
+    let mut choices = choices.iter();
+    laws::play(start, |moves| choices.next().map(|choice| choice.index(moves)))
 }
 
 proptest! {

@@ -56,6 +56,19 @@ fn every_file_of_the_library_is_on_the_map() {
 }
 
 #[test]
+fn every_fuzz_target_is_told_and_has_somewhere_to_start() {
+    let text = document("docs/ARCHITECTURE.md");
+    for entry in fs::read_dir(root().join("fuzz/fuzz_targets")).expect("the folder can be read") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+        assert!(text.contains(&format!("\n| `{name}` |")), "no fuzz target {name} is told of");
+        document(&format!("fuzz/dictionaries/{name}.dict"));
+        let mut seeds = fs::read_dir(root().join("fuzz/seeds").join(name)).expect("seeds");
+        assert!(seeds.next().is_some(), "{name} has no seeds");
+    }
+}
+
+#[test]
 fn every_network_stands_with_its_checksum() {
     let text = document("nets/README.md");
     for entry in fs::read_dir(root().join("nets")).expect("the folder can be read") {

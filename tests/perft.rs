@@ -1,42 +1,64 @@
-//! Move generation against the reference: every row of the tables of a game we know.
+//! Move generation against the reference: every row of the tables.
 
 mod golden;
 
 use menagerie::rules::perft;
 use menagerie::variant::Catalogue;
 
-/// Games of `perft_builtins_extra.tsv` that the catalogue does not hold: counted checks, material
-/// that decides, placing of the men, and queens that are royal.
-const NOT_YET: [&str; 4] = ["5check", "armageddon", "coregal", "placement"];
-
-/// Counts every row of a table; gives how many there were of games that are known.
-fn check(table: &str) -> usize {
-    let mut wrong = Vec::new();
-    let mut rows = 0;
-    for [name, fen, depth, nodes] in golden::rows(table) {
-        if NOT_YET.contains(&name) {
-            continue;
-        }
+/// Counts every row of a table; gives how many there were.
+fn check<'a>(catalogue: &Catalogue, rows: impl Iterator<Item = [&'a str; 4]>) -> usize {
+    let (mut wrong, mut counted) = (Vec::new(), 0);
+    for [name, fen, depth, nodes] in rows {
         let (name, chess960) = golden::variant(name);
-        let variant = Catalogue::shipped().get(name).expect("it is in the catalogue");
-        let position = variant.position(fen, chess960).expect("a golden FEN is read");
+        let variant = catalogue.get(name).unwrap_or_else(|| panic!("{name} is missing"));
+        let position = variant.position(fen, chess960).unwrap_or_else(|error| panic!("{error}"));
         let depth = depth.parse().expect("a depth");
-        let counted = perft(&position, depth);
-        rows += 1;
-        if counted.to_string() != nodes {
-            wrong.push(format!("{name} \"{fen}\" {depth}: {counted}, not {nodes}"));
+        let paths = perft(&position, depth);
+        counted += 1;
+        if paths.to_string() != nodes {
+            wrong.push(format!("{name} \"{fen}\" {depth}: {paths}, not {nodes}"));
         }
     }
-    assert!(wrong.is_empty(), "{} of {rows} rows differ:\n{}", wrong.len(), wrong.join("\n"));
-    rows
+    assert!(wrong.is_empty(), "{} of {counted} rows differ:\n{}", wrong.len(), wrong.join("\n"));
+    counted
 }
 
 #[test]
 fn every_row_is_equal() {
-    assert_eq!(check(include_str!("golden/perft.tsv")), 15 * 41);
+    let rows = golden::rows(include_str!("golden/perft.tsv"));
+    assert_eq!(check(Catalogue::shipped(), rows), 15 * 41);
 }
 
 #[test]
 fn every_row_of_other_games_is_equal() {
-    assert_eq!(check(include_str!("golden/perft_builtins_extra.tsv")), 16 * 8);
+    let rows = golden::rows(include_str!("golden/perft_builtins_extra.tsv"));
+    assert_eq!(check(Catalogue::shipped(), rows), 20 * 8);
+}
+
+#[test]
+fn every_row_of_games_in_a_file_is_equal() {
+    let text = include_str!("golden/more_variants.ini");
+    let (catalogue, faults) = Catalogue::shipped().extended(text);
+    assert!(faults.is_empty(), "{faults:?}");
+    let rows = golden::rows(include_str!("golden/perft_variants_ini.tsv"));
+    assert_eq!(check(&catalogue, rows), 20 * 8);
+}
+
+#[test]
+fn the_games_of_shakmaty_are_the_same_by_their_keys() {
+    let catalogue = Catalogue::parse(include_str!("../variants.ini")).expect("the shipped file");
+    let eight = [
+        "chess",
+        "crazyhouse",
+        "atomic",
+        "antichess",
+        "horde",
+        "kingofthehill",
+        "racingkings",
+        "3check",
+        "chess960",
+    ];
+    let rows = golden::rows(include_str!("golden/perft.tsv"));
+    let rows = rows.filter(|[name, ..]: &[&str; 4]| eight.contains(name));
+    assert_eq!(check(&catalogue, rows), 9 * 41);
 }

@@ -23,7 +23,7 @@ enum Plane {
     Castling(bool),
     /// The square of a possible en passant capture.
     EnPassant,
-    /// The square of the duck.
+    /// The squares that are closed, the duck's too.
     Wall,
     /// 1 everywhere if the mover has begun its turn and owes the rest of it.
     Phase,
@@ -60,9 +60,8 @@ impl Planes {
         }
         planes.extend(anatomy.promoted.then_some(Plane::Promoted));
         planes.extend(anatomy.en_passant.then_some(Plane::EnPassant));
-        if anatomy.walls {
-            planes.extend([Plane::Wall, Plane::Phase]);
-        }
+        planes.extend(anatomy.barriers.then_some(Plane::Wall));
+        planes.extend(anatomy.walls.then_some(Plane::Phase));
         Planes {
             planes,
             files: anatomy.files,

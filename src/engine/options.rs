@@ -94,6 +94,8 @@ pub struct Options {
     pub backend: Backend,
     /// `RuntimeLibrary`: the library that runs networks; empty to search for it.
     pub library: String,
+    /// `VariantPath`: files of games beside those that are shipped.
+    pub files: String,
     /// `SyzygyPath`: where tables of endings are.
     pub tables: String,
     /// `Debug Log File`: where all that is said goes, too; empty for nowhere.
@@ -154,6 +156,7 @@ fn table(catalogue: &Catalogue) -> Vec<(Declaration, Setter)> {
         option("UCI_Elo", spin(1350, ELO[0] as i64, ELO[1] as i64), set!(elo, Number)),
         option("UCI_ShowWDL", check(false), set!(show_wdl, Flag)),
         option("UCI_AnalyseMode", check(false), |_, _| {}),
+        option("VariantPath", Kind::Text, set!(files, Text)),
         option("WeightsFile", Kind::Text, set!(weights, Text)),
         option("Backend", combo(backends.into()), |options, value| {
             if let Value::Text(name) = value {
@@ -183,6 +186,7 @@ impl Options {
             weights: String::new(),
             backend: Backend::Auto,
             library: String::new(),
+            files: String::new(),
             tables: String::new(),
             log: String::new(),
         };

@@ -21,12 +21,14 @@ const KNOWN: [&str; 9] = [
 
 /// Games that are like one that GUIs know better, and what their hands have room for if not for
 /// every man; all others are like `fairy`, which is anything.
-const TEMPLATES: [(&str, &str, Option<usize>); 7] = [
+const TEMPLATES: [(&str, &str, Option<usize>); 9] = [
     ("antichess", "giveaway", None),
     ("codrus", "giveaway", None),
     ("loop", "crazyhouse", None),
     ("chessgi", "crazyhouse", None),
     ("pocketknight", "bughouse", Some(2)),
+    ("koedem", "bughouse", None),
+    ("placement", "bughouse", None),
     ("nocheckatomic", "atomic", None),
     ("atomar", "atomic", None),
 ];

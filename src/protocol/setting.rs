@@ -12,13 +12,13 @@ pub(super) fn set(
     output: &Output,
     name: &str,
     value: &str,
-) -> Result<Option<String>, String> {
+) -> Result<Vec<String>, String> {
     let log = session.log_file();
-    let note = session.set_option(name, value).map_err(|error| error.to_string())?;
+    let notes = session.set_option(name, value).map_err(|error| error.to_string())?;
     if session.log_file() != log
         && let Err(error) = output.keep(session.log_file().as_deref())
     {
         return Err(format!("cannot write to \"{value}\": {error}"));
     }
-    Ok(note)
+    Ok(notes)
 }

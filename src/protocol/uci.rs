@@ -11,18 +11,18 @@ use go::Go;
 use simple::Signal;
 
 use super::announcement::Announcement;
-use super::bench;
 use super::dialect::{Dialect, Ended, Next};
 use super::line::Line;
 use super::output::Output;
 use super::setting;
+use super::{bench, check};
 use crate::engine::{Event, Session, Sink};
 
 const HELP: &str =
     "Menagerie, an engine for chess variants, under the GPL-3.0-or-later. It speaks UCI:
 uci, isready, ucinewgame, position, go, stop, ponderhit, setoption, debug, quit; and also
 d (the position), flip (its colours), eval (what the network says of it), go perft N, bench,
-compiler, help.";
+check FILE (what is wrong with a file of variants), compiler, help.";
 
 /// A conversation in UCI.
 pub(super) struct Uci {
@@ -91,13 +91,19 @@ impl Uci {
         // An empty text has no other way to be said.
         let value = if value == "<empty>" { "" } else { value };
         match setting::set(&mut self.session, &self.output, name, value) {
-            Ok(note) => note.iter().for_each(|note| self.note(note)),
+            Ok(notes) => notes.iter().for_each(|note| self.note(note)),
             Err(error) => return self.note(&error),
         }
         if name.eq_ignore_ascii_case("UCI_Variant")
             && let Some(announcement) = Announcement::of(self.session.variant())
         {
             self.note(&announcement.uci());
+        }
+        // Other files, other games to choose from.
+        if name.eq_ignore_ascii_case("VariantPath") {
+            let declarations = self.session.declarations();
+            let variants = declarations.iter().filter(|option| option.name == "UCI_Variant");
+            variants.for_each(|option| self.output.say(&simple::option(option)));
         }
     }
 
@@ -173,6 +179,14 @@ impl Uci {
         }
     }
 
+    fn check(&self, files: &str) {
+        if files.is_empty() {
+            return self.note("check takes the name of a file of variants");
+        }
+        let (Ok(said) | Err(said)) = check(files);
+        said.lines().for_each(|line| self.note(line));
+    }
+
     fn bench(&self) {
         let threads = self.session.options().threads;
         if let Err(error) = bench(threads, |line| self.output.say(line)) {
@@ -222,6 +236,7 @@ impl Dialect for Uci {
                 "d" => self.diagram(),
                 "eval" => self.eval(),
                 "bench" => self.bench(),
+                "check" => self.check(word_after(text.trim(), "check").unwrap_or_default()),
                 "debug" => {
                     self.note(&format!("debug takes on or off, not \"{}\"", rest.join(" ")));
                 }

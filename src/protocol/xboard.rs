@@ -228,8 +228,12 @@ impl XBoard {
 
     fn set(&mut self, name: &str, value: &str, line: &str) {
         match setting::set(&mut self.session, &self.output, name, value) {
-            Ok(note) => note.iter().for_each(|note| self.note(note)),
+            Ok(notes) => notes.iter().for_each(|note| self.note(note)),
             Err(error) => self.error(&error, line),
+        }
+        // Other files, other games to choose from.
+        if name == "VariantPath" {
+            self.output.say(&features::variants(self.session.catalogue()));
         }
     }
 

@@ -6,17 +6,24 @@
 mod attack;
 mod axes;
 mod castling;
+mod drops;
 mod end;
 mod fen;
+mod flag;
 mod moves;
 mod play;
+mod walls;
 
 use std::sync::Arc;
 
-pub use axes::{Axes, Castling, Drops, Extinction, Verdict};
+pub use axes::{
+    Axes, Castling, Checks, Drops, Ends, Extinction, Flag, Must, Odds, Promotion, Verdict, Walling,
+    Walls,
+};
 use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square, attacks};
 
 use self::castling::Path;
+use self::walls::Owed;
 use super::{Anatomy, Key, Move, MoveList, Outcome, Reason, Rules, Side, View, notation};
 
 /// A position of a game of this family.
@@ -30,13 +37,19 @@ pub(super) struct Chess8 {
     hands: ByColor<ByRole<u8>>,
     /// The rooks that may castle.
     rights: Bitboard,
-    /// Where the mover may capture en passant. While the duck is owed, where the other side may
-    /// unless the duck prevents it.
+    /// Where the mover may capture en passant. While a wall is owed, where the other side may
+    /// unless the wall prevents it.
     en_passant: Option<Square>,
-    /// The square of the duck, none before it is on the board.
-    duck: Bitboard,
-    /// The man has moved, to this square as the move is written, and the duck is to follow.
-    owes_wall: Option<Square>,
+    /// The squares that are closed; the duck's, once it is on the board.
+    walls: Bitboard,
+    /// The man has moved, and a wall is to follow.
+    owed: Option<Owed>,
+    /// How many more checks each side needs to win, where they are counted.
+    checks: ByColor<u8>,
+    /// Who has won by the last move, whatever stands on the board.
+    decided: Option<Color>,
+    /// Whether the axes have rules that few games have, asked once.
+    restricted: bool,
     turn: Color,
     halfmoves: u32,
     fullmoves: u32,
@@ -50,26 +63,47 @@ impl Chess8 {
     fn writes_rook(&self, path: Path) -> bool {
         self.chess960 || attacks::king_attacks(path.king).contains(path.king_to)
     }
+
+    /// Whether both sides run for the same squares, so that neither sees the board upside down.
+    fn runs_one_way(&self) -> bool {
+        let same = self.axes.flag.is_some_and(|flag| flag.region.white == flag.region.black);
+        same && !self.axes.roles.contains(&Role::Pawn)
+    }
+
+    /// How many walls may follow a legal move that owes one.
+    fn count_walls(&self, m: Move) -> u64 {
+        if self.axes.wall_may_lack() || self.axes.blast.is_some() {
+            let mut after = self.clone();
+            after.play_men(m);
+            return after.wall_squares().count() as u64;
+        }
+        // The duck may go to any empty square but its own: captures open one, drops fill one.
+        let empty = self.empty().count() as u64;
+        match m {
+            Move::Drop { .. } => empty - 1,
+            m => empty + u64::from(self.captures(m)),
+        }
+    }
 }
 
 impl Rules for Chess8 {
     fn anatomy(&self) -> Anatomy {
         let axes = &self.axes;
-        let drops = if axes.drops.is_some() { axes.droppable() } else { Vec::new() };
         Anatomy {
             sides: 2,
             files: axes.files,
             ranks: axes.ranks,
             roles: axes.roles.clone(),
-            promotions: axes.promotions.clone(),
-            drops,
+            promotions: axes.promotions(),
+            drops: axes.droppable(),
             places: false,
-            walls: axes.duck,
+            walls: axes.walls.is_some(),
+            barriers: axes.barriers,
             castling: axes.castling.is_some(),
             en_passant: Color::ALL.into_iter().any(|color| axes.double_step[color].any()),
-            checks: None,
+            checks: axes.checks.counted,
             promoted: axes.tells_promoted(),
-            mirrored: true,
+            mirrored: !self.runs_one_way(),
         }
     }
 
@@ -78,29 +112,32 @@ impl Rules for Chess8 {
     }
 
     fn mid_turn(&self) -> bool {
-        self.owes_wall.is_some()
+        self.owed.is_some()
     }
 
-    fn moves_are_turns(&self) -> bool {
-        !self.axes.duck || self.mid_turn()
+    fn count_turns(&self, legal: &mut MoveList) -> Option<u64> {
+        self.legal_moves(legal);
+        let walls_follow = self.axes.walls.is_some_and(|walls| !walls.instead);
+        Some(if self.mid_turn() || !walls_follow {
+            legal.len() as u64
+        } else {
+            legal.iter().map(|&m| self.count_walls(m)).sum()
+        })
     }
 
     fn legal_moves(&self, out: &mut MoveList) {
         out.clear();
         if self.mid_turn() {
             self.walls(out);
-        } else if self.extinct().is_none() {
+        } else if self.ended().is_none() {
             self.turns(out);
         }
     }
 
     fn play_unchecked(&mut self, m: Move) {
-        match m {
-            Move::Step { from, to, promotion } => self.step(from, to, promotion),
-            Move::Drop { role, to } => self.drop_man(role, to),
-            Move::Wall(to) => self.wall(to),
-            Move::Place(_) => debug_assert!(false, "{m:?} is no move of chess"),
-        }
+        debug_assert!(!matches!(m, Move::Place(_)), "{m:?} is no move of chess");
+        self.play_men(m);
+        self.end_ply();
     }
 
     fn outcome(&self, legal: &[Move]) -> Option<Outcome> {
@@ -108,20 +145,26 @@ impl Rules for Chess8 {
         if !legal.is_empty() || self.mid_turn() {
             None
         } else {
-            Some(self.extinct().unwrap_or_else(|| self.stuck()))
+            Some(self.ended().unwrap_or_else(|| self.stuck()))
         }
     }
 
     fn claim(&self) -> Option<Outcome> {
+        let moves = self.axes.ends.moves;
         if self.mid_turn() {
             None
-        } else if self.halfmoves >= 100 {
-            Some(Outcome::draw(Reason::FiftyMoves))
+        } else if moves > 0 && self.halfmoves >= moves.saturating_mul(2) {
+            Some(self.drawn(Reason::FiftyMoves))
         } else if self.is_insufficient() {
-            Some(Outcome::draw(Reason::InsufficientMaterial))
+            Some(self.drawn(Reason::InsufficientMaterial))
         } else {
             None
         }
+    }
+
+    fn fold(&self) -> Option<(u32, Outcome)> {
+        let folds = self.axes.ends.folds;
+        (folds > 0).then(|| (folds, self.repeated()))
     }
 
     fn opponent_in_check(&self) -> bool {
@@ -129,7 +172,8 @@ impl Rules for Chess8 {
     }
 
     fn reversible(&self) -> u32 {
-        self.halfmoves
+        // Where men come back, any position may.
+        if self.axes.recycles() { u32::MAX } else { self.halfmoves }
     }
 
     fn key(&self) -> Key {
@@ -144,7 +188,8 @@ impl Rules for Chess8 {
             u64::from(self.rights),
             u64::from(en_passant),
             u64::from(self.promoted),
-            u64::from(self.duck),
+            u64::from(self.walls),
+            u64::from(self.checks.white) << 8 | u64::from(self.checks.black),
             packed(hand(Color::White)),
             packed(hand(Color::Black)),
         ];
@@ -159,9 +204,9 @@ impl Rules for Chess8 {
             hands: self.axes.drops.is_some().then_some(&self.hands),
             castling: self.rights,
             en_passant: self.en_passant,
-            walls: self.duck,
+            walls: self.walls,
             mid_turn: self.mid_turn(),
-            checks: None,
+            checks: self.axes.checks.counted.map(|_| self.checks),
             halfmoves: self.halfmoves,
             repeated: false,
         }
@@ -180,9 +225,11 @@ impl Rules for Chess8 {
                 _ => notation::uci(m),
             },
             // The second part of a turn starts where the first one ended.
-            Move::Wall(to) => {
-                self.owes_wall.map_or_else(|| notation::uci(m), |from| format!("{from}{to}"))
-            }
+            Move::Wall(to) => match (self.owed, self.waiting_man()) {
+                (Some(owed), _) => format!("{}{to}", owed.at),
+                (None, Some(man)) => format!("{man}{man},{man}{to}"),
+                (None, None) => notation::uci(m),
+            },
             _ => notation::uci(m),
         }
     }

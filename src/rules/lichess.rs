@@ -116,6 +116,7 @@ impl Rules for Lichess {
             drops,
             places: false,
             walls: false,
+            barriers: false,
             castling: !matches!(variant, Variant::RacingKings | Variant::Antichess),
             en_passant: !racing,
             checks: (variant == Variant::ThreeCheck).then_some(3),
@@ -184,7 +185,8 @@ impl Rules for Lichess {
     }
 
     fn reversible(&self) -> u32 {
-        self.halfmoves
+        // Where men come back, any position may.
+        if self.position.variant() == Variant::Crazyhouse { u32::MAX } else { self.halfmoves }
     }
 
     fn key(&self) -> Key {

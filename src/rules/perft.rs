@@ -19,19 +19,18 @@ impl Counter {
             return 1;
         }
         let (mut legal, mut child) = self.spare.pop().unwrap_or_default();
-        position.legal_moves(&mut legal);
-        let next = child.get_or_insert_with(|| position.clone());
-        let mut paths = 0;
-        // At the last turn the moves need not be played, if a move is surely a whole turn.
-        if depth == 1 && position.moves_are_turns() {
-            paths = legal.len() as u64;
-        } else {
-            for &m in &legal {
+        // The last turns need not be played where they can be counted.
+        let counted = if depth == 1 { position.count_turns(&mut legal) } else { None };
+        let paths = counted.unwrap_or_else(|| {
+            position.legal_moves(&mut legal);
+            let next = child.get_or_insert_with(|| position.clone());
+            let below = legal.iter().map(|&m| {
                 next.clone_from(position);
                 next.play_unchecked(m);
-                paths += self.count(next, depth - u32::from(!next.mid_turn()));
-            }
-        }
+                self.count(next, depth - u32::from(!next.mid_turn()))
+            });
+            below.sum()
+        });
         self.spare.push((legal, child));
         paths
     }

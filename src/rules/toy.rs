@@ -100,6 +100,7 @@ impl Rules for Toy {
             drops: Vec::new(),
             places: true,
             walls: false,
+            barriers: false,
             castling: false,
             en_passant: false,
             checks: None,
@@ -116,8 +117,8 @@ impl Rules for Toy {
         self.mid_turn
     }
 
-    fn moves_are_turns(&self) -> bool {
-        false
+    fn count_turns(&self, _: &mut MoveList) -> Option<u64> {
+        None
     }
 
     fn legal_moves(&self, out: &mut MoveList) {

@@ -19,8 +19,10 @@ pub struct Anatomy {
     pub drops: Vec<Role>,
     /// Whether a move claims an empty cell (`Move::Place`).
     pub places: bool,
-    /// Whether a turn ends with a wall that is put on an empty square (`Move::Wall`).
+    /// Whether walls are put on empty squares (`Move::Wall`), as a turn's last ply or alone.
     pub walls: bool,
+    /// Whether there may be walls on the board.
+    pub barriers: bool,
     /// Whether there are castling rights.
     pub castling: bool,
     /// Whether there is en passant.
@@ -49,7 +51,7 @@ pub struct View<'a> {
     pub castling: Bitboard,
     /// The square of a possible en passant capture.
     pub en_passant: Option<Square>,
-    /// Squares that no man may enter or pass: the duck.
+    /// Squares that no man may enter or pass: the duck, and other walls.
     pub walls: Bitboard,
     /// Whether the side to move has begun its turn already and owes the rest of it.
     pub mid_turn: bool,

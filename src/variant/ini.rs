@@ -5,64 +5,104 @@ use std::sync::Arc;
 use ini_core::{Item, Parser};
 
 use super::section::{IniError, Keys, Section};
-use super::{Variant, axes};
-use crate::rules::{Family, LichessGame, Position};
+use super::values::{flag, number, text};
+use super::{Look, Variant, axes, unplayed};
+use crate::rules::{Family, Position};
 
 /// Where a game begins that does not say it.
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-pub(super) fn parse(text: &str) -> Result<Vec<Variant>, IniError> {
-    let mut sections: Vec<(String, Keys)> = Vec::new();
+/// A section with all its keys, before they are understood: what a child inherits.
+#[derive(Clone, Debug)]
+pub(super) struct Raw {
+    pub(super) name: String,
+    line: u32,
+    is_child: bool,
+    keys: Keys,
+}
+
+/// Reads sections, which may have those of `above` for parents. Returns all of them with the game
+/// that each makes, if its keys can be honoured, and all that is wrong, by line.
+pub(super) fn parse(text: &str, above: &[Raw]) -> (Vec<(Raw, Option<Variant>)>, Vec<IniError>) {
+    let (mut sections, mut faults) = (Vec::<Raw>::new(), Vec::new());
+    // Whether what follows belongs to a section: else to a header that was refused.
+    let mut open = false;
+    let mut refused = false;
     let mut parser = Parser::new(text).comment_char(b'#').auto_trim(true);
     while let Some(item) = parser.next() {
         let line = parser.line();
         match item {
             Item::Section(header) => {
-                let (name, parent) = header.split_once(':').unwrap_or((header, ""));
-                let (name, parent) = (name.trim().to_owned(), parent.trim().to_owned());
-                if sections.iter().any(|(other, _)| *other == name) {
-                    return Err(IniError::Twice { line, name });
+                let made = begin(header, line, above, &sections);
+                open = made.is_ok();
+                refused = !open;
+                match made {
+                    Ok(raw) => sections.push(raw),
+                    Err(fault) => faults.push(fault),
                 }
-                let inherited = sections.iter().find(|(other, _)| *other == parent);
-                let keys = match inherited {
-                    Some((_, keys)) => keys.clone(),
-                    None if parent.is_empty() => Keys::new(),
-                    None => return Err(IniError::NoParent { line, name, parent }),
-                };
-                sections.push((name, keys));
             }
             // Fairy-Stockfish knows two signs for comments, the parser one.
             Item::Property(key, _) if key.starts_with(';') => {}
-            Item::Property(key, value) => {
-                let text = format!("{key} = {}", value.unwrap_or_default());
-                let (Some((_, keys)), Some(value)) = (sections.last_mut(), value) else {
-                    return Err(IniError::Syntax { line, text });
-                };
-                keys.insert(key.to_owned(), (value.to_owned(), line));
-            }
-            Item::Error(text) => {
-                return Err(IniError::Syntax { line, text: text.to_owned() });
-            }
+            Item::Property(_, _) if refused => {}
+            Item::Property(key, value) => match (sections.last_mut().filter(|_| open), value) {
+                (Some(section), Some(value)) => section.keys.say(key, value, line),
+                _ => {
+                    let text = value.map_or(key.to_owned(), |value| format!("{key} = {value}"));
+                    faults.push(IniError::Syntax { line, text });
+                }
+            },
+            Item::Error(text) => faults.push(IniError::Syntax { line, text: text.to_owned() }),
             Item::Comment(_) | Item::Blank | Item::SectionEnd => {}
         }
     }
-    sections.into_iter().map(|(name, keys)| variant(name, keys)).collect()
+    let games = sections.into_iter().map(|raw| {
+        let game = variant(&raw).map_err(|mut wrong| faults.append(&mut wrong)).ok();
+        (raw, game)
+    });
+    let games = games.collect();
+    faults.sort_by_key(IniError::line);
+    (games, faults)
 }
 
-fn variant(name: String, keys: Keys) -> Result<Variant, IniError> {
-    let mut section = Section { name: &name, keys };
-    let start_fen = section.take("startFen", text)?.unwrap_or_else(|| START.to_owned());
-    let self_play_men = section.take("selfPlayMen", text)?;
-    let family = match LichessGame::from_uci(&name) {
-        Ok(game) => Family::Lichess(game),
-        Err(_) => Family::Chess8(Arc::new(axes::read(&mut section)?)),
+/// Begins the section that a header names.
+fn begin(header: &str, line: u32, above: &[Raw], sections: &[Raw]) -> Result<Raw, IniError> {
+    let (name, parent) = header.split_once(':').unwrap_or((header, ""));
+    let (name, parent) = (name.trim().to_owned(), parent.trim().to_owned());
+    let known = |wanted: &str| above.iter().chain(sections).find(|raw| raw.name == wanted);
+    if name.is_empty() || name.contains(char::is_whitespace) {
+        return Err(IniError::Syntax { line, text: format!("[{header}]") });
+    }
+    if known(&name).is_some() {
+        return Err(IniError::Twice { line, name });
+    }
+    match known(&parent) {
+        Some(raw) => Ok(Raw { name, line, is_child: true, keys: raw.keys.inherit() }),
+        None if parent.is_empty() => Ok(Raw { name, line, is_child: false, keys: Keys::default() }),
+        None => Err(IniError::NoParent { line, name, parent }),
+    }
+}
+
+/// The game that a section makes, or all that is wrong with it.
+fn variant(raw: &Raw) -> Result<Variant, Vec<IniError>> {
+    let Raw { name, line, is_child, keys } = raw.clone();
+    let (faults, keys) = (Vec::new(), keys);
+    let mut section = Section { name: &name, line, keys, is_child, faults };
+    let start_fen = section.take("startFen", text).unwrap_or_else(|| START.to_owned());
+    let self_play_men = section.take("selfPlayMen", text);
+    let chess960 = section.take("chess960", flag).unwrap_or(false);
+    let look = Look {
+        template: section.take("variantTemplate", text).unwrap_or_else(|| "fairy".to_owned()),
+        table: section.take("pieceToCharTable", text).unwrap_or_else(|| "-".to_owned()),
+        pocket: section.take("pocketSize", number).unwrap_or(0),
     };
-    section.finish()?;
-    let start = Position::from_fen(&family, &start_fen, false)
-        .map_err(|reason| IniError::Start { section: name.clone(), reason })?;
-    Ok(Variant { name, family, start_fen, self_play_men, start })
-}
-
-fn text(value: &str) -> Result<String, String> {
-    Ok(value.to_owned())
+    let family = Family::Chess8(Arc::new(axes::read(&mut section, &start_fen)));
+    unplayed::take(&mut section);
+    let faults = section.finish();
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let start = Position::from_fen(&family, &start_fen, chess960)
+        .map_err(|reason| vec![IniError::Start { line, section: name.clone(), reason }])?;
+    let start_fen = Arc::from(start_fen);
+    Ok(Variant { name, family, start_fen, self_play_men, chess960, look, start })
 }

@@ -23,12 +23,17 @@ pub(super) fn lines(catalogue: &Catalogue, declarations: &[Declaration]) -> Stri
         "feature ping=1 setboard=1 usermove=1 san=0 colors=0 sigint=0 sigterm=0 reuse=1".to_owned(),
         "feature time=1 draw=1 nps=1 playother=1 pause=1 analyze=1 exclude=1 setscore=0".to_owned(),
         "feature memory=1 smp=1 egt=\"syzygy\" debug=1 name=1 ics=1 highlight=1".to_owned(),
-        format!("feature variants=\"{}\"", announcement::xboard_names(catalogue).join(",")),
+        variants(catalogue),
     ];
     let options = declarations.iter().filter(|option| !BY_COMMAND.contains(&option.name));
     lines.extend(options.map(|option| format!("feature option=\"{}\"", declare(option))));
     lines.push(format!("feature myname=\"Menagerie {}\" done=1", env!("CARGO_PKG_VERSION")));
     lines.join("\n")
+}
+
+/// The feature line that names the games.
+pub(super) fn variants(catalogue: &Catalogue) -> String {
+    format!("feature variants=\"{}\"", announcement::xboard_names(catalogue).join(","))
 }
 
 fn declare(Declaration { name, kind }: &Declaration) -> String {

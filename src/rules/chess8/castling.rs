@@ -1,6 +1,6 @@
 //! Castling, standard and of Chess960: the king goes to its own rook's square.
 
-use shakmaty::{Bitboard, Color, File, Square, attacks};
+use shakmaty::{Bitboard, Color, File, Role, Square, attacks};
 
 use super::Chess8;
 use super::attack::Danger;
@@ -15,10 +15,18 @@ pub(super) struct Path {
     pub(super) rook_to: Square,
 }
 
+impl Path {
+    /// Whether it leads to the king's side.
+    pub(super) fn is_king_side(self) -> bool {
+        self.rook > self.king
+    }
+}
+
 impl Chess8 {
-    /// The king that castles: that on the first rank, and of several the one on its usual file.
+    /// The king that castles: that on the rank of castling, and of several the one on its usual
+    /// file.
     pub(super) fn castling_king(&self, color: Color) -> Option<Square> {
-        let rank = Bitboard::from_rank(self.axes.first_rank(color));
+        let rank = Bitboard::from_rank(self.axes.castling_rank(color));
         let kings = self.board.kings() & self.board.by_color(color) & rank;
         let usual =
             || Some(kings & Bitboard::from_file(File::new(self.axes.castling?.king as u32)));
@@ -53,7 +61,7 @@ impl Chess8 {
         let others = self.board.occupied().without(king).without(rook);
         let walked = attacks::between(king, king_to).with(king_to);
         let rolled = attacks::between(rook, rook_to).with(rook_to);
-        if ((walked | rolled) & (others | self.duck)).any() {
+        if ((walked | rolled) & (others | self.walls)).any() {
             return false;
         }
         let them = self.board.by_color(!self.turn);
@@ -70,5 +78,34 @@ impl Chess8 {
         let own = self.board.by_color(self.turn);
         let castles = (own & self.board.kings()).contains(from) && own.contains(to);
         if castles { self.castling_path(from, to) } else { None }
+    }
+
+    /// The rook of `color` with which its king castles to a side, and whether it has the right.
+    pub(super) fn castling_rook(&self, color: Color, king_side: bool) -> Option<Square> {
+        let king = self.castling_king(color)?;
+        let rooks = self.rights & self.board.by_color(color);
+        rooks.into_iter().find(|&rook| (rook > king) == king_side)
+    }
+
+    /// Gives the rights that a king or rook of the mover has that was dropped on `square`, where
+    /// dropped men may castle: with the king on its file and rooks in the corners.
+    pub(super) fn gain_rights(&mut self, square: Square, role: Role) {
+        let Some(castling) = self.axes.castling.filter(|castling| castling.dropped) else { return };
+        let rank = self.axes.castling_rank(self.turn);
+        let at = |file: usize| Square::from_coords(File::new(file as u32), rank);
+        let own = self.board.by_color(self.turn);
+        let corners = [at(0), at(self.axes.files - 1)];
+        let king_is_home = (own & self.board.kings()).contains(at(castling.king));
+        let concerned = match role {
+            Role::King => square == at(castling.king),
+            Role::Rook => corners.contains(&square) && king_is_home,
+            _ => false,
+        };
+        if concerned {
+            let dropped = |rook: &Square| role == Role::King || *rook == square;
+            let rooks = own & self.board.rooks();
+            let gained = corners.into_iter().filter(|rook| rooks.contains(*rook) && dropped(rook));
+            self.rights |= gained.collect::<Bitboard>();
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Board, ByColor, ByRole, CastlingMode, Color, File, Piece, Square};
+use shakmaty::{Bitboard, Board, ByColor, ByRole, CastlingMode, Color, Piece, Role, Square};
 
-use super::{Axes, Chess8};
+use super::{Axes, Chess8, Walling};
 use crate::rules::notation::{self, FenError, square};
 
 impl Chess8 {
@@ -17,9 +17,10 @@ impl Chess8 {
         chess960: bool,
     ) -> Result<Chess8, FenError> {
         let syntax = |reason: String| FenError::syntax(fen, reason);
-        let mut fields = fen.split_ascii_whitespace();
+        let mut fields = fen.split_ascii_whitespace().peekable();
         let men = fields.next().unwrap_or_default();
         let (board, hands) = split_hands(axes, men).map_err(syntax)?;
+        let counted = axes.checks.counted.unwrap_or(0);
         let mut position = Chess8 {
             axes: Arc::clone(axes),
             area: axes.area(),
@@ -28,8 +29,11 @@ impl Chess8 {
             hands: ByColor::default(),
             rights: Bitboard::EMPTY,
             en_passant: None,
-            duck: Bitboard::EMPTY,
-            owes_wall: None,
+            walls: Bitboard::EMPTY,
+            owed: None,
+            checks: ByColor { white: counted, black: counted },
+            decided: None,
+            restricted: axes.is_restricted(),
             turn: Color::White,
             halfmoves: 0,
             fullmoves: 1,
@@ -42,8 +46,16 @@ impl Chess8 {
             Some("b") => Color::Black,
             Some(other) => return Err(syntax(format!("the side to move is \"{other}\""))),
         };
-        position.read_castling(fields.next().unwrap_or("-")).map_err(syntax)?;
-        let en_passant = parse_en_passant(axes, fields.next().unwrap_or("-")).map_err(syntax)?;
+        // Games without castling and en passant are often written without these fields.
+        let mut right = || fields.next_if(|field| !field.starts_with(|c: char| c.is_ascii_digit()));
+        let (castling, en_passant) = (right().unwrap_or("-"), right().unwrap_or("-"));
+        position.read_castling(castling).map_err(syntax)?;
+        let en_passant = parse_en_passant(axes, en_passant).map_err(syntax)?;
+        if counted > 0
+            && let Some(left) = fields.next_if(|field| field.contains('+'))
+        {
+            position.checks = parse_checks(left, counted).map_err(syntax)?;
+        }
         let mut counter = |name: &str, default: u32| match fields.next() {
             None => Ok(default),
             Some(text) => {
@@ -52,6 +64,11 @@ impl Chess8 {
         };
         position.halfmoves = counter("half-move clock", 0)?;
         position.fullmoves = counter("move number", 1)?.max(1);
+        if counted > 0
+            && let Some(given) = fields.next_if(|field| field.starts_with('+'))
+        {
+            position.checks = parse_checks(given, counted).map_err(syntax)?;
+        }
         if let Some(rest) = fields.next() {
             return Err(syntax(format!("nothing may follow the move number, but \"{rest}\"")));
         }
@@ -64,11 +81,12 @@ impl Chess8 {
     fn check(&self) -> Result<(), String> {
         for color in Color::ALL {
             let kings = (self.board.kings() & self.board.by_color(color)).count();
-            if self.axes.royal && kings != 1 {
+            let kings = kings + usize::from(self.hands[color][Role::King]);
+            if self.axes.royal && kings != self.axes.kings[color] {
                 return Err(format!("{color} has {kings} kings"));
             }
             let pawns = self.board.pawns() & self.board.by_color(color);
-            if (pawns & self.axes.promotion_area[color]).any() {
+            if (pawns & self.axes.promotion.area[color]).any() {
                 return Err(format!("a pawn of {color} stands where it promotes"));
             }
         }
@@ -98,11 +116,12 @@ impl Chess8 {
                 }
                 let here = (file < axes.files).then(|| square(file, rank));
                 file += 1;
-                if letter == '*' && axes.duck {
-                    if self.duck.any() {
+                if letter == '*' && axes.barriers {
+                    let duck = axes.walls.is_some_and(|walls| walls.rule == Walling::Duck);
+                    if duck && self.walls.any() {
                         return Err("there are two ducks".to_owned());
                     }
-                    self.duck = here.map_or(Bitboard::EMPTY, Bitboard::from_square);
+                    self.walls |= here.map_or(Bitboard::EMPTY, Bitboard::from_square);
                     continue;
                 }
                 let piece = Piece::from_char(letter).filter(|p| axes.roles.contains(&p.role));
@@ -118,41 +137,43 @@ impl Chess8 {
         Ok(())
     }
 
-    /// Reads the rights to castle, as `KQkq` or as the rooks' files. A right without king or rook
-    /// is no error: the reference programs forget it.
+    /// Reads the rights to castle, as `KQkq` or as the rooks' files. A right without king or rook,
+    /// or in a game without castling, is no error: the reference programs forget it.
     fn read_castling(&mut self, text: &str) -> Result<(), String> {
         let bad = |reason: &str| format!("{reason}, not \"{text}\"");
         if text == "-" {
             return Ok(());
         }
-        if self.axes.castling.is_none() {
-            return Err(bad("this game has no castling, so \"-\" stands for it"));
+        if text.chars().any(|letter| !matches!(letter.to_ascii_lowercase(), 'a'..='h' | 'k' | 'q'))
+        {
+            return Err(bad("castling is said by KQkq or by the rooks' files"));
         }
+        let Some(rules) = self.axes.castling else { return Ok(()) };
         for letter in text.chars() {
             let color = Color::from_white(letter.is_ascii_uppercase());
-            let rank = self.axes.first_rank(color);
-            let rooks = self.board.rooks()
-                & self.board.by_color(color)
-                & Bitboard::from_rank(rank)
-                & self.area;
+            let rank = Bitboard::from_rank(self.axes.castling_rank(color));
+            let rooks = self.board.rooks() & self.board.by_color(color) & rank & self.area;
             let Some(king) = self.castling_king(color) else {
                 continue;
             };
+            let file = |rook: Square| usize::from(rook.file());
             let rook = match letter.to_ascii_lowercase() {
-                'k' => rooks.last().filter(|&rook| rook > king),
-                'q' => rooks.first().filter(|&rook| rook < king),
-                file => {
-                    let file = File::from_char(file)
-                        .ok_or_else(|| bad("castling is said by KQkq or by the rooks' files"))?;
-                    rooks.into_iter().find(|rook| rook.file() == file)
+                'k' => {
+                    let mut inner = rooks.into_iter().filter(|&rook| file(rook) <= rules.king_rook);
+                    inner.next_back().filter(|&rook| rook > king)
                 }
+                'q' => {
+                    let mut rooks = rooks.into_iter();
+                    let inner = rooks.find(|&rook| file(rook) >= rules.queen_rook);
+                    inner.filter(|&rook| rook < king)
+                }
+                file => rooks.into_iter().find(|rook| rook.file().char() == file),
             };
             let Some(rook) = rook else { continue };
             self.rights = self.rights.with(rook);
             // A start of Chess960 keeps its rights without being told.
-            let usual = self.axes.castling.map(|castling| File::new(castling.king as u32));
-            let corners = [0, self.axes.files - 1].map(|file| File::new(file as u32));
-            self.chess960 |= Some(king.file()) != usual || !corners.contains(&rook.file());
+            let usual = [rules.king_rook.min(self.axes.files - 1), rules.queen_rook];
+            self.chess960 |= file(king) != rules.usual || !usual.contains(&file(rook));
         }
         Ok(())
     }
@@ -180,7 +201,7 @@ impl Chess8 {
             for file in 0..self.axes.files {
                 let here = square(file, rank);
                 let man = self.board.piece_at(here).map(Piece::char);
-                let Some(letter) = man.or(self.duck.contains(here).then_some('*')) else {
+                let Some(letter) = man.or(self.walls.contains(here).then_some('*')) else {
                     gap += 1;
                     continue;
                 };
@@ -207,8 +228,12 @@ impl Chess8 {
         let mode = CastlingMode::from_chess960(self.chess960);
         let castling = notation::castling(&self.board, self.rights, kings, mode);
         let en_passant = self.en_passant.map_or("-".to_owned(), |square| square.to_string());
-        let turn = self.turn.char();
-        text + &format!(" {turn} {castling} {en_passant} {} {}", self.halfmoves, self.fullmoves)
+        let checks = match self.axes.checks.counted {
+            Some(_) => format!("{}+{} ", self.checks.white, self.checks.black),
+            None => String::new(),
+        };
+        let (turn, moves) = (self.turn.char(), self.fullmoves);
+        text + &format!(" {turn} {castling} {en_passant} {checks}{} {moves}", self.halfmoves)
     }
 }
 
@@ -253,4 +278,17 @@ fn parse_en_passant(axes: &Axes, text: &str) -> Result<Option<Square>, String> {
         .filter(|&square| axes.area().contains(square))
         .map(Some)
         .ok_or_else(|| format!("the square of en passant is \"{text}\""))
+}
+
+/// The checks that are left to each side: `2+3`, or those given: `+1+0`.
+fn parse_checks(text: &str, counted: u8) -> Result<ByColor<u8>, String> {
+    let bad = || format!("the checks are \"{text}\", not like \"3+3\" or \"+0+0\"");
+    let given = text.strip_prefix('+');
+    let (white, black) = given.unwrap_or(text).split_once('+').ok_or_else(bad)?;
+    let read = |number: &str| {
+        let number = number.parse::<u8>().ok().filter(|&number| number <= counted);
+        number.map(|number| if given.is_some() { counted - number } else { number })
+    };
+    let left = read(white).zip(read(black)).ok_or_else(bad)?;
+    Ok(ByColor { white: left.0, black: left.1 })
 }

@@ -1,9 +1,9 @@
-//! Moves: steps and captures, drops, and the duck.
+//! Moves: steps and captures, and what the game forbids of them.
 
 use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 
-use super::Chess8;
 use super::attack::Danger;
+use super::{Axes, Chess8, Must};
 use crate::rules::{Move, MoveList};
 
 impl Chess8 {
@@ -13,31 +13,69 @@ impl Chess8 {
         self.steps(danger, out);
         self.castlings(danger, out);
         self.drops(danger, out);
-        if self.axes.must_capture && out.iter().any(|&m| self.captures(m)) {
-            out.retain(|&m| self.captures(m));
+        self.lone_walls(danger, out);
+        if self.restricted {
+            self.restrict(out);
         }
     }
 
-    fn captures(&self, m: Move) -> bool {
+    /// Takes out what the rules of few games forbid, in Fairy-Stockfish's order: what must be done
+    /// is asked of what may be done.
+    fn restrict(&self, out: &mut MoveList) {
+        let axes = &self.axes;
+        let walls_follow = axes.walls.is_some_and(|walls| !walls.instead);
+        if let Some(rule) = self.last_men().filter(|_| !walls_follow) {
+            out.retain(|&m| self.keeps_royals(rule, m));
+        }
+        if !axes.checks.allowed || !axes.checks.by_drops {
+            let asked = |m| !axes.checks.allowed || matches!(m, Move::Drop { .. });
+            out.retain(|&m| !asked(m) || !self.gives_check(m));
+        }
+        if walls_follow {
+            out.retain(|&m| self.leaves_a_wall(m));
+        }
+        if axes.must_capture && out.iter().any(|&m| self.captures(m)) {
+            out.retain(|&m| self.captures(m));
+        }
+        if let Some(must) = axes.drops.and_then(|drops| drops.must) {
+            self.drop_first(must, out);
+        }
+    }
+
+    /// Takes out all moves but the drops that must come first.
+    fn drop_first(&self, must: Must, out: &mut MoveList) {
+        let hand = &self.hands[self.turn];
+        let wanted = |role: Role| must == Must::Any || must == Must::Only(role);
+        if !Role::ALL.into_iter().any(|role| wanted(role) && hand[role] > 0) {
+            return;
+        }
+        out.retain(|&m| !matches!(m, Move::Drop { role, .. } if !wanted(role)));
+        if out.iter().any(|m| matches!(m, Move::Drop { .. })) {
+            out.retain(|m| matches!(m, Move::Drop { .. }));
+        }
+    }
+
+    /// Whether a move of the side to move captures.
+    pub(super) fn captures(&self, m: Move) -> bool {
         let Move::Step { from, to, .. } = m else { return false };
         self.board.by_color(!self.turn).contains(to)
             || self.board.pawns().contains(from) && from.file() != to.file()
     }
 
-    /// Adds every square that the duck may go to: it must leave its own.
-    pub(super) fn walls(&self, out: &mut MoveList) {
-        out.extend(self.empty().into_iter().map(Move::Wall));
+    /// The squares of the board without man and wall.
+    pub(super) fn empty(&self) -> Bitboard {
+        self.area & !self.board.occupied() & !self.walls
     }
 
-    /// The squares of the board without man and duck.
-    pub(super) fn empty(&self) -> Bitboard {
-        self.area & !self.board.occupied() & !self.duck
+    /// What no man enters: walls, and all that lies outside the board.
+    pub(super) fn closed(&self) -> Bitboard {
+        self.walls | !self.area
     }
 
     fn steps(&self, danger: Danger, out: &mut MoveList) {
         let (us, them) = (self.board.by_color(self.turn), self.board.by_color(!self.turn));
-        let blocked = us | them | self.duck | !self.area;
-        let free = self.area & !us & !self.duck;
+        let blocked = us | them | self.closed();
+        let free = !us & !self.closed();
         for role in [Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King] {
             let piece = Piece { color: self.turn, role };
             let free = free & !self.immune_from(role);
@@ -75,8 +113,14 @@ impl Chess8 {
     }
 
     fn pawn_step(&self, from: Square, to: Square, out: &mut MoveList) {
-        if self.axes.promotion_area[self.turn].contains(to) {
-            let kinds = self.axes.promotions.iter();
+        let promotion = &self.axes.promotion;
+        if promotion.area[self.turn].contains(to) {
+            let men = |role| (self.board.by_role(role) & self.board.by_color(self.turn)).count();
+            let room = |role| match promotion.limits[role] {
+                0 => true,
+                limit => men(role) < usize::from(limit),
+            };
+            let kinds = promotion.kinds[self.turn].iter().filter(|&&role| room(role));
             out.extend(kinds.map(|&role| Move::Step { from, to, promotion: Some(role) }));
         } else {
             out.push(Move::Step { from, to, promotion: None });
@@ -84,7 +128,7 @@ impl Chess8 {
     }
 
     /// One square ahead and two, as far as a pawn can go.
-    fn pushes(&self, from: Square) -> (Bitboard, Bitboard) {
+    pub(super) fn pushes(&self, from: Square) -> (Bitboard, Bitboard) {
         let empty = self.empty();
         let ahead = forward(self.turn, Bitboard::from_square(from)) & empty;
         let far = if self.axes.double_step[self.turn].contains(from) {
@@ -109,31 +153,28 @@ impl Chess8 {
         let pawns = attacks::pawn_attacks(!self.turn, square)
             & self.board.pawns()
             & self.board.by_color(self.turn);
-        let free = !self.duck.contains(square);
-        (free && pawns.into_iter().any(|from| self.takes_en_passant(danger, from, square)))
-            .then_some(square)
+        let free = self.axes.en_passant[self.turn].contains(square) && !self.walls.contains(square);
+        let takes = |from| {
+            self.takes_en_passant(danger, from, square)
+                && self.last_men().is_none_or(|rule| {
+                    let mut asked = self.clone();
+                    asked.en_passant = Some(square);
+                    asked.keeps_royals(rule, Move::Step { from, to: square, promotion: None })
+                })
+        };
+        (free && pawns.into_iter().any(takes)).then_some(square)
     }
+}
 
-    fn drops(&self, danger: Danger, out: &mut MoveList) {
-        let Some(drops) = &self.axes.drops else { return };
-        let mut squares = self.empty();
-        // The duck needs a square, too.
-        if self.axes.duck && !squares.more_than_one() {
-            return;
-        }
-        if let (Some(king), Some(first)) = (danger.king, danger.checkers.first()) {
-            if danger.checkers.more_than_one() {
-                return;
-            }
-            squares &= attacks::between(king, first);
-        }
-        for role in Role::ALL {
-            if self.hands[self.turn][role] > 0 {
-                let area = if role == Role::Pawn { drops.pawn_area } else { drops.area };
-                let fit = squares & area[self.turn];
-                out.extend(fit.into_iter().map(|to| Move::Drop { role, to }));
-            }
-        }
+impl Axes {
+    /// Whether the game has rules that [`Chess8::restrict`] knows.
+    pub(super) fn is_restricted(&self) -> bool {
+        self.extinction.as_ref().is_some_and(|rule| rule.pseudo_royal)
+            || !self.checks.allowed
+            || !self.checks.by_drops
+            || self.wall_may_lack()
+            || self.must_capture
+            || self.drops.is_some_and(|drops| drops.must.is_some())
     }
 }
 

@@ -5,17 +5,29 @@ use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 use super::Chess8;
 use super::castling::Path;
 use super::moves::forward;
+use super::walls::Owed;
+use crate::rules::Move;
 
 impl Chess8 {
-    /// Moves a man, castles, or captures.
-    pub(super) fn step(&mut self, from: Square, to: Square, promotion: Option<Role>) {
+    /// Plays a move but does not end the turn: men, hands, rights, counters and what is owed.
+    pub(super) fn play_men(&mut self, m: Move) {
+        self.en_passant = match m {
+            Move::Step { from, to, promotion } => self.step(from, to, promotion),
+            Move::Drop { role, to } => self.drop_man(role, to),
+            Move::Wall(to) => self.wall(to),
+            Move::Place(_) => None,
+        };
+    }
+
+    /// Moves a man, castles, or captures. Returns the square that a pawn went over.
+    fn step(&mut self, from: Square, to: Square, promotion: Option<Role>) -> Option<Square> {
         if let Some(path) = self.castles(from, to) {
             self.castle(path);
-            return;
+            return None;
         }
         self.lose_rights(from);
         self.lose_rights(to);
-        let Some(piece) = self.board.remove_piece_at(from) else { return };
+        let piece = self.board.remove_piece_at(from)?;
         let pawn = piece.role == Role::Pawn;
         let mut captured = self.capture(to);
         if pawn && self.en_passant == Some(to) {
@@ -29,27 +41,37 @@ impl Chess8 {
         }
         let role = promotion.unwrap_or(piece.role);
         self.board.set_piece_at(to, Piece { role, ..piece });
-        if captured {
-            self.blow_up(to);
-        }
-        self.halfmoves = if captured || pawn { 0 } else { self.halfmoves.saturating_add(1) };
+        let blown = if captured { self.blow_up(to) } else { Bitboard::EMPTY };
+        let counts = self.axes.ends.clocks[self.turn].contains(&piece.role);
+        let anew = captured || counts || promotion.is_some();
+        self.halfmoves = if anew { 0 } else { self.halfmoves.saturating_add(1) };
+        self.owe(Owed { blown, ..Owed::after(Some(from), to) });
         let double = pawn && from.file() == to.file() && from.distance(to) == 2;
-        let passed = forward(self.turn, Bitboard::from_square(from)).first();
-        self.end_ply(to, passed.filter(|_| double));
+        forward(self.turn, Bitboard::from_square(from)).first().filter(|_| double)
+    }
+
+    /// Owes a wall after a move of a man, if the game asks for it.
+    fn owe(&mut self, owed: Owed) {
+        self.owed = self.axes.walls.filter(|walls| !walls.instead).map(|_| owed);
     }
 
     /// Takes what stands on `square`; says whether anything did.
     fn capture(&mut self, square: Square) -> bool {
         let Some(man) = self.board.remove_piece_at(square) else { return false };
+        self.take_to_hand(square, man);
+        true
+    }
+
+    /// Gives a man that is gone from `square` to the other side's hand, where men go there.
+    fn take_to_hand(&mut self, square: Square, man: Piece) {
         let promoted = self.promoted.contains(square);
         self.promoted = self.promoted.without(square);
         if let Some(drops) = self.axes.drops.filter(|drops| drops.captures_to_hand) {
             let demoted = promoted && !drops.keeps_promoted;
             let role = if demoted { Role::Pawn } else { man.role };
-            let hand = &mut self.hands[self.turn][role];
+            let hand = &mut self.hands[!man.color][role];
             *hand = hand.saturating_add(1);
         }
-        true
     }
 
     /// Takes the rights to castle with what stands on `square`, before it goes.
@@ -65,9 +87,9 @@ impl Chess8 {
         self.rights = self.rights.without(square);
     }
 
-    /// After a capture on `center`, where captures do so.
-    fn blow_up(&mut self, center: Square) {
-        let Some(immune) = &self.axes.blast else { return };
+    /// After a capture on `center`, where captures do so. Returns the squares that are empty now.
+    fn blow_up(&mut self, center: Square) -> Bitboard {
+        let Some(immune) = &self.axes.blast else { return Bitboard::EMPTY };
         let around = attacks::king_attacks(center) & !self.board.pawns();
         let mut blast = (around | Bitboard::from_square(center)) & self.board.occupied();
         for &role in immune {
@@ -75,55 +97,80 @@ impl Chess8 {
         }
         for square in blast {
             self.lose_rights(square);
-            self.board.discard_piece_at(square);
+            if let Some(man) = self.board.remove_piece_at(square) {
+                self.take_to_hand(square, man);
+            }
         }
-        self.promoted &= !blast;
+        blast
     }
 
     fn castle(&mut self, path: Path) {
         let color = self.turn;
+        let royal =
+            self.last_men().is_some_and(|rule| self.pseudo_royals(rule, color).contains(path.king));
+        let walked = attacks::between(path.king, path.king_to).with(path.king);
+        let walked = if royal { walked } else { Bitboard::EMPTY };
         self.board.discard_piece_at(path.king);
         self.board.discard_piece_at(path.rook);
         self.board.set_piece_at(path.king_to, Piece { color, role: Role::King });
         self.board.set_piece_at(path.rook_to, Piece { color, role: Role::Rook });
-        self.rights &= !Bitboard::from_rank(path.king.rank());
+        self.rights &= !self.board.by_color(color) & !Bitboard::from_rank(path.king.rank());
         self.halfmoves = self.halfmoves.saturating_add(1);
+        let Some(rules) = self.axes.castling else { return };
+        let king_side = path.is_king_side();
+        if rules.wins[color][usize::from(!king_side)] {
+            self.decided = Some(color);
+        }
+        if rules.opposite
+            && let Some(rook) = self.castling_rook(!color, king_side)
+        {
+            self.rights = self.rights.without(rook);
+        }
         let written = if self.writes_rook(path) { path.rook } else { path.king_to };
-        self.end_ply(written, None);
+        self.owe(Owed { walked, ..Owed::after(Some(path.king), written) });
     }
 
     /// Puts a man from the hand on the board.
-    pub(super) fn drop_man(&mut self, role: Role, to: Square) {
+    fn drop_man(&mut self, role: Role, to: Square) -> Option<Square> {
         let hand = &mut self.hands[self.turn][role];
         *hand = hand.saturating_sub(1);
         self.board.set_piece_at(to, Piece { color: self.turn, role });
+        self.gain_rights(to, role);
         self.halfmoves = 0;
-        self.end_ply(to, None);
+        self.owe(Owed::after(None, to));
+        None
     }
 
-    /// Puts the duck down.
-    pub(super) fn wall(&mut self, to: Square) {
-        self.duck = Bitboard::from_square(to);
-        self.owes_wall = None;
-        self.end_turn();
+    /// Puts a wall down. Returns the square that a pawn went over before, unless it is closed now.
+    fn wall(&mut self, to: Square) -> Option<Square> {
+        // A wall without a move is counted like one.
+        self.halfmoves = self.halfmoves.saturating_add(u32::from(self.owed.is_none()));
+        let passed = self.en_passant.filter(|_| self.owed.is_some());
+        self.owed = None;
+        self.put_wall(to);
+        passed
     }
 
-    /// Ends the turn, or the first part of it where the duck is to follow: a man went to `to`, and
-    /// a pawn over `passed`.
-    fn end_ply(&mut self, to: Square, passed: Option<Square>) {
-        self.en_passant = passed;
-        if self.axes.duck {
-            self.owes_wall = Some(to);
-            // Whether the pawn can be taken depends on the duck, but by whom does not.
-            let takers = |square| attacks::pawn_attacks(self.turn, square);
-            let pawns = self.board.pawns() & self.board.by_color(!self.turn);
-            self.en_passant = passed.filter(|&square| (takers(square) & pawns).any());
-        } else {
-            self.end_turn();
+    /// Ends the turn, unless a wall is to follow.
+    pub(super) fn end_ply(&mut self) {
+        let Some(square) = self.en_passant.filter(|_| self.owed.is_some()) else {
+            if self.owed.is_none() {
+                self.end_turn();
+            }
+            return;
+        };
+        // Whether the pawn can be taken depends on the wall, but by whom does not.
+        let pawns = self.board.pawns() & self.board.by_color(!self.turn);
+        if (attacks::pawn_attacks(self.turn, square) & pawns).is_empty() {
+            self.en_passant = None;
         }
     }
 
     fn end_turn(&mut self) {
+        if self.axes.checks.counted.is_some() && self.in_check(!self.turn) {
+            let left = &mut self.checks[self.turn];
+            *left = left.saturating_sub(1);
+        }
         self.fullmoves = self.fullmoves.saturating_add(u32::from(self.turn == Color::Black));
         self.turn = !self.turn;
         if let Some(square) = self.en_passant {

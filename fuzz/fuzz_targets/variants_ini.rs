@@ -1,0 +1,8 @@
+//! Any text as a catalogue of games.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use menagerie_fuzz::games;
+
+fuzz_target!(|data: &[u8]| games::ini(data));

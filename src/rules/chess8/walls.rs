@@ -1,0 +1,143 @@
+//! Walls: what a turn ends with, and turns that are nothing else.
+
+use shakmaty::{Bitboard, Piece, Role, Square, attacks};
+
+use super::attack::Danger;
+use super::{Axes, Chess8, Walling, Walls};
+use crate::rules::{Move, MoveList};
+
+/// What a turn that has begun still owes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Owed {
+    /// Where the man went, as the move is written.
+    pub(super) at: Square,
+    /// Where it came from, unless from the hand.
+    pub(super) from: Option<Square>,
+    /// What the move has blown up: no wall goes there at once.
+    pub(super) blown: Bitboard,
+    /// The squares that a king left or passed in castling: it may not have been taken there.
+    pub(super) walked: Bitboard,
+}
+
+impl Owed {
+    /// What is owed after a man went `from` -> `at`.
+    pub(super) fn after(from: Option<Square>, at: Square) -> Owed {
+        Owed { at, from, blown: Bitboard::EMPTY, walked: Bitboard::EMPTY }
+    }
+}
+
+impl Axes {
+    /// Whether the mover must look for a wall before it moves: else there always is one.
+    pub(super) fn wall_may_lack(&self) -> bool {
+        let all = |walls: &Walls| Bitboard::FULL == walls.area.white & walls.area.black;
+        let royal = self.royal || self.extinction.as_ref().is_some_and(|rule| rule.pseudo_royal);
+        self.walls.is_some_and(|walls| walls.rule != Walling::Duck || !all(&walls) || royal)
+    }
+
+    /// Whether a royal king may hide behind the duck that ends its side's turn.
+    pub(super) fn hides_kings(&self) -> bool {
+        self.royal && self.walls.is_some_and(|walls| walls.rule == Walling::Duck)
+    }
+}
+
+impl Chess8 {
+    /// Adds every wall that may end the turn.
+    pub(super) fn walls(&self, out: &mut MoveList) {
+        out.extend(self.wall_squares().into_iter().map(Move::Wall));
+    }
+
+    pub(super) fn wall_squares(&self) -> Bitboard {
+        let Some((rule, owed)) = self.axes.walls.zip(self.owed) else { return Bitboard::EMPTY };
+        let squares = self.empty() & rule.area[self.turn] & !owed.blown;
+        let squares = squares
+            & match rule.rule {
+                Walling::Duck | Walling::Static => Bitboard::FULL,
+                Walling::Arrow => self.arrows(owed.at),
+                Walling::Past => owed.from.map_or(Bitboard::EMPTY, Bitboard::from_square),
+                Walling::Edge => self.edge(),
+            };
+        squares.into_iter().filter(|&square| self.wall_protects(owed, square)).collect()
+    }
+
+    /// Where the man on `from` could go without a capture.
+    fn arrows(&self, from: Square) -> Bitboard {
+        let Some(piece) = self.board.piece_at(from) else { return Bitboard::EMPTY };
+        match piece {
+            Piece { role: Role::Pawn, .. } => {
+                let (ahead, far) = self.pushes(from);
+                ahead | far
+            }
+            piece => attacks::attacks(from, piece, self.board.occupied() | self.closed()),
+        }
+    }
+
+    /// The edge of the board, and what is beside a wall.
+    fn edge(&self) -> Bitboard {
+        let (east, north) = (self.axes.files - 1, self.axes.ranks - 1);
+        let rim = |square: &Square| {
+            let (file, rank) = (usize::from(square.file()), usize::from(square.rank()));
+            file == 0 || file == east || rank == 0 || rank == north
+        };
+        let rim: Bitboard = self.area.into_iter().filter(rim).collect();
+        let beside = |wall| attacks::rook_attacks(wall, Bitboard::FULL);
+        self.walls.into_iter().map(beside).fold(rim, |all, some| all | some)
+    }
+
+    /// Whether what is royal of the mover is safe with a wall on `square`. A royal king must have
+    /// been safe without it, but from the duck it may hide behind.
+    fn wall_protects(&self, owed: Owed, square: Square) -> bool {
+        let last = self.last_men();
+        if !self.axes.hides_kings() && last.is_none() {
+            return true;
+        }
+        let us = self.turn;
+        let mut closed = self.clone();
+        closed.put_wall(square);
+        if let Some(rule) = last {
+            let gone = |color| {
+                let men = |role| (self.board.by_role(role) & self.board.by_color(color)).count();
+                rule.roles.iter().any(|&role| men(role) as u32 <= rule.count)
+            };
+            if gone(us) || gone(!us) {
+                return !gone(us);
+            }
+            let theirs = self.pseudo_royals(rule, !us);
+            let safe = |square| !closed.may_be_taken(square, us, theirs);
+            if !owed.walked.into_iter().all(safe) {
+                return false;
+            }
+        }
+        !closed.is_threatened(us)
+    }
+
+    /// Whether a move that begins the turn can be followed by a wall, if one must follow.
+    pub(super) fn leaves_a_wall(&self, m: Move) -> bool {
+        let mut after = self.clone();
+        after.play_men(m);
+        after.owed.is_none() || after.wall_squares().any()
+    }
+
+    /// Adds the walls that are turns of their own, where there are such.
+    pub(super) fn lone_walls(&self, danger: Danger, out: &mut MoveList) {
+        let instead = self.axes.walls.is_some_and(|walls| walls.instead);
+        // Whoever is in check must move: a wall does not help.
+        if instead && danger.checkers.is_empty() {
+            let mut waits = self.clone();
+            waits.owed = self.waiting_man().map(|at| Owed::after(None, at));
+            waits.walls(out);
+        }
+    }
+
+    /// The man that a wall without a move is written with: it stays where it is.
+    pub(super) fn waiting_man(&self) -> Option<Square> {
+        self.board.by_color(self.turn).first()
+    }
+
+    /// Puts a wall down; the duck leaves its square.
+    pub(super) fn put_wall(&mut self, square: Square) {
+        if self.axes.walls.is_some_and(|walls| walls.rule == Walling::Duck) {
+            self.walls = Bitboard::EMPTY;
+        }
+        self.walls = self.walls.with(square);
+    }
+}
