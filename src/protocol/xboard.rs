@@ -294,10 +294,16 @@ impl XBoard {
     /// `lift`, `hover` and `put`: the user's fingers on a square.
     fn touch(&mut self, how: &str, square: &str, line: &str) {
         // Some mark a square with a comma if the user holds a key down.
-        let Ok(square) = square.trim_end_matches(',').parse::<Square>() else {
+        let (square, position) = (square.trim_end_matches(','), self.session.position());
+        if let Some((color, role)) = picked::in_hand(&position.anatomy(), square) {
+            if how == "lift" {
+                self.say(&picked::lift_from_hand(position, color, role));
+            }
+            return;
+        }
+        let Ok(square) = square.parse::<Square>() else {
             return self.error("no such square", line);
         };
-        let position = self.session.position();
         let answer = match how {
             "lift" => Some(self.picked.lift(position, square)),
             "hover" => self.picked.hover(position, square),

@@ -1,7 +1,7 @@
 //! What the user does with a man on the board: `lift`, `hover` and `put` on squares. The answers
 //! tell XBoard the rules of games that it does not know. What is said comes from the legal moves.
 
-use crate::rules::{Move, Position, Role, Square};
+use crate::rules::{Anatomy, Color, Move, Position, Role, Square};
 
 /// The man that the user has picked up.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +34,7 @@ impl Picked {
             && let Some(next) = next_leg(position, leg, square)
         {
             self.leg = Some(leg);
-            return highlight(&next, &second(&next), &[]);
+            return highlight(&next, &all_ways(&next), &[]);
         }
         highlight(position, &ways, &[])
     }
@@ -64,6 +64,29 @@ impl Picked {
     }
 }
 
+/// The man in hand that stands where XBoard draws the hands, and whose it is: White's in the second
+/// file right of the board from below, Black's in the second left of it from above.
+pub(super) fn in_hand(anatomy: &Anatomy, text: &str) -> Option<(Color, Role)> {
+    let (file, rank) = text.split_at_checked(1).filter(|_| !anatomy.drops.is_empty())?;
+    let rank: usize = rank.parse().ok()?;
+    let left = b'a'.checked_sub(2)?;
+    let right = u8::try_from(anatomy.files + 1).ok()?.checked_add(b'a')?;
+    let (color, place) = match *file.as_bytes() {
+        [file] if file == right => (Color::White, rank.checked_sub(1)?),
+        [file] if file == left => (Color::Black, anatomy.ranks.checked_sub(rank)?),
+        _ => return None,
+    };
+    anatomy.roles.get(place).map(|&role| (color, role))
+}
+
+/// The squares on which a man in hand may be put.
+pub(super) fn lift_from_hand(position: &Position, color: Color, role: Role) -> String {
+    let mut ways = all_ways(position);
+    let own = position.view().turn == color;
+    ways.retain(|way| own && matches!(way.m, Move::Drop { role: of, .. } if of == role));
+    highlight(position, &ways, &[])
+}
+
 /// The ways of the man on `from`.
 fn ways(position: &Position, from: Square) -> Vec<Way> {
     let mut legal = Vec::new();
@@ -72,8 +95,8 @@ fn ways(position: &Position, from: Square) -> Vec<Way> {
     legal.into_iter().filter(of_it).filter_map(|m| way(position, m)).collect()
 }
 
-/// The ways of the second leg, which begins where the first ended.
-fn second(position: &Position) -> Vec<Way> {
+/// All ways, as of the second leg, which begins where the first ended.
+fn all_ways(position: &Position) -> Vec<Way> {
     let mut legal = Vec::new();
     position.legal_moves(&mut legal);
     legal.into_iter().filter_map(|m| way(position, m)).collect()
