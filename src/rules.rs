@@ -4,7 +4,6 @@
 
 mod chess8;
 mod history;
-mod lichess;
 mod moves;
 mod notation;
 mod outcome;
@@ -24,7 +23,6 @@ pub use moves::{Move, MoveList, PackedMove};
 pub use notation::FenError;
 pub use outcome::{Outcome, Reason};
 pub use perft::perft;
-pub use shakmaty::variant::Variant as LichessGame;
 pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square};
 pub use side::{MAX_SIDES, PerSide, Side};
 pub use view::{Anatomy, View};
@@ -92,17 +90,30 @@ pub(crate) trait Rules {
 /// A family of games, with all that tells one of its games from another.
 #[derive(Clone, Debug)]
 pub enum Family {
-    /// One of Lichess's eight.
-    Lichess(LichessGame),
     /// Chess on any board up to 8x8.
     Chess8(Arc<Axes>),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum State {
-    Lichess(lichess::Lichess),
     Chess8(chess8::Chess8),
     Toy(toy::Toy),
+}
+
+impl Clone for State {
+    fn clone(&self) -> State {
+        match self {
+            State::Chess8(game) => State::Chess8(game.clone()),
+            State::Toy(game) => State::Toy(game.clone()),
+        }
+    }
+
+    fn clone_from(&mut self, source: &State) {
+        match (&mut *self, source) {
+            (State::Chess8(game), State::Chess8(source)) => game.clone_from(source),
+            (_, source) => *self = source.clone(),
+        }
+    }
 }
 
 /// A position of any game, with what it needs of its past.
@@ -130,9 +141,6 @@ impl Position {
     /// If the text is no FEN, or no position of the game.
     pub fn from_fen(family: &Family, fen: &str, chess960: bool) -> Result<Position, FenError> {
         Ok(Position::start(match family {
-            Family::Lichess(game) => {
-                State::Lichess(lichess::Lichess::from_fen(*game, fen, chess960)?)
-            }
             Family::Chess8(axes) => State::Chess8(chess8::Chess8::from_fen(axes, fen, chess960)?),
         }))
     }
@@ -155,7 +163,6 @@ impl Position {
 
     fn rules(&self) -> &dyn Rules {
         match &self.state {
-            State::Lichess(game) => game,
             State::Chess8(game) => game,
             State::Toy(game) => game,
         }
@@ -163,7 +170,6 @@ impl Position {
 
     fn rules_mut(&mut self) -> &mut dyn Rules {
         match &mut self.state {
-            State::Lichess(game) => game,
             State::Chess8(game) => game,
             State::Toy(game) => game,
         }
@@ -211,6 +217,12 @@ impl Position {
             let (key, reversible) = (self.rules().key(), self.rules().reversible());
             self.history.push(key, reversible);
         }
+    }
+
+    /// Plays a legal move and does not remember that the position stood: for counting paths, which
+    /// no repetition ends.
+    fn play_forgetting(&mut self, m: Move) {
+        self.rules_mut().play_unchecked(m);
     }
 
     /// The end of the game, if no move may follow.

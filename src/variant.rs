@@ -12,7 +12,7 @@ pub use section::IniError;
 
 use ini::Raw;
 
-use crate::rules::{Family, FenError, LichessGame, Position};
+use crate::rules::{Family, FenError, Position};
 
 /// One game of the catalogue.
 #[derive(Clone, Debug)]
@@ -92,13 +92,12 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The games that come with the engine; Lichess's eight through shakmaty, which is faster.
+    /// The games that come with the engine.
     pub fn shipped() -> &'static Catalogue {
         static SHIPPED: OnceLock<Catalogue> = OnceLock::new();
         SHIPPED.get_or_init(|| {
             let text = include_str!("../variants.ini");
-            let shipped = Catalogue::parse(text).and_then(Catalogue::through_shakmaty);
-            shipped.unwrap_or_else(|error| unreachable!("variants.ini: {error}"))
+            Catalogue::parse(text).unwrap_or_else(|error| unreachable!("variants.ini: {error}"))
         })
     }
 
@@ -122,23 +121,6 @@ impl Catalogue {
             catalogue.variants.extend(game.map(Arc::new));
         }
         (catalogue, faults)
-    }
-
-    /// The same games, Lichess's eight through shakmaty.
-    fn through_shakmaty(mut self) -> Result<Catalogue, IniError> {
-        for variant in &mut self.variants {
-            if let Ok(game) = LichessGame::from_uci(&variant.name) {
-                let family = Family::Lichess(game);
-                let start = Position::from_fen(&family, &variant.start_fen, variant.chess960);
-                let start = start.map_err(|reason| IniError::Start {
-                    line: 0,
-                    section: variant.name.clone(),
-                    reason,
-                })?;
-                *variant = Arc::new(Variant { family, start, ..Variant::clone(variant) });
-            }
-        }
-        Ok(self)
     }
 
     /// The game of that name.

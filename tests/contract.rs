@@ -125,14 +125,6 @@ proptest! {
 }
 
 #[test]
-fn a_check_in_racing_kings_is_refused() {
-    let variant = Catalogue::shipped().get("racingkings").expect("racingkings is shipped");
-    let refused = variant.position("8/8/8/8/8/k7/8/R6K b - - 0 1", false);
-    let error = refused.expect_err("nobody is ever in check");
-    assert!(error.to_string().contains("impossible check"), "{error}");
-}
-
-#[test]
 fn moves_that_are_not_legal_are_not_played() {
     let variant = Catalogue::shipped().get("chess").expect("chess is shipped");
     let mut position = variant.start();

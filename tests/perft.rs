@@ -43,22 +43,3 @@ fn every_row_of_games_in_a_file_is_equal() {
     let rows = golden::rows(include_str!("golden/perft_variants_ini.tsv"));
     assert_eq!(check(&catalogue, rows), 20 * 8);
 }
-
-#[test]
-fn the_games_of_shakmaty_are_the_same_by_their_keys() {
-    let catalogue = Catalogue::parse(include_str!("../variants.ini")).expect("the shipped file");
-    let eight = [
-        "chess",
-        "crazyhouse",
-        "atomic",
-        "antichess",
-        "horde",
-        "kingofthehill",
-        "racingkings",
-        "3check",
-        "chess960",
-    ];
-    let rows = golden::rows(include_str!("golden/perft.tsv"));
-    let rows = rows.filter(|[name, ..]: &[&str; 4]| eight.contains(name));
-    assert_eq!(check(&catalogue, rows), 9 * 41);
-}

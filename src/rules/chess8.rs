@@ -27,7 +27,7 @@ use self::walls::Owed;
 use super::{Anatomy, Key, Move, MoveList, Outcome, Reason, Rules, Side, View, notation};
 
 /// A position of a game of this family.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Chess8 {
     axes: Arc<Axes>,
     area: Bitboard,
@@ -55,6 +55,53 @@ pub(super) struct Chess8 {
     fullmoves: u32,
     /// Whether castling is written as king takes rook.
     chess960: bool,
+}
+
+impl Clone for Chess8 {
+    fn clone(&self) -> Chess8 {
+        Chess8 { axes: Arc::clone(&self.axes), board: self.board.clone(), ..*self }
+    }
+
+    /// Leaves the axes alone if they are the same, whose owners are counted: trees copy positions
+    /// all the time.
+    fn clone_from(&mut self, source: &Chess8) {
+        let Chess8 {
+            axes,
+            board,
+            area,
+            promoted,
+            hands,
+            rights,
+            en_passant,
+            walls,
+            owed,
+            checks,
+            decided,
+            restricted,
+            turn,
+            halfmoves,
+            fullmoves,
+            chess960,
+        } = source;
+        if !Arc::ptr_eq(&self.axes, axes) {
+            self.axes = Arc::clone(axes);
+        }
+        self.board.clone_from(board);
+        self.area = *area;
+        self.promoted = *promoted;
+        self.hands = *hands;
+        self.rights = *rights;
+        self.en_passant = *en_passant;
+        self.walls = *walls;
+        self.owed = *owed;
+        self.checks = *checks;
+        self.decided = *decided;
+        self.restricted = *restricted;
+        self.turn = *turn;
+        self.halfmoves = *halfmoves;
+        self.fullmoves = *fullmoves;
+        self.chess960 = *chess960;
+    }
 }
 
 impl Chess8 {
@@ -116,6 +163,10 @@ impl Rules for Chess8 {
     }
 
     fn count_turns(&self, legal: &mut MoveList) -> Option<u64> {
+        let plain = !self.mid_turn() && self.ended().is_none();
+        if let Some(count) = self.count_moves().filter(|_| plain) {
+            return Some(count);
+        }
         self.legal_moves(legal);
         let walls_follow = self.axes.walls.is_some_and(|walls| !walls.instead);
         Some(if self.mid_turn() || !walls_follow {

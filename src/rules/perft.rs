@@ -26,7 +26,7 @@ impl Counter {
             let next = child.get_or_insert_with(|| position.clone());
             let below = legal.iter().map(|&m| {
                 next.clone_from(position);
-                next.play_unchecked(m);
+                next.play_forgetting(m);
                 self.count(next, depth - u32::from(!next.mid_turn()))
             });
             below.sum()

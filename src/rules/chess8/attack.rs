@@ -5,15 +5,58 @@ use shakmaty::{Bitboard, Color, Role, Square, attacks};
 use super::{Chess8, Extinction};
 use crate::rules::Move;
 
-/// What the mover must heed lest its king be taken.
+/// What the mover must heed lest its royal king be taken.
 #[derive(Clone, Copy)]
 pub(super) struct Danger {
     /// The king, if it is royal and there.
     pub(super) king: Option<Square>,
     /// Who gives check to it.
     pub(super) checkers: Bitboard,
-    /// The first men in its lines: none but these can uncover it.
-    shields: Bitboard,
+    /// Where a man must go to end the check: anywhere without one.
+    pub(super) evasions: Bitboard,
+    /// The men that stand between the king and a man that would give check.
+    pinned: Bitboard,
+}
+
+impl Danger {
+    /// Where nothing is royal.
+    const NONE: Danger = Danger {
+        king: None,
+        checkers: Bitboard::EMPTY,
+        evasions: Bitboard::FULL,
+        pinned: Bitboard::EMPTY,
+    };
+
+    /// Those of the squares to which the man on `from`, no king, may go.
+    pub(super) fn allows(&self, from: Square, to: Bitboard) -> Bitboard {
+        let to = to & self.evasions;
+        match self.king {
+            Some(king) if self.pinned.contains(from) => to & attacks::ray(king, from),
+            _ => to,
+        }
+    }
+}
+
+/// Which moves need no look at what is royal.
+#[derive(Clone, Copy)]
+pub(super) struct Guarded {
+    /// Whether nothing royal of the mover is attacked.
+    calm: bool,
+    /// The royal men of the mover, and what shields them.
+    needed: Bitboard,
+}
+
+impl Guarded {
+    /// Whether a move surely leaves the royal men of the mover as safe as they are: a step that
+    /// neither captures nor promotes, of a man that is not needed where it is.
+    fn allows(&self, position: &Chess8, m: Move) -> bool {
+        let Move::Step { from, to, promotion: None } = m else { return false };
+        let pawn_aside = position.board.pawns().contains(from) && from.file() != to.file();
+        self.calm
+            && !self.needed.contains(from)
+            && !position.board.occupied().contains(to)
+            && !pawn_aside
+    }
 }
 
 impl Chess8 {
@@ -60,33 +103,44 @@ impl Chess8 {
     /// What threatens the side to move, but what the duck may avert in the end.
     pub(super) fn danger(&self) -> Danger {
         let king = self.royal(self.turn).filter(|_| !self.axes.hides_kings());
-        let Some(king) = king else {
-            return Danger { king: None, checkers: Bitboard::EMPTY, shields: Bitboard::EMPTY };
-        };
+        let Some(king) = king else { return Danger::NONE };
         let (us, them) = (self.board.by_color(self.turn), self.board.by_color(!self.turn));
         let checkers = self.attackers(king, self.turn, us | them, them);
-        let blocked = us | them | self.closed();
-        Danger { king: Some(king), checkers, shields: attacks::queen_attacks(king, blocked) & us }
+        let evasions = match checkers.first() {
+            None => Bitboard::FULL,
+            Some(_) if checkers.more_than_one() => Bitboard::EMPTY,
+            Some(checker) => attacks::between(king, checker).with(checker),
+        };
+        let pinned = self.shields(king);
+        Danger { king: Some(king), checkers, evasions, pinned }
     }
 
-    /// Whether the king of the mover is safe after a man goes `from` -> `to` and the men on
-    /// `captured` are gone.
-    pub(super) fn is_safe(
-        &self,
-        danger: Danger,
-        from: Square,
-        to: Square,
-        captured: Bitboard,
-    ) -> bool {
+    /// The men of the mover without which a man of the other side would attack `square`.
+    fn shields(&self, square: Square) -> Bitboard {
+        let board = &self.board;
+        let (us, closed) = (board.by_color(self.turn), self.closed());
+        let far = board.by_color(!self.turn)
+            & (attacks::rook_attacks(square, closed) & board.rooks_and_queens()
+                | attacks::bishop_attacks(square, closed) & board.bishops_and_queens());
+        let between = |sniper| attacks::between(square, sniper) & board.occupied();
+        let alone = |men: &Bitboard| !men.more_than_one();
+        let shields = far.into_iter().map(between).filter(alone);
+        us & shields.fold(Bitboard::EMPTY, |all, shield| all | shield)
+    }
+
+    /// Whether a royal king of the mover may go to `to`.
+    pub(super) fn is_open_to_king(&self, king: Square, to: Square) -> bool {
+        let them = self.board.by_color(!self.turn).without(to);
+        let occupied = self.board.occupied().without(king).with(to);
+        self.attackers(to, self.turn, occupied, them).is_empty()
+    }
+
+    /// Whether a royal king of the mover is safe after a pawn captures `from` -> `to` en passant.
+    pub(super) fn is_safe_en_passant(&self, danger: Danger, from: Square, to: Square) -> bool {
         let Some(king) = danger.king else { return true };
-        // Who captures en passant opens two squares.
-        let plain = king != from && captured.without(to).is_empty();
-        if plain && danger.checkers.is_empty() && !danger.shields.contains(from) {
-            return true;
-        }
-        let king = if king == from { to } else { king };
-        let occupied = (self.board.occupied().without(from) & !captured).with(to);
-        let them = self.board.by_color(!self.turn) & !captured;
+        let taken = forward(!self.turn, Bitboard::from_square(to));
+        let occupied = (self.board.occupied().without(from) & !taken).with(to);
+        let them = self.board.by_color(!self.turn) & !taken;
         self.attackers(king, self.turn, occupied, them).is_empty()
     }
 
@@ -110,9 +164,24 @@ impl Chess8 {
         !touching && self.attackers(square, color, self.board.occupied(), them).any()
     }
 
+    /// What a quiet move must not touch lest it endangers pseudo-royal men of the mover.
+    pub(super) fn guarded(&self, rule: &Extinction) -> Guarded {
+        let (us, them) = (self.turn, self.board.by_color(!self.turn));
+        let ours = self.pseudo_royals(rule, us);
+        let attacked = |square| self.attackers(square, us, self.board.occupied(), them).any();
+        let shields = ours.into_iter().map(|square| self.shields(square));
+        Guarded {
+            calm: !ours.into_iter().any(attacked),
+            needed: shields.fold(ours, |all, some| all | some),
+        }
+    }
+
     /// Whether a move of the side to move leaves its pseudo-royal men safe, those of before the
     /// move and those that it makes (Fairy-Stockfish, `Position::legal`).
-    pub(super) fn keeps_royals(&self, rule: &Extinction, m: Move) -> bool {
+    pub(super) fn keeps_royals(&self, rule: &Extinction, guarded: Guarded, m: Move) -> bool {
+        if guarded.allows(self, m) {
+            return true;
+        }
         let us = self.turn;
         let mut ours = self.pseudo_royals(rule, us);
         let theirs = self.pseudo_royals(rule, !us);
@@ -156,4 +225,9 @@ impl Chess8 {
         after.play_men(m);
         after.in_check(!self.turn)
     }
+}
+
+/// The squares one rank ahead, as pawns of `color` go.
+pub(super) fn forward(color: Color, squares: Bitboard) -> Bitboard {
+    squares.shift(color.fold_wb(8, -8))
 }

@@ -44,16 +44,19 @@ impl Chess8 {
 
     /// Adds every castling that is legal.
     pub(super) fn castlings(&self, danger: Danger, out: &mut MoveList) {
+        let step = |path: Path| Move::Step { from: path.king, to: path.rook, promotion: None };
+        out.extend(self.legal_castlings(danger).map(step));
+    }
+
+    /// Every castling that is legal.
+    pub(super) fn legal_castlings(&self, danger: Danger) -> impl Iterator<Item = Path> {
         let rooks = self.rights & self.board.by_color(self.turn);
-        if rooks.is_empty() || danger.checkers.any() {
-            return;
-        }
-        let Some(king) = self.castling_king(self.turn) else { return };
-        for rook in rooks {
-            if self.castling_path(king, rook).is_some_and(|path| self.may_castle(danger, path)) {
-                out.push(Move::Step { from: king, to: rook, promotion: None });
-            }
-        }
+        let may = rooks.any() && danger.checkers.is_empty();
+        let king = if may { self.castling_king(self.turn) } else { None };
+        let paths = king.into_iter().flat_map(move |king| {
+            rooks.into_iter().filter_map(move |rook| self.castling_path(king, rook))
+        });
+        paths.filter(move |&path| self.may_castle(danger, path))
     }
 
     fn may_castle(&self, danger: Danger, path: Path) -> bool {

@@ -1,6 +1,6 @@
 //! Drops of men in hand.
 
-use shakmaty::{Bitboard, File, Role, Square, attacks};
+use shakmaty::{Bitboard, File, Role, Square};
 
 use super::attack::Danger;
 use super::{Chess8, Drops};
@@ -30,13 +30,9 @@ impl Chess8 {
     /// The empty squares on which a man averts whatever check there is.
     fn open_to_drops(&self, danger: Danger) -> Bitboard {
         let squares = self.empty();
-        match (danger.king, danger.checkers.first()) {
-            // The duck needs a square, too.
-            _ if self.axes.walls.is_some() && !squares.more_than_one() => Bitboard::EMPTY,
-            (Some(_), Some(_)) if danger.checkers.more_than_one() => Bitboard::EMPTY,
-            (Some(king), Some(checker)) => squares & attacks::between(king, checker),
-            _ => squares,
-        }
+        // The duck needs a square, too.
+        let room = self.axes.walls.is_none() || squares.more_than_one();
+        if room { squares & danger.evasions } else { Bitboard::EMPTY }
     }
 
     /// Where the rules let the mover drop a man of `role`.

@@ -1,6 +1,6 @@
 //! Squares that win.
 
-use shakmaty::{Bitboard, Color, Role, attacks};
+use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
 use super::{Chess8, Flag};
 use crate::rules::{Move, MoveList, Outcome, Reason};
@@ -59,7 +59,7 @@ impl Chess8 {
         !judged || !there.into_iter().any(|square| self.is_attacked(square, color))
     }
 
-    fn is_attacked(&self, square: shakmaty::Square, color: Color) -> bool {
+    fn is_attacked(&self, square: Square, color: Color) -> bool {
         let them: Bitboard = self.board.by_color(!color);
         self.attackers(square, color, self.board.occupied(), them).any()
     }

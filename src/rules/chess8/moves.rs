@@ -1,8 +1,8 @@
 //! Moves: steps and captures, and what the game forbids of them.
 
-use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
+use shakmaty::{Bitboard, Piece, Role, Square, attacks};
 
-use super::attack::Danger;
+use super::attack::{Danger, forward};
 use super::{Axes, Chess8, Must};
 use crate::rules::{Move, MoveList};
 
@@ -19,13 +19,25 @@ impl Chess8 {
         }
     }
 
+    /// How many legal moves there are, if that is known without making them.
+    pub(super) fn count_moves(&self) -> Option<u64> {
+        if self.restricted || self.axes.walls.is_some() {
+            return None;
+        }
+        let danger = self.danger();
+        let drops = self.drop_squares(danger).map(|(_, squares)| squares.count());
+        let castlings = self.legal_castlings(danger).count();
+        Some((self.count_steps(danger) + castlings + drops.sum::<usize>()) as u64)
+    }
+
     /// Takes out what the rules of few games forbid, in Fairy-Stockfish's order: what must be done
     /// is asked of what may be done.
     fn restrict(&self, out: &mut MoveList) {
         let axes = &self.axes;
         let walls_follow = axes.walls.is_some_and(|walls| !walls.instead);
         if let Some(rule) = self.last_men().filter(|_| !walls_follow) {
-            out.retain(|&m| self.keeps_royals(rule, m));
+            let guarded = self.guarded(rule);
+            out.retain(|&m| self.keeps_royals(rule, guarded, m));
         }
         if !axes.checks.allowed || !axes.checks.by_drops {
             let asked = |m| !axes.checks.allowed || matches!(m, Move::Drop { .. });
@@ -72,23 +84,76 @@ impl Chess8 {
         self.walls | !self.area
     }
 
+    /// Adds the steps of men on the board.
     fn steps(&self, danger: Danger, out: &mut MoveList) {
+        let promotion = &self.axes.promotion;
+        let kinds = self.promotions();
+        self.each_man(danger, |from, to, pawn| {
+            let promoting = if pawn { to & promotion.area[self.turn] } else { Bitboard::EMPTY };
+            let step = |to| Move::Step { from, to, promotion: None };
+            out.extend((to & !promoting).into_iter().map(step));
+            for to in promoting {
+                let become_of = |role| Move::Step { from, to, promotion: Some(role) };
+                out.extend(kinds.clone().map(become_of));
+            }
+        });
+    }
+
+    /// How many steps of men on the board there are.
+    fn count_steps(&self, danger: Danger) -> usize {
+        let area = self.axes.promotion.area[self.turn];
+        let (kinds, mut steps) = (self.promotions().count(), 0);
+        self.each_man(danger, |_, to, pawn| {
+            let promoting = if pawn { to & area } else { Bitboard::EMPTY };
+            steps += (to & !promoting).count() + kinds * promoting.count();
+        });
+        steps
+    }
+
+    /// What the mover's pawns may become.
+    fn promotions(&self) -> impl Iterator<Item = Role> + Clone {
+        let promotion = &self.axes.promotion;
+        let men = |role| (self.board.by_role(role) & self.board.by_color(self.turn)).count();
+        let room = move |role: &Role| match promotion.limits[*role] {
+            0 => true,
+            limit => men(*role) < usize::from(limit),
+        };
+        promotion.kinds[self.turn].iter().copied().filter(room)
+    }
+
+    /// Gives `visit` each man on the board with the squares it may go to, and whether it is a pawn.
+    fn each_man(&self, danger: Danger, mut visit: impl FnMut(Square, Bitboard, bool)) {
         let (us, them) = (self.board.by_color(self.turn), self.board.by_color(!self.turn));
         let blocked = us | them | self.closed();
         let free = !us & !self.closed();
-        for role in [Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King] {
+        for role in [Role::Knight, Role::Bishop, Role::Rook, Role::Queen] {
             let piece = Piece { color: self.turn, role };
             let free = free & !self.immune_from(role);
             for from in us & self.board.by_role(role) {
-                for to in attacks::attacks(from, piece, blocked) & free {
-                    if self.is_safe(danger, from, to, Bitboard::from_square(to) & them) {
-                        out.push(Move::Step { from, to, promotion: None });
-                    }
-                }
+                let to = attacks::attacks(from, piece, blocked) & free;
+                visit(from, danger.allows(from, to), false);
             }
         }
+        for from in us & self.board.kings() {
+            let to = attacks::king_attacks(from) & free & !self.immune_from(Role::King);
+            visit(
+                from,
+                match danger.king {
+                    None => to,
+                    Some(king) => {
+                        to.into_iter().filter(|&to| self.is_open_to_king(king, to)).collect()
+                    }
+                },
+                false,
+            );
+        }
+        let prey = them & !self.immune_from(Role::Pawn);
         for from in us & self.board.pawns() {
-            self.pawn_steps(from, danger, out);
+            let (ahead, far) = self.pushes(from);
+            let to = ahead | far | attacks::pawn_attacks(self.turn, from) & prey;
+            let passing = self.en_passant.filter(|&to| self.takes_en_passant(danger, from, to));
+            let passing = passing.map_or(Bitboard::EMPTY, Bitboard::from_square);
+            visit(from, danger.allows(from, to) | passing, true);
         }
     }
 
@@ -96,35 +161,6 @@ impl Chess8 {
     fn immune_from(&self, role: Role) -> Bitboard {
         let immune = self.axes.mutually_immune.contains(&role);
         if immune { self.board.by_role(role) } else { Bitboard::EMPTY }
-    }
-
-    fn pawn_steps(&self, from: Square, danger: Danger, out: &mut MoveList) {
-        let them = self.board.by_color(!self.turn);
-        let (ahead, far) = self.pushes(from);
-        let taken = attacks::pawn_attacks(self.turn, from) & them & !self.immune_from(Role::Pawn);
-        for to in ahead | far | taken {
-            if self.is_safe(danger, from, to, Bitboard::from_square(to) & them) {
-                self.pawn_step(from, to, out);
-            }
-        }
-        if let Some(to) = self.en_passant.filter(|&to| self.takes_en_passant(danger, from, to)) {
-            self.pawn_step(from, to, out);
-        }
-    }
-
-    fn pawn_step(&self, from: Square, to: Square, out: &mut MoveList) {
-        let promotion = &self.axes.promotion;
-        if promotion.area[self.turn].contains(to) {
-            let men = |role| (self.board.by_role(role) & self.board.by_color(self.turn)).count();
-            let room = |role| match promotion.limits[role] {
-                0 => true,
-                limit => men(role) < usize::from(limit),
-            };
-            let kinds = promotion.kinds[self.turn].iter().filter(|&&role| room(role));
-            out.extend(kinds.map(|&role| Move::Step { from, to, promotion: Some(role) }));
-        } else {
-            out.push(Move::Step { from, to, promotion: None });
-        }
     }
 
     /// One square ahead and two, as far as a pawn can go.
@@ -143,7 +179,7 @@ impl Chess8 {
     fn takes_en_passant(&self, danger: Danger, from: Square, to: Square) -> bool {
         attacks::pawn_attacks(self.turn, from).contains(to)
             && !self.axes.mutually_immune.contains(&Role::Pawn)
-            && self.is_safe(danger, from, to, forward(!self.turn, Bitboard::from_square(to)))
+            && self.is_safe_en_passant(danger, from, to)
     }
 
     /// `square` if a pawn of the mover may capture en passant there: elsewhere the square means
@@ -159,7 +195,9 @@ impl Chess8 {
                 && self.last_men().is_none_or(|rule| {
                     let mut asked = self.clone();
                     asked.en_passant = Some(square);
-                    asked.keeps_royals(rule, Move::Step { from, to: square, promotion: None })
+                    let guarded = asked.guarded(rule);
+                    let m = Move::Step { from, to: square, promotion: None };
+                    asked.keeps_royals(rule, guarded, m)
                 })
         };
         (free && pawns.into_iter().any(takes)).then_some(square)
@@ -176,9 +214,4 @@ impl Axes {
             || self.must_capture
             || self.drops.is_some_and(|drops| drops.must.is_some())
     }
-}
-
-/// The squares one rank ahead, as pawns of `color` go.
-pub(super) fn forward(color: Color, squares: Bitboard) -> Bitboard {
-    squares.shift(color.fold_wb(8, -8))
 }

@@ -3,8 +3,8 @@
 use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 
 use super::Chess8;
+use super::attack::forward;
 use super::castling::Path;
-use super::moves::forward;
 use super::walls::Owed;
 use crate::rules::Move;
 
