@@ -5,6 +5,7 @@
 
 mod bench;
 mod files;
+mod flip;
 mod game;
 mod limits;
 mod network;
@@ -23,6 +24,7 @@ use std::time::{Duration, Instant};
 
 pub use bench::{Bench, Searched, bench};
 pub use files::{FileError, with_files};
+use flip::flipped;
 use game::Game;
 pub use game::GameError;
 pub use limits::Limits;
@@ -219,6 +221,15 @@ impl Session {
         before.map(|game| self.game = game).is_some()
     }
 
+    /// Sets up the position in which the players have changed sides.
+    ///
+    /// # Errors
+    /// If the game has no such position; it then stays as it was.
+    pub fn flip(&mut self) -> Result<(), GameError> {
+        let fen = flipped(self.position());
+        self.set_position(Some(&fen), &[])
+    }
+
     /// The game that is played.
     pub fn variant(&self) -> &Variant {
         &self.variant
@@ -273,8 +284,12 @@ impl Session {
     ///
     /// # Errors
     /// If no thread can be started.
-    pub fn go(&mut self, limits: Limits, begun: Instant, sink: Sink) -> std::io::Result<()> {
+    pub fn go(&mut self, mut limits: Limits, begun: Instant, sink: Sink) -> std::io::Result<()> {
         self.wait();
+        // An analysis is as good as can be.
+        if let Some(most) = self.options.visits().filter(|_| !limits.infinite) {
+            limits.nodes = Some(limits.nodes.map_or(most, |nodes| nodes.min(most)));
+        }
         let mut notes = Vec::new();
         let mut chosen = self.choose(&mut notes);
         notes.into_iter().for_each(|note| sink(Event::Note(note)));
@@ -395,6 +410,17 @@ impl Session {
         let assessment = assess(self.game.position(), &mut *chosen.evaluator);
         self.chosen = Some(chosen);
         assessment
+    }
+
+    /// Every legal turn, written as UCI has it; one that can be written by `O-O` stands twice.
+    pub fn turns(&self) -> Vec<String> {
+        let position = self.position();
+        let turns = turns::turns(position).into_iter().flat_map(|(turn, _)| {
+            [position.turn_text(&turn), position.turn_text_with_castling(&turn)]
+        });
+        let mut turns: Vec<String> = turns.collect();
+        turns.dedup();
+        turns
     }
 
     /// The plies that `texts` name as first plies of a search, and those texts that name none.

@@ -7,6 +7,7 @@
 //! is obeyed at once, if nothing waits. When the input ends, so does the engine, as soon as all
 //! lines have been obeyed.
 
+mod announcement;
 mod bench;
 mod centipawns;
 mod check;

@@ -3,6 +3,7 @@
 #[path = "network/model.rs"]
 #[allow(dead_code, reason = "each test binary uses its part")]
 mod model;
+#[macro_use]
 mod talk;
 
 use std::fs;
@@ -13,31 +14,11 @@ use menagerie::evaluation::Passport;
 use menagerie::evaluation::network::seal;
 use menagerie::variant::{Catalogue, Variant};
 use model::{FLOAT, Model, numbers};
-use talk::{Engine, matches, transcript};
+use talk::{Engine, matches};
 
-/// Every file of tests/transcripts is a test; see tests/talk/mod.rs for how they are written.
-macro_rules! transcripts {
-    ($($name:ident)*) => {$(
-        #[test]
-        fn $name() {
-            transcript(concat!("tests/transcripts/", stringify!($name), ".txt"));
-        }
-    )*};
-}
-
-transcripts! {
-    handshake limits moves networks options perft positions pondering search three_by_three words
-}
-
-#[test]
-fn every_transcript_is_run() {
-    let here = concat!(include_str!("uci.rs"), include_str!("xboard.rs"));
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
-    for file in fs::read_dir(folder).expect("the transcripts can be read") {
-        let path = file.expect("an entry").path();
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        assert!(here.contains(&format!(" {name}")), "{name} is in no list");
-    }
+transcripts! { "uci":
+    bad_input handshake limits moves networks options perft positions pondering search texts
+    three_by_three words
 }
 
 #[test]
@@ -60,8 +41,9 @@ fn every_variant_gives_a_legal_move() {
 #[test]
 fn any_bytes_are_answered() {
     let mut engine = Engine::start();
-    engine.bytes(b"isready\r\n");
+    engine.bytes(b"isready\r\n\r\n \t \nposition startpos moves e2e4\r\nd\r\n");
     engine.until("readyok");
+    engine.until("Fen: rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1");
     engine.bytes(b"\xff\xfe\x00 caf\xe9\r\n\n   \n");
     engine.until("info string unknown command \"*\"");
     engine.bytes(&[b'x'; 1_000_000]);
@@ -213,6 +195,7 @@ fn networks_play_and_bad_ones_are_refused() {
     let mut engine = Engine::start();
     engine.say(&format!("setoption name RuntimeLibrary value {}", runtime.display()));
     engine.say("setoption name UCI_Variant value 3x3");
+    engine.next("info string variant 3x3 *");
     engine.say("setoption name Backend value cpu");
     engine.say(&format!("setoption name WeightsFile value {}", good.display()));
     engine.say("isready");
@@ -276,6 +259,7 @@ fn without_the_library_it_plays_and_says_how_to_get_it() {
     let mut engine = Engine::start();
     engine.say("setoption name RuntimeLibrary value /there/is/none.so");
     engine.say("setoption name UCI_Variant value 3x3");
+    engine.next("info string variant 3x3 *");
     engine.say(&format!("setoption name WeightsFile value {}", good.display()));
     engine.say("go nodes 100");
     let line = engine.next("info string no ONNX Runtime: *");

@@ -3,6 +3,11 @@
 use crate::evaluation::network::Backend;
 use crate::variant::Catalogue;
 
+/// The skill that knows no limit.
+const BEST: u64 = 20;
+/// The least and the greatest `UCI_Elo`, which stand for skill 0 and [`BEST`].
+const ELO: [u64; 2] = [500, 2850];
+
 /// What an option takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -75,6 +80,12 @@ pub struct Options {
     pub lines: usize,
     /// `Move Overhead`: what is lost between the clock and the engine, in milliseconds.
     pub overhead: u64,
+    /// `Skill Level`: how well to play, from 0 to [`BEST`].
+    pub skill: u64,
+    /// `UCI_LimitStrength`: whether `UCI_Elo` takes the place of `Skill Level`.
+    pub limit_strength: bool,
+    /// `UCI_Elo`: how well to play, in a number that nobody has measured.
+    pub elo: u64,
     /// `UCI_ShowWDL`: reports tell the chances to win, draw and lose.
     pub show_wdl: bool,
     /// `WeightsFile`: the network's file; empty for the one that is shipped.
@@ -140,6 +151,9 @@ fn table(catalogue: &Catalogue) -> Vec<(Declaration, Setter)> {
         option("MultiPV", spin(1, 1, 500), set!(lines, Number)),
         option("Ponder", check(false), |_, _| {}),
         option("Move Overhead", spin(100, 0, 10_000), set!(overhead, Number)),
+        option("Skill Level", spin(BEST as i64, 0, BEST as i64), set!(skill, Number)),
+        option("UCI_LimitStrength", check(false), set!(limit_strength, Flag)),
+        option("UCI_Elo", spin(1350, ELO[0] as i64, ELO[1] as i64), set!(elo, Number)),
         option("UCI_ShowWDL", check(false), set!(show_wdl, Flag)),
         option("UCI_AnalyseMode", check(false), |_, _| {}),
         option("VariantPath", Kind::Text, set!(files, Text)),
@@ -165,6 +179,9 @@ impl Options {
             hash: 1,
             lines: 1,
             overhead: 0,
+            skill: BEST,
+            limit_strength: false,
+            elo: ELO[1],
             show_wdl: false,
             weights: String::new(),
             backend: Backend::Auto,
@@ -189,6 +206,17 @@ impl Options {
     /// All options, in the order to show them.
     pub(super) fn declarations(catalogue: &Catalogue) -> Vec<Declaration> {
         table(catalogue).into_iter().map(|(declaration, _)| declaration).collect()
+    }
+
+    /// The most visits that a turn may take at the strength that is asked for; `None` without
+    /// limit. Each level of skill has half as many again as the one below.
+    pub(super) fn visits(&self) -> Option<u64> {
+        let [least, most] = ELO;
+        let skill = match self.limit_strength {
+            true => self.elo.saturating_sub(least) * BEST / (most - least),
+            false => self.skill,
+        };
+        (skill < BEST).then(|| (0..skill).fold(2, |visits, _| visits + visits / 2))
     }
 
     /// Sets an option to what `value` says; returns its name as it is declared.
@@ -258,6 +286,27 @@ mod tests {
             assert!(name == "Nonsense" || error.contains(&format!("\"{value}\"")), "{error}");
         }
         assert_eq!(options, before);
+    }
+
+    #[test]
+    fn strength_is_a_number_of_visits() {
+        let catalogue = Catalogue::shipped();
+        let mut options = Options::new(catalogue);
+        assert_eq!(options.visits(), None);
+        for (name, value, visits) in [
+            ("Skill Level", "0", Some(2)),
+            ("Skill Level", "10", Some(94)),
+            ("Skill Level", "19", Some(3597)),
+            ("UCI_Elo", "500", Some(3597)),
+            ("UCI_LimitStrength", "true", Some(2)),
+            ("UCI_Elo", "1700", Some(94)),
+            ("UCI_Elo", "2850", None),
+            ("UCI_LimitStrength", "false", Some(3597)),
+            ("Skill Level", "20", None),
+        ] {
+            assert!(options.set(catalogue, name, value).is_ok());
+            assert_eq!(options.visits(), visits, "{name} {value}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::Instant;
 use go::Go;
 use simple::Signal;
 
+use super::announcement::Announcement;
 use super::dialect::{Dialect, Ended, Next};
 use super::line::Line;
 use super::output::Output;
@@ -20,8 +21,8 @@ use crate::engine::{Event, Session, Sink};
 const HELP: &str =
     "Menagerie, an engine for chess variants, under the GPL-3.0-or-later. It speaks UCI:
 uci, isready, ucinewgame, position, go, stop, ponderhit, setoption, debug, quit; and also
-d (the position), eval (what the network says of it), go perft N, bench, check FILE
-(what is wrong with a file of variants), compiler, help.";
+d (the position), flip (its colours), eval (what the network says of it), go perft N, bench,
+check FILE (what is wrong with a file of variants), compiler, help.";
 
 /// A conversation in UCI.
 pub(super) struct Uci {
@@ -91,13 +92,24 @@ impl Uci {
         let value = if value == "<empty>" { "" } else { value };
         match setting::set(&mut self.session, &self.output, name, value) {
             Ok(notes) => notes.iter().for_each(|note| self.note(note)),
-            Err(error) => self.note(&error),
+            Err(error) => return self.note(&error),
+        }
+        if name.eq_ignore_ascii_case("UCI_Variant")
+            && let Some(announcement) = Announcement::of(self.session.variant())
+        {
+            self.note(&announcement.uci());
         }
         // Other files, other games to choose from.
         if name.eq_ignore_ascii_case("VariantPath") {
             let declarations = self.session.declarations();
             let variants = declarations.iter().filter(|option| option.name == "UCI_Variant");
             variants.for_each(|option| self.output.say(&simple::option(option)));
+        }
+    }
+
+    fn flip(&mut self) {
+        if let Err(error) = self.session.flip() {
+            self.note(&format!("{error}; the position stays as it was"));
         }
     }
 
@@ -129,10 +141,10 @@ impl Uci {
 
     fn go(&mut self, words: &[&str], begun: Instant) {
         let Go { mut limits, moves, perft, bad, limited } = Go::read(words);
-        bad.iter().for_each(|text| self.note(text));
         if !limited {
-            return self.note("nothing is searched");
+            return self.note(&format!("{}; nothing is searched", bad.join("; ")));
         }
+        bad.iter().for_each(|text| self.note(text));
         let sink = self.sink();
         let started = match perft {
             Some(depth) => self.session.perft(depth, sink),
@@ -193,7 +205,7 @@ impl Dialect for Uci {
     }
 
     fn heard(&mut self, line: &Line) {
-        if matches!(line, Line::Text(text) if text.trim() == "stop") {
+        if matches!(line, Line::Text(text) if matches!(text.trim(), "stop" | "quit")) {
             self.session.stop();
         }
     }
@@ -201,7 +213,7 @@ impl Dialect for Uci {
     fn waits(&self, line: &Line) -> bool {
         let first = line.words().first().copied();
         let mut waiting =
-            ["position", "go", "setoption", "ucinewgame", "eval", "bench"].into_iter();
+            ["position", "go", "setoption", "ucinewgame", "flip", "eval", "bench"].into_iter();
         waiting.any(|word| first == Some(word))
     }
 
@@ -225,10 +237,12 @@ impl Dialect for Uci {
                 "eval" => self.eval(),
                 "bench" => self.bench(),
                 "check" => self.check(word_after(text.trim(), "check").unwrap_or_default()),
-                "debug" => self.note("debug takes on or off"),
+                "debug" => {
+                    self.note(&format!("debug takes on or off, not \"{}\"", rest.join(" ")));
+                }
                 "help" => self.output.say(HELP),
                 "compiler" => self.output.say(&compiler()),
-                "flip" => self.note("flip is not known here: set the position up by its FEN"),
+                "flip" => self.flip(),
                 _ => self.note(&format!("unknown command \"{}\"", text.trim())),
             },
         }

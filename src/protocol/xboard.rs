@@ -3,6 +3,8 @@
 mod clock;
 mod features;
 mod games;
+mod legs;
+mod picked;
 mod report;
 mod search;
 
@@ -10,14 +12,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clock::Clocks;
+use picked::Picked;
 use search::{Kind, Told};
 
+use super::announcement;
 use super::dialect::{Dialect, Ended, Next};
 use super::line::Line;
 use super::output::{Output, one_line};
 use super::setting;
 use crate::engine::{Score, Session};
-use crate::rules::{Move, Outcome, Reason, Side};
+use crate::rules::{Move, Outcome, Reason, Side, Square};
 
 /// What ends a search for the engine's own turn without a turn.
 const ABORTING: [&str; 11] = [
@@ -31,6 +35,9 @@ const AT_ONCE: [&str; 22] = [
     "lift", "name", "nopost", "post", "put", "quit", "random", "rating", "rejected", "white",
     "xboard",
 ];
+
+/// What sets up another position, so that the rest of a turn is awaited no more.
+const ELSEWHERE: [&str; 5] = ["new", "remove", "setboard", "undo", "variant"];
 
 /// What else is obeyed in the middle of a search that is not for the engine's turn.
 const IN_OTHERS_TIME: [&str; 3] = ["ping", "time", "otim"];
@@ -60,6 +67,9 @@ pub(super) struct XBoard {
     fresh: bool,
     /// First plies that an analysis leaves out.
     excluded: Vec<Move>,
+    /// The first legs of a turn whose rest comes in another line.
+    begun_turn: Option<String>,
+    picked: Picked,
 }
 
 impl XBoard {
@@ -80,6 +90,8 @@ impl XBoard {
             paused: false,
             fresh: true,
             excluded: Vec::new(),
+            begun_turn: None,
+            picked: Picked::default(),
         }
     }
 
@@ -108,7 +120,7 @@ impl XBoard {
 
     /// Begins a game by XBoard's name for it; says whether there is one.
     fn choose(&mut self, name: &str) -> bool {
-        let Some((name, chess960)) = games::find(self.session.catalogue(), name) else {
+        let Some((name, chess960)) = announcement::find(self.session.catalogue(), name) else {
             return false;
         };
         let chess960 = if chess960 { "true" } else { "false" };
@@ -138,16 +150,30 @@ impl XBoard {
 
     /// Plays a turn of the opponent, or of anybody in force mode.
     fn user_move(&mut self, text: &str) {
+        let whole = match self.begun_turn.take() {
+            Some(first) => format!("{first},{text}"),
+            None => text.to_owned(),
+        };
         // Clicks on the board and some engines write what a pawn becomes as a capital.
-        let small = text.to_lowercase();
-        let played = self.session.play(text).is_ok()
-            || (!text.contains(['@', 'O']) && self.session.play(&small).is_ok());
+        let small = if whole.contains(['@', 'O']) { whole.clone() } else { whole.to_lowercase() };
+        let begins = |turn: &String| legs::written(turn).starts_with(&small);
+        let played = match small.strip_suffix(',') {
+            Some(first) if self.session.turns().iter().any(begins) => {
+                self.begun_turn = Some(first.to_owned());
+                return;
+            }
+            Some(_) => false,
+            None => {
+                let ways = [&whole, &small, &legs::read(&small)];
+                ways.into_iter().any(|way| self.session.play(way).is_ok())
+            }
+        };
         if !played {
             let reason = self.session.position().outcome().map(|outcome| outcome.reason);
             let reason = reason.map_or(String::new(), |reason| {
                 format!(" (the game is over by {})", reason_text(reason))
             });
-            return self.say(&format!("Illegal move{reason}: {text}"));
+            return self.say(&format!("Illegal move{reason}: {whole}"));
         }
         self.excluded.clear();
         let mover = self.session.position().turn();
@@ -160,14 +186,18 @@ impl XBoard {
         }
     }
 
-    /// States the result if the rules say that the game is over. Returns whether no turn can
-    /// follow.
+    /// States the result if the rules say that the game is over, and returns whether they do. A
+    /// draw that is only to be claimed is offered: whoever watches grants it if it is one to them,
+    /// while a result that they do not see would lose the game.
     fn claim(&self) -> bool {
         let position = self.session.position();
-        if let Some(outcome) = position.result() {
-            self.say(&result_text(outcome));
+        let outcome = position.outcome();
+        match outcome {
+            Some(outcome) => self.say(&result_text(outcome)),
+            None if position.claim().is_some() => self.say("offer draw"),
+            None => {}
         }
-        position.outcome().is_some()
+        outcome.is_some()
     }
 
     fn go(&mut self) {
@@ -237,15 +267,6 @@ impl XBoard {
         }
     }
 
-    fn hint(&self) {
-        let reply = self.told.reply();
-        let position = self.session.position();
-        let turn = reply.map(|reply| report::turns(position, &[reply])).and_then(|mut t| t.pop());
-        if let Some(turn) = turn {
-            self.say(&format!("Hint: {turn}"));
-        }
-    }
-
     fn stat(&self) {
         if self.kind == Kind::Analyze
             && let Some(report) = self.told.report()
@@ -270,14 +291,19 @@ impl XBoard {
         }
     }
 
-    fn lift(&self, square: &str, line: &str) {
-        match square.parse() {
-            Ok(from) => {
-                let colours = games::highlight(self.session.position(), from);
-                self.say(&format!("highlight {colours}"));
-            }
-            Err(_) => self.error("no such square", line),
-        }
+    /// `lift`, `hover` and `put`: the user's fingers on a square.
+    fn touch(&mut self, how: &str, square: &str, line: &str) {
+        // Some mark a square with a comma if the user holds a key down.
+        let Ok(square) = square.trim_end_matches(',').parse::<Square>() else {
+            return self.error("no such square", line);
+        };
+        let position = self.session.position();
+        let answer = match how {
+            "lift" => Some(self.picked.lift(position, square)),
+            "hover" => self.picked.hover(position, square),
+            _ => self.picked.put(position, square),
+        };
+        answer.iter().for_each(|answer| self.say(answer));
     }
 
     fn resume(&mut self) {
@@ -311,10 +337,13 @@ impl XBoard {
         if let Err(reason) = timed {
             self.error(reason, line);
         }
+        if ELSEWHERE.contains(&first) {
+            self.begun_turn = None;
+        }
         match first {
             "level" | "st" | "sd" | "nps" | "time" | "otim" => {}
             "xboard" | "accepted" | "rejected" | "random" | "white" | "black" | "computer"
-            | "name" | "rating" | "ics" | "put" | "hover" => {}
+            | "name" | "rating" | "ics" => {}
             "protover" => {
                 let declarations = self.session.declarations();
                 self.output.say(&features::lines(self.session.catalogue(), &declarations));
@@ -352,7 +381,7 @@ impl XBoard {
             "option" => self.option(rest, line),
             "exclude" => self.exclude(true, rest, line),
             "include" => self.exclude(false, rest, line),
-            "lift" => self.lift(rest, line),
+            "lift" | "hover" | "put" => self.touch(first, rest, line),
             "pause" => self.paused = true,
             "resume" => self.resume(),
             "setscore" => self.error("scores cannot be set", line),
@@ -373,9 +402,14 @@ impl Dialect for XBoard {
 
     fn heard(&mut self, line: &Line) {
         let first = line.words().first().copied();
+        let aborts = match self.kind {
+            Kind::Play => first.is_some_and(|first| ABORTING.contains(&first)),
+            Kind::Hint => self.waits(line),
+            _ => false,
+        };
         if first == Some("?") {
             self.move_now();
-        } else if first.is_some_and(|first| ABORTING.contains(&first)) && self.kind == Kind::Play {
+        } else if aborts {
             self.abort();
         }
     }

@@ -8,7 +8,8 @@
 //! - `! pattern`: none of the lines that the next `~` passes over matches;
 //! - `#` begins a comment. In a pattern, `*` stands for any text.
 //!
-//! At its end the input is closed, and the engine must end well.
+//! At its end the input is closed, and the engine must end well. The transcripts of a dialect lie in
+//! a folder of its name.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -147,9 +148,41 @@ pub(crate) fn matches(pattern: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
+/// Makes each named file in a folder of tests/transcripts a test, and one more of there being no
+/// other.
+#[allow(unused_macros, reason = "not every test binary has transcripts")]
+macro_rules! transcripts {
+    ($folder:literal: $($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                talk::transcript(concat!($folder, "/", stringify!($name), ".txt"));
+            }
+        )*
+
+        #[test]
+        fn every_transcript_is_run() {
+            talk::are_all($folder, &[$(stringify!($name)),*]);
+        }
+    };
+}
+
+fn transcripts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts")
+}
+
+/// The transcripts in a folder are those with these names.
+pub(crate) fn are_all(folder: &str, names: &[&str]) {
+    for file in fs::read_dir(transcripts().join(folder)).expect("the transcripts can be read") {
+        let path = file.expect("an entry").path();
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        assert!(names.contains(&&*name), "{name} is not run");
+    }
+}
+
 /// Goes through the transcript in the file `path`.
 pub(crate) fn transcript(path: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let file = transcripts().join(path);
     let text = fs::read_to_string(file).expect("the transcript can be read");
     let mut engine = Engine::start();
     let mut never = Vec::new();

@@ -1,7 +1,7 @@
 //! What the engine tells of itself at `protover`.
 
-use super::games;
 use crate::engine::{Declaration, Kind};
+use crate::protocol::announcement;
 use crate::variant::Catalogue;
 
 /// Options that XBoard sets by commands of their own.
@@ -33,7 +33,7 @@ pub(super) fn lines(catalogue: &Catalogue, declarations: &[Declaration]) -> Stri
 
 /// The feature line that names the games.
 pub(super) fn variants(catalogue: &Catalogue) -> String {
-    format!("feature variants=\"{}\"", games::names(catalogue).join(","))
+    format!("feature variants=\"{}\"", announcement::xboard_names(catalogue).join(","))
 }
 
 fn declare(Declaration { name, kind }: &Declaration) -> String {

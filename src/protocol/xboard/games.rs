@@ -1,50 +1,15 @@
-//! The names of games in XBoard, and how a game that it does not know is described to it.
+//! How a game that XBoard does not know is described to it.
 
-use crate::rules::{Color, Move, Position, Role, Square};
-use crate::variant::{Catalogue, Variant};
-
-/// XBoard's name, the catalogue's, and whether the men may stand as in Chess960.
-const RENAMED: [(&str, &str, bool); 2] =
-    [("normal", "chess", false), ("fischerandom", "chess", true)];
-
-/// Games that XBoard knows by the catalogue's name.
-const KNOWN: [&str; 9] = [
-    "crazyhouse",
-    "atomic",
-    "3check",
-    "duck",
-    "bughouse",
-    "nocastle",
-    "losers",
-    "giveaway",
-    "suicide",
-];
+use crate::protocol::announcement::Announcement;
+use crate::rules::{Color, Move, Role};
+use crate::variant::Variant;
 
 /// The order of men in a piece-to-character table, which has room for 22 of each colour.
 const TABLE: [Role; 5] = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
 
-/// The names of all games, XBoard's own first.
-pub(super) fn names(catalogue: &Catalogue) -> Vec<&str> {
-    let renamed = RENAMED.iter().filter(|(_, name, _)| catalogue.get(name).is_some());
-    let mut names: Vec<&str> = renamed.map(|&(name, ..)| name).collect();
-    let others = catalogue.iter().map(|variant| variant.name());
-    names.extend(others.filter(|name| RENAMED.iter().all(|(_, renamed, _)| name != renamed)));
-    names
-}
-
-/// The catalogue's name of a game, and whether castling is that of Chess960.
-pub(super) fn find<'a>(catalogue: &Catalogue, name: &'a str) -> Option<(&'a str, bool)> {
-    let renamed = RENAMED.iter().find(|(xboard, ..)| *xboard == name);
-    let (name, chess960) = renamed.map_or((name, false), |&(_, name, chess960)| (name, chess960));
-    catalogue.get(name).map(|_| (name, chess960))
-}
-
 /// The lines that describe a game; none if XBoard knows it.
 pub(super) fn description(variant: &Variant) -> Vec<String> {
-    let ours = RENAMED.iter().any(|(_, name, _)| *name == variant.name());
-    if ours || KNOWN.contains(&variant.name()) {
-        return Vec::new();
-    }
+    let Some(announcement) = Announcement::of(variant) else { return Vec::new() };
     let anatomy = variant.start().anatomy();
     let letters = |color: Color| {
         let letter = |role: Role| match anatomy.roles.contains(&role) {
@@ -54,14 +19,15 @@ pub(super) fn description(variant: &Variant) -> Vec<String> {
         let men: String = TABLE.into_iter().map(letter).collect();
         format!("{men:.<21}{}", letter(Role::King))
     };
-    let table = format!("{}{}", letters(Color::White), letters(Color::Black));
-    let (files, ranks, hand) = (anatomy.files, anatomy.ranks, anatomy.drops.len());
-    let fen = variant.start_fen();
-    let mut lines = vec![format!("setup ({table}) {files}x{ranks}+{hand}_fairy {fen}")];
+    let table = match variant.look().table.as_str() {
+        "-" => format!("{}{}", letters(Color::White), letters(Color::Black)),
+        table => table.to_owned(),
+    };
+    let mut lines = vec![announcement.setup(&table)];
     lines.extend(anatomy.roles.iter().map(|&role| {
         let moves = match role {
             Role::Pawn if anatomy.en_passant => "fmWfceFifmnD",
-            Role::Pawn => "fmWfcF",
+            Role::Pawn => "fmWfceF",
             Role::Knight => "N",
             Role::Bishop => "B",
             Role::Rook => "R",
@@ -69,41 +35,34 @@ pub(super) fn description(variant: &Variant) -> Vec<String> {
             Role::King if anatomy.castling => "KisO2",
             Role::King => "K",
         };
-        format!("piece {}& {moves}", role.upper_char())
+        format!("piece {}& {moves}{}", role.upper_char(), drops(variant, role))
     }));
     lines
 }
 
-/// Where the man on `from` may go, as a FEN of colours: yellow, red to capture, magenta to
-/// promote.
-pub(super) fn highlight(position: &Position, from: Square) -> String {
-    let (anatomy, mut legal) = (position.anatomy(), Vec::new());
-    position.legal_moves(&mut legal);
-    let mut colours = [None; 64];
-    for m in legal {
-        let Move::Step { from: start, to, promotion } = m else { continue };
-        if start == from {
-            let view = position.view();
-            let capture = view.board.by_color(!view.turn).contains(to);
-            let colour = if capture { 'R' } else { 'Y' };
-            colours[to.to_usize()] = Some(if promotion.is_some() { 'M' } else { colour });
-        }
+/// The ranks on which White may drop a man, in Betza's notation: `@` and the highest, after `j` if
+/// not from the first on. Asks the rules, with the kings alone on the board.
+fn drops(variant: &Variant, role: Role) -> String {
+    let anatomy = variant.start().anatomy();
+    if anatomy.drops.is_empty() {
+        return String::new();
     }
-    let ranks = (0..anatomy.ranks).rev().map(|rank| {
-        let (mut text, mut empty) = (String::new(), 0);
-        for colour in &colours[8 * rank..8 * rank + anatomy.files] {
-            match colour {
-                None => empty += 1,
-                Some(colour) => {
-                    if empty > 0 {
-                        text.push_str(&empty.to_string());
-                    }
-                    text.push(*colour);
-                    empty = 0;
-                }
-            }
-        }
-        if empty > 0 { text + &empty.to_string() } else { text }
-    });
-    ranks.collect::<Vec<_>>().join("/")
+    let last = anatomy.files - 1;
+    let empty = vec![anatomy.files.to_string(); anatomy.ranks - 2].join("/");
+    let probe = |men: String| {
+        let fen = format!("k{last}/{empty}/{last}K[{men}] w - - 0 1");
+        let mut legal = Vec::new();
+        variant.position(&fen, false).ok()?.legal_moves(&mut legal);
+        let ranks = legal.into_iter().filter_map(|m| match m {
+            Move::Drop { role: dropped, to } if dropped == role => Some(to.rank().to_u32() + 1),
+            _ => None,
+        });
+        let ranks: Vec<u32> = ranks.collect();
+        Some((*ranks.iter().min()?, *ranks.iter().max()?))
+    };
+    match probe(role.upper_char().to_string()) {
+        Some((1, highest)) => format!("@{highest}"),
+        Some((_, highest)) => format!("j@{highest}"),
+        None => String::new(),
+    }
 }

@@ -1,5 +1,6 @@
 //! Reports in the words of XBoard.
 
+use super::legs;
 use crate::engine::{Report, Score};
 use crate::protocol::centipawns::centipawns;
 use crate::rules::Position;
@@ -15,12 +16,12 @@ fn score(score: Score) -> i64 {
     }
 }
 
-/// Turns in sequence from `position`, as [`Position::turn_text_with_castling`] writes them.
+/// Turns in sequence from `position`, as XBoard writes them.
 pub(super) fn turns(position: &Position, turns: &[String]) -> Vec<String> {
     let mut position = position.clone();
     let written = turns.iter().map_while(|text| {
         let plies = position.parse_turn(text)?;
-        let text = position.turn_text_with_castling(&plies);
+        let text = legs::written(&position.turn_text_with_castling(&plies));
         plies.into_iter().for_each(|ply| position.play_unchecked(ply));
         Some(text)
     });

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{XBoard, report};
+use super::{XBoard, legs, report, result_text};
 use crate::engine::{Best, Event, Limits, Report, Sink};
 use crate::protocol::output::one_line;
+use crate::rules::Key;
 
 /// What a search is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,7 +22,12 @@ pub(super) enum Kind {
     Ponder,
     /// The truth.
     Analyze,
+    /// Something to suggest to the user.
+    Hint,
 }
+
+/// So long is a hint thought about.
+const HINT: Duration = Duration::from_millis(500);
 
 /// What searches have told; they are on another thread.
 #[derive(Debug, Default)]
@@ -34,7 +40,9 @@ pub(super) struct Told {
 struct Inner {
     report: Option<Report>,
     best: Option<Best>,
-    reply: Option<String>,
+    /// The turn that is thought best in a position: the one that is searched, or the one that
+    /// followed from the last search.
+    likely: Option<(Key, String)>,
 }
 
 impl Told {
@@ -47,9 +55,10 @@ impl Told {
         self.with(|inner| inner.report.clone())
     }
 
-    /// The reply that the engine expects to the turn that it has played last.
-    pub(super) fn reply(&self) -> Option<String> {
-        self.with(|inner| inner.reply.clone())
+    /// The turn that is thought best in the position `key`.
+    fn likely(&self, key: Key) -> Option<String> {
+        let likely = self.with(|inner| inner.likely.clone());
+        likely.filter(|(of, _)| *of == key).map(|(_, turn)| turn)
     }
 
     pub(super) fn forget(&self) {
@@ -75,12 +84,16 @@ impl XBoard {
             Event::Report(report) => {
                 // What the opponent may think is not what the engine expects.
                 if told.posts.load(Ordering::Relaxed)
-                    && kind != Kind::Ponder
+                    && !matches!(kind, Kind::Ponder | Kind::Hint)
                     && !report.line.is_empty()
                 {
                     output.say(&report::thinking(&report, &root));
                 }
-                if kind != Kind::Ponder && report.rank == 1 {
+                if report.rank == 1 {
+                    let turn = report.line.first().cloned();
+                    told.with(|inner| inner.likely = turn.map(|turn| (root.key(), turn)));
+                }
+                if matches!(kind, Kind::Play | Kind::Analyze) && report.rank == 1 {
                     told.with(|inner| inner.report = Some(report));
                 }
             }
@@ -131,6 +144,23 @@ impl XBoard {
         }
     }
 
+    /// Suggests a turn to the user; it takes a short search if nothing is known.
+    pub(super) fn hint(&mut self) {
+        let position = self.session.position();
+        match self.told.likely(position.key()) {
+            _ if matches!(self.kind, Kind::Play | Kind::Aborted | Kind::Hint) => {}
+            Some(turn) => self.say_hint(turn),
+            None if self.session.is_thinking() || position.outcome().is_some() => {}
+            None => self.search(Kind::Hint, Limits { time: Some(HINT), ..Limits::default() }),
+        }
+    }
+
+    fn say_hint(&self, turn: String) {
+        if let Some(turn) = report::turns(self.session.position(), &[turn]).pop() {
+            self.say(&format!("Hint: {turn}"));
+        }
+    }
+
     /// Has the engine's turn be played at once.
     pub(super) fn move_now(&mut self) {
         if self.kind == Kind::Play {
@@ -147,28 +177,37 @@ impl XBoard {
     /// Does what follows from the end of the search: plays the engine's turn.
     pub(super) fn conclude(&mut self) {
         let kind = std::mem::replace(&mut self.kind, Kind::None);
+        let best = self.told.with(|inner| inner.best.take());
+        let (turn, reply) = best.map_or((None, None), |best| (best.turn, best.reply));
+        if kind == Kind::Hint {
+            turn.into_iter().for_each(|turn| self.say_hint(turn));
+            return self.think_on();
+        }
         if kind != Kind::Play {
             return;
         }
-        let best = self.told.with(|inner| {
-            let best = inner.best.take();
-            inner.reply = best.as_ref().and_then(|best| best.reply.clone());
-            best
-        });
-        let Some(turn) = best.and_then(|best| best.turn) else {
+        let Some(turn) = turn else {
             self.claim();
             return;
         };
         let written = report::turns(self.session.position(), std::slice::from_ref(&turn));
-        match self.session.play(&turn) {
-            Ok(()) => self.say(&format!("move {}", written.join(","))),
-            Err(error) => return self.error("the search failed", &error.to_string()),
+        if let Err(error) = self.session.play(&turn) {
+            return self.error("the search failed", &error.to_string());
         }
+        let position = self.session.position();
+        let (key, outcome) = (position.key(), position.outcome());
+        self.told.with(|inner| inner.likely = reply.map(|reply| (key, reply)));
+        // A draw that may be claimed after the turn is offered before it.
+        if outcome.is_none() && position.claim().is_some() {
+            self.say("offer draw");
+        }
+        self.output.say(&legs::told(&written.join(",")));
         self.clocks.played(self.begun.elapsed());
         self.excluded.clear();
         self.fresh = false;
-        if !self.claim() {
-            self.think_on();
+        match outcome {
+            Some(outcome) => self.say(&result_text(outcome)),
+            None => self.think_on(),
         }
     }
 }

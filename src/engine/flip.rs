@@ -1,0 +1,82 @@
+//! A position with the colours changed.
+
+use crate::rules::Position;
+
+/// The FEN of the position in which the players have changed sides: the board is turned upside
+/// down, or from left to right where both run for the same rank, and each man changes its colour.
+pub(super) fn flipped(position: &Position) -> String {
+    let (fen, anatomy) = (position.fen(), position.anatomy());
+    let mut fields: Vec<String> = fen.split(' ').map(str::to_owned).collect();
+    if let [men, turn, castling, rest @ ..] = &mut fields[..] {
+        let (board, hands) = men.split_at(men.find('[').unwrap_or(men.len()));
+        let ranks = board.split('/');
+        let board = if anatomy.mirrored {
+            ranks.rev().map(str::to_owned).collect::<Vec<_>>()
+        } else {
+            ranks.map(|rank| rank.chars().rev().collect()).collect()
+        };
+        *men = swapped(&(board.join("/") + hands));
+        *turn = if turn == "w" { "b" } else { "w" }.to_owned();
+        *castling = swapped(castling);
+        for field in rest.iter_mut() {
+            if let Some((white, black)) = field.split_once('+') {
+                *field = format!("{black}+{white}");
+            }
+        }
+        if let Some(en_passant) = rest.first_mut()
+            && let [file, rank @ b'1'..=b'8'] = en_passant.as_bytes()
+        {
+            let rank = (anatomy.ranks + 1).saturating_sub(usize::from(rank - b'0'));
+            *en_passant = format!("{}{rank}", char::from(*file));
+        }
+    }
+    fields.join(" ")
+}
+
+/// Each letter in its other case.
+fn swapped(text: &str) -> String {
+    let swap = |letter: char| match letter.is_ascii_uppercase() {
+        true => letter.to_ascii_lowercase(),
+        false => letter.to_ascii_uppercase(),
+    };
+    text.chars().map(swap).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::variant::Catalogue;
+
+    #[test]
+    fn what_is_flipped_twice_is_what_it_was() {
+        for (variant, fen, other) in [
+            (
+                "chess",
+                "rnbqkbnr/pp1ppppp/8/8/2pPP3/8/PPP2PPP/RNBQKBNR b KQq d3 0 3",
+                "rnbqkbnr/ppp2ppp/8/2Ppp3/8/8/PP1PPPPP/RNBQKBNR w Qkq d6 0 3",
+            ),
+            (
+                "crazyhouse",
+                "4k3/8/8/8/8/8/5Q~2/4K3[Nnp] w - - 4 9",
+                "4k3/5q~2/8/8/8/8/8/4K3[NPn] b - - 4 9",
+            ),
+            ("3check", "4k3/8/8/8/8/8/8/4K2R w K - 2+3 0 1", "4k2r/8/8/8/8/8/8/4K3 b k - 3+2 0 1"),
+            (
+                "racingkings",
+                "8/8/8/8/8/k7/2bnNBRK/qrbnNBRQ w - - 0 1",
+                "8/8/8/8/8/7K/krbnNB2/qrbnNBRQ b - - 0 1",
+            ),
+            (
+                "losalamos",
+                "rnqknr/pppppp/6/3P2/PPP1PP/RNQKNR b - - 0 1",
+                "rnqknr/ppp1pp/3p2/6/PPPPPP/RNQKNR w - - 0 1",
+            ),
+            ("duck", "4k3/8/2*5/8/8/8/8/4K3 w - - 0 1", "4k3/8/8/8/8/2*5/8/4K3 b - - 0 1"),
+        ] {
+            let variant = Catalogue::shipped().get(variant).expect("it is shipped");
+            let position = |fen: &str| variant.position(fen, false).expect("a position");
+            let flip = |fen: &str| position(&flipped(&position(fen))).fen();
+            assert_eq!((flip(fen), flip(other)), (position(other).fen(), position(fen).fen()));
+        }
+    }
+}
