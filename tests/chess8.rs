@@ -197,7 +197,7 @@ fn what_cannot_be_honoured_is_said_with_its_line() {
             "promotionRegionWhite = *3 *4",
             "line 1: [made] a pawn could promote by one step and by two from the same square",
         ),
-        ("startFen = 8/8 w", "line 1: [made] bad FEN \"8/8 w\": 2 ranks where the board has 8"),
+        ("startFen = 8/8 w", "line 1: [made] bad FEN \"8/8 w\": the board has 8 ranks, not 2"),
         ("king = w", "line 2: [made] king = w: only \"k\" and \"-\" are known"),
         ("stalemateValue = 3", "line 2: [made] stalemateValue = 3: neither win, draw nor loss"),
         ("dropRegionWhite = e9", "line 2: [made] dropRegionWhite = e9: squares, ranks and files"),
@@ -212,6 +212,18 @@ fn what_cannot_be_honoured_is_said_with_its_line() {
         let (catalogue, faults) = Catalogue::shipped().extended(&text);
         assert!(catalogue.get("made").is_none(), "{keys}");
         let error = faults.first().expect(keys).to_string();
+        assert!(error.starts_with(wanted), "{error}");
+    }
+}
+
+#[test]
+fn a_last_line_needs_no_end() {
+    for (text, wanted) in [
+        ("[]", "line 1: cannot read \"[]\""),
+        ("\n[a]x", "line 2: cannot read"),
+        ("[a]\nking = x", "line 2: [a] king = x: only \"k\""),
+    ] {
+        let error = Catalogue::parse(text).expect_err(text).to_string();
         assert!(error.starts_with(wanted), "{error}");
     }
 }

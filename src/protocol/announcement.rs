@@ -19,20 +19,6 @@ const KNOWN: [&str; 9] = [
     "suicide",
 ];
 
-/// Games that are like one that GUIs know better, and what their hands have room for if not for
-/// every man; all others are like `fairy`, which is anything.
-const TEMPLATES: [(&str, &str, Option<usize>); 9] = [
-    ("antichess", "giveaway", None),
-    ("codrus", "giveaway", None),
-    ("loop", "crazyhouse", None),
-    ("chessgi", "crazyhouse", None),
-    ("pocketknight", "bughouse", Some(2)),
-    ("koedem", "bughouse", None),
-    ("placement", "bughouse", None),
-    ("nocheckatomic", "atomic", None),
-    ("atomar", "atomic", None),
-];
-
 /// The measures of a game.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Announcement<'a> {
@@ -41,7 +27,7 @@ pub(super) struct Announcement<'a> {
     ranks: usize,
     /// How many kinds of men a hand has room for.
     pocket: usize,
-    template: &'static str,
+    template: &'a str,
     start: &'a str,
 }
 
@@ -53,17 +39,17 @@ impl<'a> Announcement<'a> {
             return None;
         }
         let anatomy = variant.start().anatomy();
-        let template = TEMPLATES.iter().find(|(of, ..)| *of == name);
-        let (template, pocket) = template.map_or(("fairy", None), |&(_, name, room)| (name, room));
+        let look = variant.look();
         Some(Announcement {
             name,
             files: anatomy.files,
             ranks: anatomy.ranks,
-            pocket: match anatomy.drops.is_empty() {
-                true => 0,
-                false => pocket.unwrap_or(anatomy.roles.len()),
+            pocket: match look.pocket as usize {
+                _ if anatomy.drops.is_empty() => 0,
+                0 => anatomy.roles.len(),
+                pocket => pocket,
             },
-            template,
+            template: &look.template,
             start: variant.start_fen(),
         })
     }

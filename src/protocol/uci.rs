@@ -205,7 +205,7 @@ impl Dialect for Uci {
     }
 
     fn heard(&mut self, line: &Line) {
-        if matches!(line, Line::Text(text) if text.trim() == "stop") {
+        if matches!(line, Line::Text(text) if matches!(text.trim(), "stop" | "quit")) {
             self.session.stop();
         }
     }

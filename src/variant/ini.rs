@@ -28,7 +28,9 @@ pub(super) fn parse(text: &str, above: &[Raw]) -> (Vec<(Raw, Option<Variant>)>, 
     // Whether what follows belongs to a section: else to a header that was refused.
     let mut open = false;
     let mut refused = false;
-    let mut parser = Parser::new(text).comment_char(b'#').auto_trim(true);
+    // The parser does not count a last line without an end.
+    let text = format!("{text}\n");
+    let mut parser = Parser::new(&text).comment_char(b'#').auto_trim(true);
     while let Some(item) = parser.next() {
         let line = parser.line();
         match item {

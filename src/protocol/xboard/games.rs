@@ -19,7 +19,10 @@ pub(super) fn description(variant: &Variant) -> Vec<String> {
         let men: String = TABLE.into_iter().map(letter).collect();
         format!("{men:.<21}{}", letter(Role::King))
     };
-    let table = format!("{}{}", letters(Color::White), letters(Color::Black));
+    let table = match variant.look().table.as_str() {
+        "-" => format!("{}{}", letters(Color::White), letters(Color::Black)),
+        table => table.to_owned(),
+    };
     let mut lines = vec![announcement.setup(&table)];
     lines.extend(anatomy.roles.iter().map(|&role| {
         let moves = match role {

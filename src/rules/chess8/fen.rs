@@ -97,7 +97,7 @@ impl Chess8 {
         let axes = Arc::clone(&self.axes);
         let ranks = text.split('/').collect::<Vec<_>>();
         if ranks.len() != axes.ranks {
-            return Err(format!("{} ranks where the board has {}", ranks.len(), axes.ranks));
+            return Err(format!("the board has {} ranks, not {}", axes.ranks, ranks.len()));
         }
         for (line, rank) in ranks.into_iter().zip((0..axes.ranks).rev()) {
             let mut file = 0;
