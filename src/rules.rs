@@ -4,6 +4,7 @@
 
 mod chess8;
 mod history;
+mod lines;
 mod moves;
 mod notation;
 mod outcome;
@@ -19,6 +20,7 @@ pub use chess8::{
     Walls,
 };
 use history::History;
+pub use lines::Lines;
 pub use moves::{Move, MoveList, PackedMove};
 pub use notation::FenError;
 pub use outcome::{Outcome, Reason};
@@ -81,6 +83,10 @@ pub(crate) trait Rules {
     fn view(&self) -> View<'_>;
     /// The position as text.
     fn fen(&self) -> String;
+    /// An end as people write it.
+    fn outcome_text(&self, outcome: Outcome) -> String {
+        outcome.to_string()
+    }
     /// A legal move as UCI writes it.
     fn move_text(&self, m: Move) -> String {
         notation::uci(m)
@@ -92,11 +98,14 @@ pub(crate) trait Rules {
 pub enum Family {
     /// Chess on any board up to 8x8.
     Chess8(Arc<Axes>),
+    /// So many in a row.
+    Lines(Arc<Lines>),
 }
 
 #[derive(Debug)]
 enum State {
     Chess8(chess8::Chess8),
+    Lines(lines::Grid),
     Toy(toy::Toy),
 }
 
@@ -104,6 +113,7 @@ impl Clone for State {
     fn clone(&self) -> State {
         match self {
             State::Chess8(game) => State::Chess8(game.clone()),
+            State::Lines(game) => State::Lines(game.clone()),
             State::Toy(game) => State::Toy(game.clone()),
         }
     }
@@ -142,6 +152,7 @@ impl Position {
     pub fn from_fen(family: &Family, fen: &str, chess960: bool) -> Result<Position, FenError> {
         Ok(Position::start(match family {
             Family::Chess8(axes) => State::Chess8(chess8::Chess8::from_fen(axes, fen, chess960)?),
+            Family::Lines(lines) => State::Lines(lines::Grid::from_fen(lines, fen)?),
         }))
     }
 
@@ -164,6 +175,7 @@ impl Position {
     fn rules(&self) -> &dyn Rules {
         match &self.state {
             State::Chess8(game) => game,
+            State::Lines(game) => game,
             State::Toy(game) => game,
         }
     }
@@ -171,6 +183,7 @@ impl Position {
     fn rules_mut(&mut self) -> &mut dyn Rules {
         match &mut self.state {
             State::Chess8(game) => game,
+            State::Lines(game) => game,
             State::Toy(game) => game,
         }
     }
@@ -286,6 +299,12 @@ impl Position {
     /// The position as text.
     pub fn fen(&self) -> String {
         self.rules().fen()
+    }
+
+    /// An end of this game as people write it: `1-0 checkmate`, or `a wins` where sides have
+    /// letters.
+    pub fn outcome_text(&self, outcome: Outcome) -> String {
+        self.rules().outcome_text(outcome)
     }
 
     /// The board drawn for people to read.

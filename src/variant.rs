@@ -2,6 +2,7 @@
 
 mod axes;
 mod ini;
+mod lines;
 mod section;
 mod unplayed;
 mod values;

@@ -217,6 +217,12 @@ fn what_cannot_be_honoured_is_said_with_its_line() {
 }
 
 #[test]
+fn a_royal_king_that_is_taken_goes_to_no_hand() {
+    let taken = after(shipped("chessgi", "4k3/8/8/8/8/8/4q3/4K3[] b - - 0 1", false), "e2e1");
+    assert_eq!(taken.fen(), "4k3/8/8/8/8/8/8/4q3[] w - - 0 2");
+}
+
+#[test]
 fn a_last_line_needs_no_end() {
     for (text, wanted) in [
         ("[]", "line 1: cannot read \"[]\""),
@@ -247,6 +253,10 @@ fn bad_fens_are_refused_in_words() {
     }
     let ninth = shipped("bughouse", "4k3/8/8/8/8/8/8/4K3/Nn w - - 0 1", false);
     assert_eq!(ninth.fen(), "4k3/8/8/8/8/8/8/4K3[Nn] w - - 0 1");
+    let none = shipped("chess", "4k3/8/8/8/8/8/8/4K3[-] w - - 0 1", false);
+    assert_eq!(none.fen(), "4k3/8/8/8/8/8/8/4K3 w - - 0 1");
+    let promoted = shipped("loop", "4k3/8/8/8/8/8/8/Q~3K3[] w - - 0 1", false);
+    assert_eq!(promoted.fen(), "4k3/8/8/8/8/8/8/Q3K3[] w - - 0 1");
     let empty = shipped("bughouse", "4k3/8/8/8/8/8/8/4K3[-] w - -", false);
     assert_eq!(empty.fen(), "4k3/8/8/8/8/8/8/4K3[] w - - 0 1");
 }

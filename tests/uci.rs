@@ -17,8 +17,8 @@ use model::{FLOAT, Model, numbers};
 use talk::{Engine, matches};
 
 transcripts! { "uci":
-    bad_input handshake limits moves networks options perft positions pondering search texts
-    three_by_three words
+    bad_input handshake limits moves networks options perft positions pondering rows search
+    texts three_by_three words
 }
 
 #[test]

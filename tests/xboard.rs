@@ -26,6 +26,10 @@ fn start() -> Engine {
 fn every_variant_plays_a_legal_turn() {
     let mut engine = start();
     for variant in Catalogue::shipped().iter() {
+        // XBoard shows men that move.
+        if variant.start().anatomy().places {
+            continue;
+        }
         let name = match variant.name() {
             "chess" => "normal",
             name => name,

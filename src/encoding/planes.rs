@@ -13,6 +13,8 @@ enum Plane {
     Repeated,
     /// The half-move clock, in steps, as a part of its limit.
     Clock,
+    /// What is claimed by the side so many places after the mover.
+    Claimed(usize),
     /// Men of a role of the mover (`true`) or of the opponent.
     Men(Role, bool),
     /// How many men of a role are in hand, a quarter each.
@@ -35,6 +37,7 @@ enum Plane {
 #[derive(Clone, Debug)]
 pub(super) struct Planes {
     planes: Vec<Plane>,
+    sides: usize,
     files: usize,
     ranks: usize,
     mirrored: bool,
@@ -51,7 +54,12 @@ const CLOCK_LIMIT: u32 = 100;
 
 impl Planes {
     pub(super) fn new(anatomy: &Anatomy) -> Planes {
-        let mut planes = vec![Plane::Board, Plane::Second, Plane::Repeated, Plane::Clock];
+        let mut planes = vec![Plane::Board];
+        if anatomy.places {
+            planes.extend((0..anatomy.sides).map(Plane::Claimed));
+        } else {
+            planes.extend([Plane::Second, Plane::Repeated, Plane::Clock]);
+        }
         for mine in [true, false] {
             planes.extend(anatomy.roles.iter().map(|&role| Plane::Men(role, mine)));
             planes.extend(anatomy.drops.iter().map(|&role| Plane::Hand(role, mine)));
@@ -64,6 +72,7 @@ impl Planes {
         planes.extend(anatomy.walls.then_some(Plane::Phase));
         Planes {
             planes,
+            sides: anatomy.sides,
             files: anatomy.files,
             ranks: anatomy.ranks,
             mirrored: anatomy.mirrored,
@@ -98,6 +107,10 @@ impl Planes {
                     if steps > 0 {
                         out.fill(8.0 * steps as f32 / CLOCK_LIMIT as f32);
                     }
+                }
+                Plane::Claimed(seat) => {
+                    let side = view.mover.after(seat, self.sides);
+                    self.mark(view.cells[side], flip, out);
                 }
                 Plane::Men(role, mine) => {
                     self.mark(view.board.by_piece(role.of(owner(mine))), flip, out);

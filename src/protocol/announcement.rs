@@ -72,9 +72,15 @@ impl<'a> Announcement<'a> {
 pub(super) fn xboard_names(catalogue: &Catalogue) -> Vec<&str> {
     let renamed = RENAMED.iter().filter(|(_, name, _)| catalogue.get(name).is_some());
     let mut names: Vec<&str> = renamed.map(|&(name, ..)| name).collect();
-    let others = catalogue.iter().map(|variant| variant.name());
+    let others = catalogue.iter().filter(|variant| has_men(variant)).map(|variant| variant.name());
     names.extend(others.filter(|name| RENAMED.iter().all(|(_, renamed, _)| name != renamed)));
     names
+}
+
+/// Whether XBoard can show a game: one of two sides, who have men to move.
+fn has_men(variant: &Variant) -> bool {
+    let anatomy = variant.start().anatomy();
+    anatomy.sides == 2 && !anatomy.places
 }
 
 /// The catalogue's name of a game that XBoard calls `name`, and whether castling is that of
@@ -82,5 +88,5 @@ pub(super) fn xboard_names(catalogue: &Catalogue) -> Vec<&str> {
 pub(super) fn find<'a>(catalogue: &Catalogue, name: &'a str) -> Option<(&'a str, bool)> {
     let renamed = RENAMED.iter().find(|(xboard, ..)| *xboard == name);
     let (name, chess960) = renamed.map_or((name, false), |&(_, name, chess960)| (name, chess960));
-    catalogue.get(name).map(|_| (name, chess960))
+    catalogue.get(name).filter(|variant| has_men(variant)).map(|_| (name, chess960))
 }

@@ -121,7 +121,12 @@ impl Uci {
         let (show_wdl, debug) = (self.session.options().show_wdl, self.debug);
         Arc::new(move |event| match event {
             Event::Note(text) => output.say(&simple::note(&text)),
-            Event::Report(report) => output.say(&info::report(&report, show_wdl)),
+            Event::Report(report) => {
+                if let Some(scores) = info::sides(&report) {
+                    output.say(&simple::note(&scores));
+                }
+                output.say(&info::report(&report, show_wdl));
+            }
             Event::Best(best) => {
                 if debug {
                     info::choices(&best).for_each(|choice| output.say(&simple::note(&choice)));
@@ -164,7 +169,8 @@ impl Uci {
 
     fn diagram(&self) {
         let position = self.session.position();
-        let outcome = position.result().map_or("*".to_owned(), |outcome| outcome.to_string());
+        let outcome = position.result();
+        let outcome = outcome.map_or("*".to_owned(), |outcome| position.outcome_text(outcome));
         let (diagram, fen) = (position.diagram(), position.fen());
         self.output.say(&format!("{diagram}\nFen: {fen}\nOutcome: {outcome}"));
     }

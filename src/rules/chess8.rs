@@ -24,7 +24,7 @@ use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square, attacks};
 
 use self::castling::Path;
 use self::walls::Owed;
-use super::{Anatomy, Key, Move, MoveList, Outcome, Reason, Rules, Side, View, notation};
+use super::{Anatomy, Key, Move, MoveList, Outcome, PerSide, Reason, Rules, Side, View, notation};
 
 /// A position of a game of this family.
 #[derive(Debug)]
@@ -250,6 +250,8 @@ impl Rules for Chess8 {
     fn view(&self) -> View<'_> {
         View {
             turn: self.turn,
+            mover: self.turn.into(),
+            cells: PerSide::all(Bitboard::EMPTY),
             board: &self.board,
             promoted: self.promoted,
             hands: self.axes.drops.is_some().then_some(&self.hands),

@@ -6,7 +6,7 @@ use shakmaty::{
     Bitboard, Board, ByColor, ByRole, CastlingMode, Color, File, Piece, Rank, Role, Square,
 };
 
-use super::{Anatomy, Move, View};
+use super::{Anatomy, Move, Side, View};
 
 /// Why a FEN was refused. Each quotes the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -71,8 +71,10 @@ pub(super) fn diagram(view: View<'_>, anatomy: &Anatomy) -> String {
         for file in 0..anatomy.files {
             let piece = view.board.piece_at(square(file, rank));
             // Writing into a String cannot fail.
+            let claimed = |side: &Side| view.cells[*side].contains(square(file, rank));
+            let side = Side::all(anatomy.sides).find(claimed).map(Side::letter);
             let empty = if view.walls.contains(square(file, rank)) { '*' } else { ' ' };
-            let _ = write!(text, " | {}", piece.map_or(empty, Piece::char));
+            let _ = write!(text, " | {}", piece.map(Piece::char).or(side).unwrap_or(empty));
         }
         let _ = write!(text, " | {}\n{line}", rank + 1);
     }

@@ -29,6 +29,11 @@ impl Side {
         self.0 as usize
     }
 
+    /// The letter of its men and its turns, in games without men of their own: a, b, c or d.
+    pub const fn letter(self) -> char {
+        (b'a' + self.0) as char
+    }
+
     /// All sides of a game of `sides` sides, in turn order.
     pub fn all(sides: usize) -> impl Iterator<Item = Side> {
         (0..sides.min(MAX_SIDES)).map(Side::new)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Board, Color, Square};
 
-use super::{Anatomy, Key, Move, MoveList, Outcome, Reason, Rules, Side, View};
+use super::{Anatomy, Key, Move, MoveList, Outcome, PerSide, Reason, Rules, Side, View};
 
 #[derive(Debug)]
 enum Node {
@@ -158,6 +158,8 @@ impl Rules for Toy {
     fn view(&self) -> View<'_> {
         View {
             turn: Color::White,
+            mover: self.turn,
+            cells: PerSide::all(Bitboard::EMPTY),
             board: &self.game.board,
             promoted: Bitboard::EMPTY,
             hands: None,

@@ -2,6 +2,8 @@
 
 use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square};
 
+use super::{PerSide, Side};
+
 /// What a game is made of, the same in all its positions: from this an encoding is composed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Anatomy {
@@ -39,8 +41,12 @@ pub struct Anatomy {
 /// One position as the side to move sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// Whose turn it is.
+    /// Whose turn it is, in games of two sides; else White's.
     pub turn: Color,
+    /// Whose turn it is.
+    pub mover: Side,
+    /// What each side has claimed, in games in which cells are claimed.
+    pub cells: PerSide<Bitboard>,
     /// The men on the board.
     pub board: &'a Board,
     /// Which of them are promoted pawns.

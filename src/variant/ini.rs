@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ini_core::{Item, Parser};
 
 use super::section::{IniError, Keys, Section};
-use super::values::{flag, number, text};
-use super::{Look, Variant, axes, unplayed};
+use super::values::{family, flag, number, text};
+use super::{Look, Variant, axes, lines, unplayed};
 use crate::rules::{Family, Position};
 
 /// Where a game begins that does not say it.
@@ -89,7 +89,8 @@ fn variant(raw: &Raw) -> Result<Variant, Vec<IniError>> {
     let Raw { name, line, is_child, keys } = raw.clone();
     let (faults, keys) = (Vec::new(), keys);
     let mut section = Section { name: &name, line, keys, is_child, faults };
-    let start_fen = section.take("startFen", text).unwrap_or_else(|| START.to_owned());
+    let lines = section.take("family", family).unwrap_or(false);
+    let start_fen = section.take("startFen", text);
     let self_play_men = section.take("selfPlayMen", text);
     let chess960 = section.take("chess960", flag).unwrap_or(false);
     let look = Look {
@@ -97,8 +98,16 @@ fn variant(raw: &Raw) -> Result<Variant, Vec<IniError>> {
         table: section.take("pieceToCharTable", text).unwrap_or_else(|| "-".to_owned()),
         pocket: section.take("pocketSize", number).unwrap_or(0),
     };
-    let family = Family::Chess8(Arc::new(axes::read(&mut section, &start_fen)));
-    unplayed::take(&mut section);
+    let (family, start_fen) = if lines {
+        let lines = lines::read(&mut section);
+        let start_fen = start_fen.unwrap_or_else(|| lines.start());
+        (Family::Lines(Arc::new(lines)), start_fen)
+    } else {
+        let start_fen = start_fen.unwrap_or_else(|| START.to_owned());
+        let axes = axes::read(&mut section, &start_fen);
+        unplayed::take(&mut section);
+        (Family::Chess8(Arc::new(axes)), start_fen)
+    };
     let faults = section.finish();
     if !faults.is_empty() {
         return Err(faults);

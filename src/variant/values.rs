@@ -8,6 +8,15 @@ pub(super) fn text(value: &str) -> Read<String> {
     Ok(value.to_owned())
 }
 
+/// Whether a game is one of rows, and not of chess.
+pub(super) fn family(value: &str) -> Read<bool> {
+    match value {
+        "chess" => Ok(false),
+        "lines" => Ok(true),
+        _ => Err("neither chess nor lines".into()),
+    }
+}
+
 /// Files or ranks of a board: a number, or a file's letter.
 pub(super) fn size(value: &str) -> Read<usize> {
     let letter = file(value).ok().map(|file| file + 1);

@@ -37,6 +37,11 @@ pub(super) fn report(report: &Report, show_wdl: bool) -> String {
     )
 }
 
+/// What a line is worth to each side, where there are more than two.
+pub(super) fn sides(report: &Report) -> Option<String> {
+    (report.sides > 2).then(|| format!("scores {}", values(&report.values, report.sides)))
+}
+
 /// The turn to play, and the reply that is expected.
 pub(super) fn best(best: &Best) -> String {
     match (&best.turn, &best.reply) {
@@ -66,7 +71,7 @@ fn name(side: Side, sides: usize) -> String {
     match (sides, side) {
         (2, Side::WHITE) => "white".to_owned(),
         (2, _) => "black".to_owned(),
-        _ => format!("side {}", side.index() + 1),
+        _ => side.letter().to_string(),
     }
 }
 

@@ -107,11 +107,14 @@ impl Chess8 {
                     continue;
                 }
                 let last = file.checked_sub(1).filter(|&last| last < axes.files);
-                if letter == '~' && axes.tells_promoted() {
+                if letter == '~' {
                     let man = last.map(|last| square(last, rank));
                     let man = man.filter(|&man| self.board.occupied().contains(man));
                     let man = man.ok_or("there is no man before a '~'")?;
-                    self.promoted = self.promoted.with(man);
+                    // Where it does not matter who is promoted, nobody is told apart.
+                    if axes.tells_promoted() {
+                        self.promoted = self.promoted.with(man);
+                    }
                     continue;
                 }
                 let here = (file < axes.files).then(|| square(file, rank));
@@ -240,7 +243,8 @@ impl Chess8 {
 /// The board and the men in hand: behind it in brackets, or as a rank too many.
 fn split_hands<'a>(axes: &Axes, text: &'a str) -> Result<(&'a str, &'a str), String> {
     if axes.drops.is_none() {
-        return Ok((text, ""));
+        let bare = text.strip_suffix("[]").or_else(|| text.strip_suffix("[-]"));
+        return Ok((bare.unwrap_or(text), ""));
     }
     if let Some((board, hands)) = text.split_once('[') {
         let hands = hands.strip_suffix(']').ok_or("the hands have no end")?;

@@ -69,6 +69,10 @@ impl Chess8 {
         if let Some(drops) = self.axes.drops.filter(|drops| drops.captures_to_hand) {
             let demoted = promoted && !drops.keeps_promoted;
             let role = if demoted { Role::Pawn } else { man.role };
+            // Only a FEN leaves a royal king to be taken; nobody could drop it.
+            if role == Role::King && self.axes.royal && !drops.kings {
+                return;
+            }
             let hand = &mut self.hands[!man.color][role];
             *hand = hand.saturating_add(1);
         }
