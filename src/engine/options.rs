@@ -80,7 +80,7 @@ pub struct Options {
     pub lines: usize,
     /// `Move Overhead`: what is lost between the clock and the engine, in milliseconds.
     pub overhead: u64,
-    /// `Skill Level`: how well to play, from 0 to [`BEST`].
+    /// `Skill Level`: how well to play, from 0 to 20.
     pub skill: u64,
     /// `UCI_LimitStrength`: whether `UCI_Elo` takes the place of `Skill Level`.
     pub limit_strength: bool,
