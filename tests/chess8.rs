@@ -223,6 +223,14 @@ fn a_royal_king_that_is_taken_goes_to_no_hand() {
 }
 
 #[test]
+fn a_second_king_on_the_rank_of_castling_ends_the_rights_that_no_fen_could_tell() {
+    let fen = "3kbnqr/2k5/8/8/8/8/8/4K3 b h - 0 1";
+    assert_eq!(shipped("duck", fen, true).fen(), fen);
+    let after = after(shipped("duck", fen, true), "c7c8,c8h3");
+    assert_eq!(after.fen(), "2kkbnqr/8/8/8/8/7*/8/4K3 w - - 1 2");
+}
+
+#[test]
 fn a_last_line_needs_no_end() {
     for (text, wanted) in [
         ("[]", "line 1: cannot read \"[]\""),

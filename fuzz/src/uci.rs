@@ -130,7 +130,7 @@ fn counted(line: &str) -> Option<&str> {
 /// Whether it is a line that the engine may say.
 fn is_valid(line: &str) -> bool {
     const WHOLE: [&str; 4] = ["", "uciok", "readyok", "Policy:"];
-    const BEGUN: [&str; 20] = [
+    const BEGUN: [&str; 22] = [
         "info string ",
         "info depth ",
         "bestmove ",
@@ -152,9 +152,10 @@ fn is_valid(line: &str) -> bool {
         "  ",
         "Menagerie",
         "uci, isready,",
+        "d (the position), ",
+        "check FILE (",
     ];
     WHOLE.contains(&line)
         || BEGUN.iter().any(|begin| line.starts_with(begin))
-        || line.starts_with("d (the position), ")
         || counted(line).is_some()
 }

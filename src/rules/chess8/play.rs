@@ -40,7 +40,7 @@ impl Chess8 {
             self.promoted = self.promoted.with(to);
         }
         let role = promotion.unwrap_or(piece.role);
-        self.board.set_piece_at(to, Piece { role, ..piece });
+        self.put_man(to, Piece { role, ..piece });
         let blown = if captured { self.blow_up(to) } else { Bitboard::EMPTY };
         let counts = self.axes.ends.clocks[self.turn].contains(&piece.role);
         let anew = captured || counts || promotion.is_some();
@@ -53,6 +53,17 @@ impl Chess8 {
     /// Owes a wall after a move of a man, if the game asks for it.
     fn owe(&mut self, owed: Owed) {
         self.owed = self.axes.walls.filter(|walls| !walls.instead).map(|_| owed);
+    }
+
+    /// Puts a man on its new square. Where it is one more king on the rank of castling, and the one
+    /// that castles would no longer be known from the board, the rights end.
+    fn put_man(&mut self, to: Square, man: Piece) {
+        let is_king = man.role == Role::King;
+        let before = is_king.then(|| self.castling_king(man.color)).flatten();
+        self.board.set_piece_at(to, man);
+        if before.is_some_and(|king| self.castling_king(man.color) != Some(king)) {
+            self.rights &= !self.board.by_color(man.color);
+        }
     }
 
     /// Takes what stands on `square`; says whether anything did.
@@ -138,7 +149,7 @@ impl Chess8 {
     fn drop_man(&mut self, role: Role, to: Square) -> Option<Square> {
         let hand = &mut self.hands[self.turn][role];
         *hand = hand.saturating_sub(1);
-        self.board.set_piece_at(to, Piece { color: self.turn, role });
+        self.put_man(to, Piece { color: self.turn, role });
         self.gain_rights(to, role);
         self.halfmoves = 0;
         self.owe(Owed::after(None, to));
