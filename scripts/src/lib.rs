@@ -7,6 +7,7 @@
 //! - [`report`]: the story of a run of a solved game, as a table and a picture.
 //! - [`retrograde`]: small games solved exactly.
 //! - [`oracle`]: how well a network plays a solved game.
+//! - [`puzzles`]: positions of which the right moves are known, and how well a player does there.
 //! - [`record`]: games with what the search thought, in files and as samples.
 //! - [`selfplay`]: many games at once, one network call for all.
 //! - [`uci_engine`]: a UCI engine as a child process.
@@ -17,6 +18,7 @@ pub mod learner;
 pub mod network;
 pub mod onnx;
 pub mod oracle;
+pub mod puzzles;
 pub mod record;
 pub mod report;
 pub mod retrograde;

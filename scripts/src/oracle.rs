@@ -72,17 +72,33 @@ pub fn mark_engine(
         if position.outcome().is_some() {
             continue;
         }
-        let line = engine.best_move(&position.fen(), nodes)?;
-        match position.parse_turn(&line).as_deref() {
-            Some(&[m]) => marks.add(solution, position, value, m),
-            _ => return Err(EngineError::Line { line }),
-        }
+        marks.add(solution, position, value, engine_move(position, engine, nodes)?);
     }
     Ok(marks)
 }
 
-/// The move of `tree`'s root after so many visits; `None` if the game is over there.
-fn best_move(
+/// The move of an engine in `position` at `go nodes`.
+///
+/// # Errors
+/// If the engine ends, or its move is not legal.
+pub fn engine_move(
+    position: &Position,
+    engine: &mut UciEngine,
+    nodes: u32,
+) -> Result<Move, EngineError> {
+    let line = engine.best_move(&position.fen(), nodes)?;
+    match position.parse_turn(&line).as_deref() {
+        Some(&[m]) => Ok(m),
+        _ => Err(EngineError::Line { line }),
+    }
+}
+
+/// The move of `tree`'s root after so many visits, as the engine plays `go nodes`; `None` if the
+/// game is over there.
+///
+/// # Errors
+/// If the evaluator fails.
+pub fn best_move(
     tree: &mut Tree,
     evaluator: &mut dyn Evaluator,
     visits: u32,

@@ -1,19 +1,21 @@
 //! Marks networks of a solved game, or a UCI engine, against its exact solution:
-//! `oracle VARIANT NETWORK...`, `oracle VARIANT --engine EXECUTABLE`.
+//! `oracle VARIANT NETWORK...`, `oracle VARIANT --engine EXECUTABLE`; or against a table of right
+//! moves, `--puzzles FILE`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Parser;
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::network::Backend;
-use menagerie::evaluation::{Cached, Onnx};
-use menagerie::search::Params;
-use menagerie::variant::Catalogue;
-use trainer::oracle::{Marks, mark, mark_engine};
+use menagerie::evaluation::{Cached, Evaluator, Onnx, Uniform};
+use menagerie::search::{Params, Tree};
+use menagerie::variant::{Catalogue, Variant};
+use trainer::oracle::{Marks, best_move, engine_move, mark, mark_engine};
+use trainer::puzzles::{self, Puzzle, Score};
 use trainer::retrograde::Solution;
 use trainer::uci_engine::UciEngine;
 
-/// Marks the play of networks in all positions of a solved game.
+/// Marks the play of networks in all positions of a solved game, or in those of a table.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The game, which must be small enough to be solved.
@@ -23,6 +25,12 @@ struct Arguments {
     /// A UCI engine to mark.
     #[arg(long)]
     engine: Option<PathBuf>,
+    /// A table of positions with their right moves, where the game is too large to be solved.
+    #[arg(long)]
+    puzzles: Option<PathBuf>,
+    /// Plays without a network as well: the search alone.
+    #[arg(long)]
+    uniform: bool,
     /// Visits of a search; 1 is the bare network.
     #[arg(long, value_delimiter = ',', default_value = "1,50,400")]
     visits: Vec<u32>,
@@ -42,37 +50,117 @@ fn setting(text: &str) -> Result<(String, f32), String> {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let variant = Catalogue::shipped().require(&arguments.variant)?;
-    let solution = Solution::of(&variant)?;
     let mut params = Params::default();
     for (name, value) in &arguments.settings {
         params.set(name, *value).map_err(anyhow::Error::msg)?;
     }
-    let encoding = Encoding::of(&variant.start());
-    println!("player,visits,positions,result_kept,wins,won_quickest");
+    let mut engines = Vec::new();
     if let Some(path) = &arguments.engine {
         let mut engine = UciEngine::start(path)?;
         engine.set("UCI_Variant", variant.name())?;
-        for &visits in &arguments.visits {
-            let marks = mark_engine(&solution, &mut engine, visits)?;
-            tell(path, visits, &marks, arguments.faults);
-        }
+        engines.push((path.display().to_string(), engine));
+    }
+    let encoding = Encoding::of(&variant.start());
+    let mut evaluators: Vec<(String, Box<dyn Evaluator>)> = Vec::new();
+    if arguments.uniform {
+        evaluators.push(("uniform".to_owned(), Box::new(Uniform::new(encoding.shape()))));
     }
     for path in &arguments.networks {
         let file = std::fs::read(path)?;
         let network = Onnx::open(&file, &encoding, variant.name(), Backend::Cpu, 1)?;
-        let mut evaluator = Cached::new(network, 64 << 20);
-        for &visits in &arguments.visits {
-            tell(path, visits, &mark(&solution, &mut evaluator, params, visits)?, arguments.faults);
+        evaluators.push((path.display().to_string(), Box::new(Cached::new(network, 64 << 20))));
+    }
+    let exam = match &arguments.puzzles {
+        Some(path) => {
+            let text = std::fs::read_to_string(path)?;
+            let puzzles = Puzzle::read(&variant, &text);
+            Exam::Puzzles(puzzles.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?)
+        }
+        None => Exam::Solution(Solution::of(&variant)?),
+    };
+    println!("{}", exam.columns());
+    for &visits in &arguments.visits {
+        for (name, engine) in &mut engines {
+            let result = exam.engine(engine, visits)?;
+            result.tell(name, visits, arguments.faults);
+        }
+        for (name, evaluator) in &mut evaluators {
+            let result = exam.evaluator(&variant, evaluator.as_mut(), params, visits)?;
+            result.tell(name, visits, arguments.faults);
         }
     }
     Ok(())
 }
 
-fn tell(player: &Path, visits: u32, marks: &Marks, faults: bool) {
-    let (kept, quickest) = (marks.kept_share(), marks.quickest_share());
-    let (positions, wins) = (marks.positions, marks.wins);
-    println!("{},{visits},{positions},{kept:.5},{wins},{quickest:.5}", player.display());
-    if faults {
-        marks.faults.iter().for_each(|fault| println!("# {fault}"));
+/// What is asked.
+enum Exam {
+    Solution(Solution),
+    Puzzles(Vec<Puzzle>),
+}
+
+/// How it went.
+enum Marked {
+    Solution(Marks),
+    Puzzles(Score),
+}
+
+impl Exam {
+    fn columns(&self) -> &'static str {
+        match self {
+            Exam::Solution(_) => "player,visits,positions,result_kept,wins,won_quickest",
+            Exam::Puzzles(_) => "player,visits,positions,sound,safe",
+        }
+    }
+
+    fn engine(&self, engine: &mut UciEngine, visits: u32) -> anyhow::Result<Marked> {
+        Ok(match self {
+            Exam::Solution(solution) => Marked::Solution(mark_engine(solution, engine, visits)?),
+            Exam::Puzzles(puzzles) => Marked::Puzzles(puzzles::ask(puzzles, |position| {
+                engine_move(position, engine, visits).map(Some)
+            })?),
+        })
+    }
+
+    fn evaluator(
+        &self,
+        variant: &Variant,
+        evaluator: &mut dyn Evaluator,
+        params: Params,
+        visits: u32,
+    ) -> anyhow::Result<Marked> {
+        Ok(match self {
+            Exam::Solution(solution) => {
+                Marked::Solution(mark(solution, evaluator, params, visits)?)
+            }
+            Exam::Puzzles(puzzles) => {
+                let mut tree = Tree::new(variant.start(), params, 1 << 22);
+                Marked::Puzzles(puzzles::ask(puzzles, |position| {
+                    tree.restart(position.clone());
+                    best_move(&mut tree, evaluator, visits)
+                })?)
+            }
+        })
+    }
+}
+
+impl Marked {
+    fn tell(&self, player: &str, visits: u32, tell_faults: bool) {
+        let faults = match self {
+            Marked::Solution(marks) => {
+                let (kept, quickest) = (marks.kept_share(), marks.quickest_share());
+                let (positions, wins) = (marks.positions, marks.wins);
+                println!("{player},{visits},{positions},{kept:.5},{wins},{quickest:.5}");
+                &marks.faults
+            }
+            Marked::Puzzles(score) => {
+                let share = |part: usize| part as f64 / score.puzzles.max(1) as f64;
+                let (sound, safe) = (share(score.sound), share(score.safe));
+                println!("{player},{visits},{},{sound:.5},{safe:.5}", score.puzzles);
+                &score.faults
+            }
+        };
+        if tell_faults {
+            faults.iter().for_each(|fault| println!("# {fault}"));
+        }
     }
 }
