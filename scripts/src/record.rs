@@ -30,6 +30,7 @@ pub struct PlyRecord {
     /// The move played, packed ([`PackedMove`]).
     pub played: u16,
     /// The search's policy: packed moves with their shares of 65,535; what is missing has none.
+    /// Empty where no policy is to be learned.
     pub policy: Vec<(u16, u16)>,
     /// The score that the search expected for the mover, -1 to 1.
     pub score: f32,
@@ -147,9 +148,14 @@ impl GameRecord {
             .iter()
             .map(|m| share(m.pack()).map_or(0.0, |(_, share)| f32::from(*share)))
             .collect();
-        let total: f32 = policy.iter().sum();
-        policy.iter_mut().for_each(|share| *share /= total);
-        (total > 0.0).then_some(())?;
+        if ply.policy.is_empty() {
+            legal.clear();
+            policy.clear();
+        } else {
+            let total: f32 = policy.iter().sum();
+            policy.iter_mut().for_each(|share| *share /= total);
+            (total > 0.0).then_some(())?;
+        }
         let end = ply.proven.or_else(|| self.end_from(position.clone(), nth))?;
         let sides = encoding.shape().outcomes - 1;
         let class = match end.winner.map(usize::from) {

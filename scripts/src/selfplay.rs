@@ -17,7 +17,7 @@ use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::record::GameRecord;
-use crate::starts;
+use crate::starts::{self, Opening};
 use game::{Ask, Game};
 
 /// How games are played.
@@ -36,6 +36,35 @@ pub struct SelfPlayConfig {
     pub stop_when_proven: bool,
     /// A game of so many plies is broken off as a draw.
     pub longest: usize,
+    /// How games begin.
+    pub opening: Opening,
+    /// When a side gives up, in games of two sides; never if not given.
+    pub resignation: Option<Resignation>,
+    /// Few visits for most plies (KataGo's playout cap randomization, Wu 2019, section 3.1); all
+    /// plies alike if not given.
+    pub playout_cap: Option<PlayoutCap>,
+}
+
+/// When a side gives its game up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resignation {
+    /// It expects a score of at most this, from -1 to 1 ..
+    pub score: f32,
+    /// .. in so many of its plies on end.
+    pub plies: usize,
+    /// This share of games is played out all the same, to see how often giving up was wrong.
+    pub played_out: f64,
+}
+
+/// Which plies are searched in full.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlayoutCap {
+    /// The share of plies that are; only they teach a policy.
+    pub full: f64,
+    /// Visits of the other plies, which bring the game on.
+    pub visits: usize,
 }
 
 /// How the root of a search in self-play is explored.
@@ -72,6 +101,9 @@ impl Default for SelfPlayConfig {
             parallel: 64,
             stop_when_proven: true,
             longest: 500,
+            opening: Opening::default(),
+            resignation: None,
+            playout_cap: None,
         }
     }
 }
@@ -80,8 +112,15 @@ impl SelfPlayConfig {
     /// The parameters of the search.
     ///
     /// # Errors
-    /// In words, if a name or a value makes no sense.
+    /// In words, if a name or a value of the settings makes no sense.
     pub fn params(&self) -> Result<Params, String> {
+        let share = |name: &str, share: f64| match share {
+            0.0..=1.0 => Ok(()),
+            _ => Err(format!("{name} is {share}, no share of 1")),
+        };
+        share("opening.share", self.opening.share)?;
+        share("resignation.played_out", self.resignation.as_ref().map_or(0.0, |r| r.played_out))?;
+        share("playout_cap.full", self.playout_cap.as_ref().map_or(0.0, |cap| cap.full))?;
         let mut params = Params::default();
         self.search.iter().try_for_each(|(name, value)| params.set(name, *value))?;
         Ok(params)
@@ -97,6 +136,23 @@ pub struct Spent {
     pub evaluations: u64,
     /// CPU time of the threads.
     pub cpu: Duration,
+    /// Games that a side gave up.
+    pub resigned: u64,
+    /// Games that a side would have given up, but which were played out.
+    pub played_out: u64,
+    /// How many of these it did not lose.
+    pub regretted: u64,
+}
+
+impl std::ops::AddAssign for Spent {
+    fn add_assign(&mut self, other: Spent) {
+        self.visits += other.visits;
+        self.evaluations += other.evaluations;
+        self.cpu += other.cpu;
+        self.resigned += other.resigned;
+        self.played_out += other.played_out;
+        self.regretted += other.regretted;
+    }
 }
 
 /// Why self-play stopped.
@@ -133,15 +189,13 @@ pub fn play<E: Evaluator>(
             let fresh = |number: u64| {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
                 rng.set_stream(number);
-                let start: Position = starts::start(variant, &mut rng);
+                let start: Position = starts::start(variant, &config.opening, &mut rng);
                 Game::new(number, start, params, config, rng)
             };
             let (records, spent) = farm(evaluator, config, numbers.map(fresh), done)?;
             let mut finished = finished.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             finished.0.extend(records);
-            finished.1.visits += spent.visits;
-            finished.1.evaluations += spent.evaluations;
-            finished.1.cpu += spent.cpu;
+            finished.1 += spent;
             Ok::<_, SelfPlayError>(())
         };
         let workers: Vec<_> =
@@ -178,7 +232,7 @@ fn farm<'a, E: Evaluator>(
                 Ask::Evaluation => at += 1,
                 Ask::Over => {
                     let game = playing.swap_remove(at);
-                    spent.visits += game.visits();
+                    spent += game.spent();
                     let (number, record) = game.into_record();
                     done(&record);
                     records.push((number, record));

@@ -6,7 +6,8 @@ use menagerie::evaluation::Uniform;
 use menagerie::rules::PackedMove;
 use menagerie::variant::{Catalogue, Variant};
 use trainer::record::{self, GameRecord, RecordError};
-use trainer::selfplay::{RootSearch, SelfPlayConfig, play};
+use trainer::selfplay::{PlayoutCap, Resignation, RootSearch, SelfPlayConfig, Spent, play};
+use trainer::starts::Opening;
 
 fn gumbel() -> SelfPlayConfig {
     SelfPlayConfig { visits: 8, parallel: 5, longest: 30, ..SelfPlayConfig::default() }
@@ -23,13 +24,22 @@ fn games(
     threads: usize,
     count: u64,
 ) -> Vec<GameRecord> {
+    games_and_cost(variant, config, threads, count).0
+}
+
+fn games_and_cost(
+    variant: &Variant,
+    config: &SelfPlayConfig,
+    threads: usize,
+    count: u64,
+) -> (Vec<GameRecord>, Spent) {
     let uniform = Uniform::new(Encoding::of(&variant.start()).shape());
     let mut evaluators = vec![uniform; threads];
     let (games, spent) =
         play(variant, &mut evaluators, config, 0..count, 7, &|_| ()).expect("games");
     assert!(spent.evaluations > 0 && spent.visits >= spent.evaluations);
     assert_eq!(games.len() as u64, count);
-    games
+    (games, spent)
 }
 
 #[test]
@@ -73,6 +83,75 @@ fn a_game_depends_on_its_number_alone() {
 }
 
 #[test]
+fn games_begin_with_as_many_random_plies_as_they_should() {
+    for (name, plies) in [("tictactoe", 4), ("duck", 5)] {
+        let variant = Catalogue::shipped().get(name).expect("a shipped variant");
+        let opening = Opening { share: 0.5, plies };
+        let config = SelfPlayConfig { opening, ..gumbel() };
+        let games = games(&variant, &config, 1, 60);
+        let mut seen = std::collections::HashSet::new();
+        for game in &games {
+            let start = variant.position(&game.start, true).expect("a start");
+            assert!(start.result().is_none() && !start.mid_turn(), "{}", game.start);
+            seen.insert(&game.start);
+        }
+        let plain = games.iter().filter(|game| game.start == variant.start_fen()).count();
+        assert!((15..45).contains(&plain) && seen.len() > 20, "{plain} of {}", seen.len());
+    }
+}
+
+#[test]
+fn hasty_plies_teach_no_policy() {
+    let variant = Catalogue::shipped().get("crazyhouse").expect("a shipped variant");
+    let encoding = Encoding::of(&variant.start());
+    for config in [gumbel(), puct()] {
+        let playout_cap = Some(PlayoutCap { full: 0.25, visits: 2 });
+        let (games, spent) =
+            games_and_cost(&variant, &SelfPlayConfig { playout_cap, ..config }, 1, 20);
+        let (mut full, mut plies) = (0, 0);
+        for game in &games {
+            for (nth, ply) in game.plies.iter().enumerate() {
+                let sample = game.sample(&variant, &encoding, nth).expect("a sample");
+                sample.check(encoding.shape()).expect("a sample that fits");
+                assert_eq!(sample.legal.is_empty(), ply.policy.is_empty());
+                full += usize::from(!ply.policy.is_empty());
+                plies += 1;
+            }
+        }
+        let share = full as f64 / plies as f64;
+        assert!((0.2..0.3).contains(&share), "{share}");
+        // A kept subtree and the root's own visit come on top.
+        let visits = spent.visits as f64 / plies as f64;
+        assert!((2.0..6.0).contains(&visits), "{visits}");
+    }
+}
+
+#[test]
+fn who_gives_up_has_lost_and_some_games_tell_whether_that_was_right() {
+    let variant = Catalogue::shipped().get("tictactoe").expect("a shipped variant");
+    let opening = Opening { share: 1.0, plies: 5 };
+    // Without a network only a proven loss looks like one.
+    let config = SelfPlayConfig { opening, stop_when_proven: false, visits: 64, ..gumbel() };
+    let with = |played_out| {
+        let resignation = Some(Resignation { score: -0.9, plies: 1, played_out });
+        games_and_cost(&variant, &SelfPlayConfig { resignation, ..config.clone() }, 1, 60)
+    };
+    let (games, spent) = with(0.0);
+    assert!(spent.resigned > 5 && spent.played_out == 0, "{spent:?}");
+    let given_up = games.iter().filter(|game| {
+        let mut position = variant.position(&game.start, true).expect("a start");
+        for ply in &game.plies {
+            assert!(position.play(PackedMove(ply.played).unpack().expect("a move")));
+        }
+        position.outcome().is_none()
+    });
+    assert_eq!(given_up.count() as u64, spent.resigned);
+    let (games, spent) = with(1.0);
+    assert!(spent.resigned == 0 && spent.played_out > 5 && spent.regretted == 0, "{spent:?}");
+    assert!(games.iter().all(|game| game.end.turns == 0));
+}
+
+#[test]
 fn settings_that_make_no_sense_are_errors() {
     let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
     let uniform = Uniform::new(Encoding::of(&variant.start()).shape());
@@ -80,6 +159,10 @@ fn settings_that_make_no_sense_are_errors() {
     config.search.insert("c_pukt".to_owned(), 1.0);
     let error = play(&variant, &mut [uniform], &config, 0..1, 7, &|_| ()).expect_err("a bad name");
     assert!(error.to_string().contains("c_pukt"), "{error}");
+    let mut uniform = [Uniform::new(Encoding::of(&variant.start()).shape())];
+    let config = SelfPlayConfig { opening: Opening { share: 1.5, plies: 2 }, ..gumbel() };
+    let error = play(&variant, &mut uniform, &config, 0..1, 7, &|_| ()).expect_err("no share");
+    assert!(error.to_string().contains("opening.share is 1.5"), "{error}");
 }
 
 #[test]

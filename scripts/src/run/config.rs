@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::learner::LearnerConfig;
 use crate::network::Architecture;
 use crate::selfplay::{RootSearch, SelfPlayConfig};
+use crate::starts::Opening;
 
 /// The settings of a run, as `config.toml` has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,8 +52,15 @@ impl RunConfig {
         } else {
             Architecture::Residual { blocks: 4, channels: 32 }
         };
+        // The less there is of a game, the more of it can be seen.
+        let opening = match variant.self_play_men() {
+            Some(_) => Opening::default(),
+            None if tiny => Opening { share: 0.9, plies: anatomy.files * anatomy.ranks - 3 },
+            None => Opening { share: 0.5, plies: 8 },
+        };
         let mut selfplay = SelfPlayConfig {
             root: RootSearch::Gumbel { considered: 8, c_visit: 50.0, c_scale: 0.5 },
+            opening,
             ..SelfPlayConfig::default()
         };
         if tiny {

@@ -34,6 +34,12 @@ pub struct Metrics {
     pub evaluations: u64,
     /// Visits of this iteration.
     pub visits: u64,
+    /// Games of this iteration that a side gave up.
+    pub resigned: u64,
+    /// Games of this iteration that a side would have given up, but which were played out ..
+    pub played_out: u64,
+    /// .. and those among them that it did not lose.
+    pub regretted: u64,
     /// CPU seconds of this iteration's self-play.
     pub selfplay_seconds: f64,
     /// Mean of the total loss.
@@ -62,6 +68,9 @@ impl Metrics {
             decided: decided as f64 / games,
             evaluations: spent.evaluations,
             visits: spent.visits,
+            resigned: spent.resigned,
+            played_out: spent.played_out,
+            regretted: spent.regretted,
             ..Metrics::default()
         }
     }

@@ -2,7 +2,7 @@
 
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::{Batch, Evaluation, Evaluator};
-use menagerie::rules::{Move, Outcome, Position, Side};
+use menagerie::rules::{Move, Outcome, PerSide, Position, Side};
 use menagerie::search::{
     Gumbel, GumbelParams, Leaf, Params, Proof, Selection, Tree, improved_policy,
 };
@@ -10,7 +10,7 @@ use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma};
 
-use super::{RootSearch, SelfPlayConfig};
+use super::{RootSearch, SelfPlayConfig, Spent};
 use crate::record::{End, GameRecord, PlyRecord};
 
 /// A game in progress.
@@ -21,10 +21,18 @@ pub(super) struct Game<'a> {
     tree: Tree,
     leaf: Leaf,
     plan: Plan,
+    /// Whether the present ply is searched in full.
+    full: bool,
     rng: ChaCha8Rng,
     start: String,
     plies: Vec<PlyRecord>,
     end: Option<End>,
+    /// How many of its last plies each side thought lost.
+    lost_plies: PerSide<usize>,
+    /// Whether giving up only is written down.
+    plays_out: bool,
+    /// The side that gave up, or would have.
+    given_up: Option<Side>,
     visits: u64,
 }
 
@@ -54,12 +62,13 @@ impl<'a> Game<'a> {
         start: Position,
         params: Params,
         config: &'a SelfPlayConfig,
-        rng: ChaCha8Rng,
+        mut rng: ChaCha8Rng,
     ) -> Game<'a> {
         let encoding = Encoding::of(&start);
         let (fen, tree) = (start.fen(), Tree::new(start, params, TREE_BYTES));
         let leaf = Leaf::new(&tree);
-        let (plies, end, visits) = (Vec::new(), None, 0);
+        let played_out = config.resignation.as_ref().map_or(0.0, |r| r.played_out);
+        let plays_out = played_out > 0.0 && rng.random_bool(played_out.min(1.0));
         Game {
             number,
             config,
@@ -67,11 +76,15 @@ impl<'a> Game<'a> {
             tree,
             leaf,
             plan: Plan::Fresh,
+            full: true,
             rng,
             start: fen,
-            plies,
-            end,
-            visits,
+            plies: Vec::new(),
+            end: None,
+            lost_plies: PerSide::from_fn(|_| 0),
+            plays_out,
+            given_up: None,
+            visits: 0,
         }
     }
 
@@ -107,8 +120,18 @@ impl<'a> Game<'a> {
         self.tree.backup(&self.leaf, evaluation);
     }
 
-    pub(super) fn visits(&self) -> u64 {
-        self.visits
+    /// What it cost, but for evaluations and time, and whether it was given up.
+    pub(super) fn spent(&self) -> Spent {
+        let won = self.end.and_then(|end| end.winner).map(usize::from);
+        let lost = |side: Side| won.is_some_and(|won| won != side.index());
+        let gave_up = self.given_up.is_some();
+        Spent {
+            visits: self.visits,
+            resigned: u64::from(gave_up && !self.plays_out),
+            played_out: u64::from(gave_up && self.plays_out),
+            regretted: u64::from(self.plays_out && self.given_up.is_some_and(|side| !lost(side))),
+            ..Spent::default()
+        }
     }
 
     pub(super) fn into_record(self) -> (u64, GameRecord) {
@@ -141,10 +164,15 @@ impl<'a> Game<'a> {
     }
 
     fn begin(&mut self) -> Plan {
+        self.full = match &self.config.playout_cap {
+            Some(cap) => self.rng.random_bool(cap.full.clamp(0.0, 1.0)),
+            None => true,
+        };
         match self.config.root {
             RootSearch::Gumbel { .. } => {
                 Plan::Gumbel(Gumbel::new(&self.tree, self.gumbel_params(), &mut self.rng))
             }
+            RootSearch::Puct { .. } if !self.full => Plan::Puct(self.visits_of_ply()),
             RootSearch::Puct { dirichlet, noise, .. } => {
                 let moves = self.tree.root_priors().len();
                 let gamma = Gamma::new((dirichlet / moves as f32).max(1e-3), 1.0);
@@ -157,13 +185,21 @@ impl<'a> Game<'a> {
                 self.tree.set_root_priors(|_, prior| {
                     (1.0 - noise) * prior + noise * draws.next().unwrap_or(0.0) / total
                 });
-                Plan::Puct(self.config.visits)
+                Plan::Puct(self.visits_of_ply())
             }
         }
     }
 
+    /// The visits that the present ply gets.
+    fn visits_of_ply(&self) -> usize {
+        match &self.config.playout_cap {
+            Some(cap) if !self.full => cap.visits,
+            _ => self.config.visits,
+        }
+    }
+
     fn gumbel_params(&self) -> GumbelParams {
-        let default = GumbelParams { visits: self.config.visits, ..GumbelParams::default() };
+        let default = GumbelParams { visits: self.visits_of_ply(), ..GumbelParams::default() };
         match self.config.root {
             RootSearch::Gumbel { considered, c_visit, c_scale } => {
                 GumbelParams { considered, c_visit, c_scale, ..default }
@@ -184,12 +220,19 @@ impl<'a> Game<'a> {
         let share = |share: f32| (share / largest * f32::from(u16::MAX)) as u16;
         let policy = policy.into_iter().map(|(m, part)| (m.pack().0, share(part)));
         let proven = self.proven();
+        let score = self.tree.value()[mover];
+        let gives_up = self.gives_up(mover, score);
         self.plies.push(PlyRecord {
             played: played.pack().0,
-            policy: policy.filter(|(_, share)| *share > 0).collect(),
-            score: self.tree.value()[mover],
+            // A hasty search teaches no policy.
+            policy: policy.filter(|(_, share)| *share > 0 && self.full).collect(),
+            score,
             proven,
         });
+        if let Some(end) = gives_up {
+            self.end = Some(end);
+            return;
+        }
         self.tree.advance(played);
         self.plan = Plan::Fresh;
         let position = self.tree.root();
@@ -202,6 +245,21 @@ impl<'a> Game<'a> {
         let broken_off =
             (self.plies.len() >= self.config.longest).then_some(End { winner: None, turns: 0 });
         self.end = ended.or(stopped).or(broken_off);
+    }
+
+    /// Sees whether `mover` gives up; if so, how the game ends, seen from after its move.
+    fn gives_up(&mut self, mover: Side, score: f32) -> Option<End> {
+        let rule = self.config.resignation.as_ref()?;
+        let others = Side::all(self.tree.root().anatomy().sides).filter(|side| *side != mover);
+        let [winner] = others.collect::<Vec<_>>()[..] else { return None };
+        let lost = &mut self.lost_plies[mover];
+        *lost = if score <= rule.score { *lost + 1 } else { 0 };
+        if self.given_up.is_some() || *lost < rule.plies.max(1) {
+            return None;
+        }
+        self.given_up = Some(mover);
+        let turns = (self.tree.moves_left().round() as u16).saturating_sub(1);
+        (!self.plays_out).then_some(End { winner: Some(winner.index() as u8), turns })
     }
 
     /// The policy to learn, and the move to play.
