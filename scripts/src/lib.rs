@@ -10,6 +10,7 @@
 //! - [`puzzles`]: positions of which the right moves are known, and how well a player does there.
 //! - [`record`]: games with what the search thought, in files and as samples.
 //! - [`selfplay`]: many games at once, one network call for all.
+//! - [`score`]: what engines say a position is worth.
 //! - [`uci_engine`]: a UCI engine as a child process.
 //! - [`window`]: the games that are learned from at a time.
 //! - [`run`]: a training run, a folder that goes on after a kill.
@@ -23,6 +24,7 @@ pub mod record;
 pub mod report;
 pub mod retrograde;
 pub mod run;
+pub mod score;
 pub mod selfplay;
 pub mod starts;
 pub mod uci_engine;
