@@ -52,7 +52,7 @@ fn batch(shape: Shape) -> Vec<Sample> {
         legal: legal.clone(),
         policy: vec![1.0 / 30.0; 30],
         outcome: (0..shape.outcomes).map(|class| f32::from(class == number % 3)).collect(),
-        moves_left: 20.0,
+        moves_left: Some(20.0),
         weight: 1.0,
     };
     (0..BATCH).map(sample).collect()

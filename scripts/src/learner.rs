@@ -145,6 +145,8 @@ pub struct Losses {
     pub policy_accuracy: f32,
     /// Share of positions whose likeliest outcome is the target's, 0 to 1.
     pub outcome_accuracy: f32,
+    /// Mean squared difference between the mover's expected score (-1 to 1) and the target's.
+    pub score_error: f32,
     /// Euclidean norm of the gradient before it was cut.
     pub gradient_norm: f32,
     /// The learning rate that the step took.
@@ -166,6 +168,7 @@ impl Losses {
             moves_left: mean(|losses| losses.moves_left),
             policy_accuracy: mean(|losses| losses.policy_accuracy),
             outcome_accuracy: mean(|losses| losses.outcome_accuracy),
+            score_error: mean(|losses| losses.score_error),
             gradient_norm: mean(|losses| losses.gradient_norm),
             learning_rate: steps.last().map_or(0.0, |losses| losses.learning_rate),
         }

@@ -8,9 +8,12 @@
 //! - [`retrograde`]: small games solved exactly.
 //! - [`oracle`]: how well a network plays a solved game.
 //! - [`puzzles`]: positions of which the right moves are known, and how well a player does there.
+//! - [`readers`]: games of others, read into records.
 //! - [`record`]: games with what the search thought, in files and as samples.
+//! - [`rows`]: logs of runs.
 //! - [`selfplay`]: many games at once, one network call for all.
 //! - [`score`]: what engines say a position is worth.
+//! - [`supervised`]: a network from recorded games, in a folder that goes on after a kill.
 //! - [`uci_engine`]: a UCI engine as a child process.
 //! - [`window`]: the games that are learned from at a time.
 //! - [`run`]: a training run, a folder that goes on after a kill.
@@ -20,12 +23,15 @@ pub mod network;
 pub mod onnx;
 pub mod oracle;
 pub mod puzzles;
+pub mod readers;
 pub mod record;
 pub mod report;
 pub mod retrograde;
+pub mod rows;
 pub mod run;
 pub mod score;
 pub mod selfplay;
 pub mod starts;
+pub mod supervised;
 pub mod uci_engine;
 pub mod window;

@@ -1,17 +1,18 @@
 //! Games as they were played, with what the search thought: the data that networks learn from.
 //!
-//! Records know moves, not planes, so that networks of any encoding learn from them.
+//! Records know moves, not planes, so that networks of any encoding learn from them. What a record
+//! does not know (a move that nobody thought about, a score that nobody told, a game that was broken
+//! off) it does not make up: such a ply trains what is known of it.
+
+mod sample;
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use menagerie::encoding::Encoding;
-use menagerie::rules::{PackedMove, Position, Side};
-use menagerie::variant::Variant;
 use serde::{Deserialize, Serialize};
 
-use crate::learner::Sample;
+pub use sample::{Sampler, Targets};
 
 /// A whole game.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -20,23 +21,30 @@ pub struct GameRecord {
     pub start: String,
     /// Its plies, in order.
     pub plies: Vec<PlyRecord>,
-    /// How it ended.
-    pub end: End,
+    /// How it ended; `None` if nobody knows.
+    pub end: Option<End>,
 }
 
 /// One ply: what was played, and what the search of its position found.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlyRecord {
-    /// The move played, packed ([`PackedMove`]).
+    /// The move played, packed ([`PackedMove`](menagerie::rules::PackedMove)), or [`NO_MOVE`].
     pub played: u16,
     /// The search's policy: packed moves with their shares of 65,535; what is missing has none.
-    /// Empty where no policy is to be learned.
+    /// Empty if there is none to learn.
     pub policy: Vec<(u16, u16)>,
-    /// The score that the search expected for the mover, -1 to 1.
-    pub score: f32,
+    /// The score that the search expected for the mover, -1 to 1; `None` if it told none.
+    pub score: Option<f32>,
     /// The end of the game, if the search proved it from here.
     pub proven: Option<End>,
 }
+
+/// What stands for the move at the end of a record whose last position is known and was not played
+/// on: a step from a1 to a1, which no game has.
+pub const NO_MOVE: u16 = 0;
+
+/// The share of a move that is the whole policy.
+pub const WHOLE: u16 = u16::MAX;
 
 /// How a game ends from some position on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -69,7 +77,7 @@ pub enum RecordError {
 }
 
 const MAGIC: &[u8; 8] = b"MNGRGAME";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER: usize = 16;
 
 /// Writes games into a new file: a header of magic, version and checksum, then the records. The
@@ -106,7 +114,8 @@ pub fn read(path: &Path) -> Result<Vec<GameRecord>, RecordError> {
         return Err(damaged("it holds no game records"));
     }
     if number(8) != VERSION {
-        return Err(damaged(&format!("it is of version {}, not {VERSION}", number(8))));
+        let version = number(8);
+        return Err(damaged(&format!("it is of version {version}; this trainer reads {VERSION}")));
     }
     if number(12) != crc32fast::hash(body) {
         return Err(damaged("its checksum is wrong"));
@@ -126,62 +135,4 @@ pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(beside, path)
-}
-
-impl GameRecord {
-    /// What a network should learn at ply `nth`; `None` if there is no such ply, or the record
-    /// does not replay in `variant`.
-    ///
-    /// The outcome is the proven one where the search proved it, else that of the game.
-    pub fn sample(&self, variant: &Variant, encoding: &Encoding, nth: usize) -> Option<Sample> {
-        let mut position = variant.position(&self.start, true).ok()?;
-        for ply in &self.plies[..nth] {
-            position.play(PackedMove(ply.played).unpack()?).then_some(())?;
-        }
-        let ply = self.plies.get(nth)?;
-        let mut legal = Vec::new();
-        position.legal_moves(&mut legal);
-        let mut planes = vec![0.0; encoding.shape().input()];
-        encoding.write_planes(position.view(), &mut planes);
-        let share = |m: PackedMove| ply.policy.iter().find(|(packed, _)| *packed == m.0);
-        let mut policy: Vec<f32> = legal
-            .iter()
-            .map(|m| share(m.pack()).map_or(0.0, |(_, share)| f32::from(*share)))
-            .collect();
-        if ply.policy.is_empty() {
-            legal.clear();
-            policy.clear();
-        } else {
-            let total: f32 = policy.iter().sum();
-            policy.iter_mut().for_each(|share| *share /= total);
-            (total > 0.0).then_some(())?;
-        }
-        let end = ply.proven.or_else(|| self.end_from(position.clone(), nth))?;
-        let sides = encoding.shape().outcomes - 1;
-        let class = match end.winner.map(usize::from) {
-            None => sides,
-            Some(winner) if winner < sides => Side::new(winner).seat_from(position.turn(), sides),
-            Some(_) => return None,
-        };
-        let mut outcome = vec![0.0; sides + 1];
-        outcome[class] = 1.0;
-        Some(Sample {
-            planes,
-            legal: legal.iter().map(|&m| encoding.index(&position, m).0).collect(),
-            policy,
-            outcome,
-            moves_left: f32::from(end.turns),
-            weight: 1.0,
-        })
-    }
-
-    /// The end of the game as seen from `position`, before ply `nth`.
-    fn end_from(&self, mut position: Position, nth: usize) -> Option<End> {
-        let mut turns = self.end.turns;
-        for ply in &self.plies[nth..] {
-            position.play(PackedMove(ply.played).unpack()?).then_some(())?;
-            turns = turns.saturating_add(u16::from(!position.mid_turn()));
-        }
-        Some(End { turns, ..self.end })
-    }
 }

@@ -160,7 +160,7 @@ impl Run {
                 positions: self.state.positions + positions,
                 cpu_seconds: before,
             };
-            let decided = games.iter().filter(|game| game.end.winner.is_some()).count();
+            let decided = games.iter().filter(|game| game.winner().is_some()).count();
             let metrics = Metrics::of_games(games.len(), positions, decided, spent);
             self.window.extend(games);
             self.window.shrink(window_size(next.positions, self.config.window));

@@ -75,8 +75,8 @@ mod tests {
     use crate::record::{End, PlyRecord};
 
     fn game(plies: usize) -> GameRecord {
-        let ply = PlyRecord { played: 0, policy: Vec::new(), score: 0.0, proven: None };
-        let end = End { winner: None, turns: 0 };
+        let ply = PlyRecord { played: 0, policy: Vec::new(), score: None, proven: None };
+        let end = Some(End { winner: None, turns: 0 });
         GameRecord { start: String::new(), plies: vec![ply; plies], end }
     }
 

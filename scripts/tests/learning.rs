@@ -30,7 +30,7 @@ fn samples(count: usize) -> Vec<Sample> {
             policy: one_hot(legal.len()),
             legal,
             outcome: one_hot(SHAPE.outcomes),
-            moves_left: noise(number) * 40.0,
+            moves_left: Some(noise(number) * 40.0),
             weight: 1.0,
         }
     };

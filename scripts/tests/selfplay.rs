@@ -5,7 +5,7 @@ use menagerie::encoding::Encoding;
 use menagerie::evaluation::Uniform;
 use menagerie::rules::PackedMove;
 use menagerie::variant::{Catalogue, Variant};
-use trainer::record::{self, GameRecord, RecordError};
+use trainer::record::{self, End, GameRecord, RecordError};
 use trainer::selfplay::{PlayoutCap, Resignation, RootSearch, SelfPlayConfig, Spent, play};
 use trainer::starts::Opening;
 
@@ -58,8 +58,8 @@ fn games_of_every_variant_replay_into_samples() {
                 }
                 assert_eq!(game.sample(variant, &encoding, game.plies.len()), None);
                 if let Some(outcome) = position.outcome() {
-                    assert_eq!(game.end.winner, outcome.winner.map(|side| side.index() as u8));
-                    assert_eq!(game.end.turns, 0);
+                    let winner = outcome.winner.map(|side| side.index() as u8);
+                    assert_eq!(game.end, Some(End { winner, turns: 0 }));
                 }
             }
         }
@@ -148,7 +148,7 @@ fn who_gives_up_has_lost_and_some_games_tell_whether_that_was_right() {
     assert_eq!(given_up.count() as u64, spent.resigned);
     let (games, spent) = with(1.0);
     assert!(spent.resigned == 0 && spent.played_out > 5 && spent.regretted == 0, "{spent:?}");
-    assert!(games.iter().all(|game| game.end.turns == 0));
+    assert!(games.iter().all(|game| game.end.is_some_and(|end| end.turns == 0)));
 }
 
 #[test]

@@ -18,7 +18,12 @@ pub(super) struct Sums {
     policy_weight: f64,
     outcome: f64,
     outcome_hits: f64,
+    score_error: f64,
+    /// Weight of the samples that have an outcome target.
+    outcome_weight: f64,
     moves_left: f64,
+    /// Weight of the samples that have a target for the moves left.
+    moves_left_weight: f64,
     weight: f64,
 }
 
@@ -30,29 +35,31 @@ impl AddAssign for Sums {
         self.policy_weight += other.policy_weight;
         self.outcome += other.outcome;
         self.outcome_hits += other.outcome_hits;
+        self.score_error += other.score_error;
+        self.outcome_weight += other.outcome_weight;
         self.moves_left += other.moves_left;
+        self.moves_left_weight += other.moves_left_weight;
         self.weight += other.weight;
     }
 }
 
 impl Sums {
-    /// The means. The total is over all samples; what concerns the policy, over those that train it.
+    /// The means. The total is over all samples; what concerns a head, over those that train it.
     pub(super) fn losses(&self, config: &LearnerConfig) -> Losses {
         let mean = |sum: f64, weight: f64| {
             if weight > 0.0 { (sum / weight) as f32 } else { 0.0 }
         };
-        let outcome = mean(self.outcome, self.weight);
-        let moves_left = mean(self.moves_left, self.weight);
         Losses {
             total: config.policy_weight * mean(self.policy, self.weight)
-                + config.outcome_weight * outcome
-                + config.moves_left_weight * moves_left,
+                + config.outcome_weight * mean(self.outcome, self.weight)
+                + config.moves_left_weight * mean(self.moves_left, self.weight),
             policy: mean(self.policy, self.policy_weight),
             policy_floor: mean(self.policy_floor, self.policy_weight),
-            outcome,
-            moves_left,
+            outcome: mean(self.outcome, self.outcome_weight),
+            moves_left: mean(self.moves_left, self.moves_left_weight),
             policy_accuracy: mean(self.policy_hits, self.policy_weight),
-            outcome_accuracy: mean(self.outcome_hits, self.weight),
+            outcome_accuracy: mean(self.outcome_hits, self.outcome_weight),
+            score_error: mean(self.score_error, self.outcome_weight),
             ..Losses::default()
         }
     }
@@ -95,20 +102,36 @@ pub(super) fn losses(
             }
         }
 
-        let at = index * shape.outcomes;
-        let slopes = &mut gradient.outcome[at..at + shape.outcomes];
-        slopes.copy_from_slice(&heads.outcome[at..at + shape.outcomes]);
-        let hit = argmax(slopes) == argmax(&sample.outcome);
-        let (loss, _) = cross_entropy(slopes, &sample.outcome);
-        sums.outcome += weight * f64::from(loss);
-        sums.outcome_hits += if hit { weight } else { 0.0 };
-        slopes.iter_mut().for_each(|slope| *slope *= config.outcome_weight * share);
+        if !sample.outcome.is_empty() {
+            let at = index * shape.outcomes;
+            let slopes = &mut gradient.outcome[at..at + shape.outcomes];
+            slopes.copy_from_slice(&heads.outcome[at..at + shape.outcomes]);
+            let hit = argmax(slopes) == argmax(&sample.outcome);
+            let (loss, _) = cross_entropy(slopes, &sample.outcome);
+            // What is left in `slopes` are the errors of the chances, class by class.
+            let error = f64::from(score(slopes));
+            sums.outcome += weight * f64::from(loss);
+            sums.outcome_hits += if hit { weight } else { 0.0 };
+            sums.score_error += weight * error * error;
+            sums.outcome_weight += weight;
+            slopes.iter_mut().for_each(|slope| *slope *= config.outcome_weight * share);
+        }
 
-        let (loss, slope) = huber(heads.moves_left[index], sample.moves_left);
-        sums.moves_left += weight * f64::from(loss);
-        gradient.moves_left[index] = config.moves_left_weight * share * slope;
+        if let Some(turns) = sample.moves_left {
+            let (loss, slope) = huber(heads.moves_left[index], turns);
+            sums.moves_left += weight * f64::from(loss);
+            sums.moves_left_weight += weight;
+            gradient.moves_left[index] = config.moves_left_weight * share * slope;
+        }
     }
     (sums, gradient)
+}
+
+/// The mover's expected score under chances of the outcome's classes: 1 for its win, -1 for that of
+/// any other side, 0 for the draw.
+fn score(chances: &[f32]) -> f32 {
+    let wins = &chances[..chances.len().saturating_sub(1)];
+    wins.first().map_or(0.0, |first| 2.0 * first - wins.iter().sum::<f32>())
 }
 
 /// The cross-entropy of softmax(`logits`) with a target and the target's own entropy, in nats.
@@ -160,7 +183,7 @@ mod tests {
             legal,
             policy,
             outcome: vec![0.2, 0.7, 0.1],
-            moves_left: 13.0,
+            moves_left: Some(13.0),
             weight,
         }
     }
@@ -172,14 +195,15 @@ mod tests {
             sample(1.0, vec![4, 1], vec![0.9, 0.1]),
             sample(0.5, vec![0, 2, 5], vec![0.2, 0.5, 0.3]),
             sample(2.0, vec![], vec![]),
+            Sample { outcome: vec![], moves_left: None, ..sample(1.5, vec![3], vec![1.0]) },
         ];
         let samples: Vec<&Sample> = samples.iter().collect();
         let wave = |len: usize| (0..len).map(|i| (i as f32 * 1.7).sin() * 2.0).collect::<Vec<_>>();
         let heads =
-            || Heads { policy: wave(18), outcome: wave(9), moves_left: vec![0.3, 2.5, -4.0] };
+            || Heads { policy: wave(24), outcome: wave(12), moves_left: vec![0.3, 2.5, -4.0, 1.0] };
         let total =
-            |heads: &Heads| losses(&samples, SHAPE, heads, &config, 3.5).0.losses(&config).total;
-        let (_, gradient) = losses(&samples, SHAPE, &heads(), &config, 3.5);
+            |heads: &Heads| losses(&samples, SHAPE, heads, &config, 5.0).0.losses(&config).total;
+        let (_, gradient) = losses(&samples, SHAPE, &heads(), &config, 5.0);
         let step = 1e-2;
         type Part = fn(&mut Heads) -> &mut Vec<f32>;
         let parts: [Part; 3] = [|h| &mut h.policy, |h| &mut h.outcome, |h| &mut h.moves_left];

@@ -11,10 +11,11 @@ pub struct Sample {
     pub legal: Vec<u16>,
     /// The target over `legal`, move by move; sums to 1.
     pub policy: Vec<f32>,
-    /// The target over the outcome's classes, relative to the mover; sums to 1.
+    /// The target over the outcome's classes, relative to the mover; sums to 1. Empty: the outcome
+    /// is not trained on this position.
     pub outcome: Vec<f32>,
-    /// Turns left in the game.
-    pub moves_left: f32,
+    /// Turns left in the game. `None`: the moves left are not trained on this position.
+    pub moves_left: Option<f32>,
     /// How much the sample counts beside others; 1 as a rule, 0 for not at all.
     pub weight: f32,
 }
@@ -72,11 +73,16 @@ impl Sample {
         };
         length("planes", self.planes.len(), shape.input())?;
         length("policy", self.policy.len(), self.legal.len())?;
-        length("outcome", self.outcome.len(), shape.outcomes)?;
+        if !self.outcome.is_empty() {
+            length("outcome", self.outcome.len(), shape.outcomes)?;
+            distribution("outcome", &self.outcome)?;
+        }
         if let Some(&value) = self.planes.iter().find(|value| !value.is_finite()) {
             return Err(SampleError::Number { part: "planes", value });
         }
-        for (part, value) in [("moves_left", self.moves_left), ("weight", self.weight)] {
+        for (part, value) in
+            [("moves_left", self.moves_left.unwrap_or(0.0)), ("weight", self.weight)]
+        {
             if !(value.is_finite() && value >= 0.0) {
                 return Err(SampleError::Number { part, value });
             }
@@ -92,10 +98,7 @@ impl Sample {
                 return Err(SampleError::Legal { index: pair[0], policy });
             }
         }
-        if !self.legal.is_empty() {
-            distribution("policy", &self.policy)?;
-        }
-        distribution("outcome", &self.outcome)
+        if self.legal.is_empty() { Ok(()) } else { distribution("policy", &self.policy) }
     }
 }
 
@@ -122,7 +125,7 @@ mod tests {
             legal: vec![3, 0],
             policy: vec![0.25, 0.75],
             outcome: vec![1.0, 0.0],
-            moves_left: 4.0,
+            moves_left: Some(4.0),
             weight: 1.0,
         }
     }
@@ -146,7 +149,7 @@ mod tests {
             Sample { legal: vec![3, 3], ..sample() },
             Sample { outcome: vec![1.0, 0.5], ..sample() },
             Sample { outcome: vec![1.0], ..sample() },
-            Sample { moves_left: -1.0, ..sample() },
+            Sample { moves_left: Some(-1.0), ..sample() },
             Sample { weight: f32::INFINITY, ..sample() },
         ];
         for sample in refused {

@@ -1,6 +1,5 @@
 //! The log of a run: a row of `metrics.csv` an iteration.
 
-use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 use crate::learner::Losses;
-use crate::record::replace;
+use crate::rows;
 use crate::selfplay::Spent;
 
 /// What an iteration did.
@@ -107,35 +106,15 @@ impl Metrics {
     /// # Errors
     /// What is wrong with the file.
     pub fn read(folder: &Path) -> anyhow::Result<Vec<Metrics>> {
-        let path = folder.join(FILE);
-        if !path.exists() {
-            return Ok(Vec::new());
-        }
-        let rows = csv::Reader::from_path(&path)?.into_deserialize();
-        rows.map(|row| row.map_err(|error| anyhow::anyhow!("{}: {error}", path.display())))
-            .collect()
+        rows::read(&folder.join(FILE))
     }
 
     /// Leaves out the rows after `iterations`, and one that a kill cut short.
     pub(super) fn cut(folder: &Path, iterations: u64) -> anyhow::Result<()> {
-        let path = folder.join(FILE);
-        if !path.exists() {
-            return Ok(());
-        }
-        let rows = csv::Reader::from_path(&path)?.into_deserialize::<Metrics>();
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        for row in rows.filter_map(Result::ok).filter(|row| row.iteration <= iterations) {
-            writer.serialize(row)?;
-        }
-        Ok(replace(&path, &writer.into_inner()?)?)
+        rows::cut(&folder.join(FILE), |row: &Metrics| row.iteration <= iterations)
     }
 
     pub(super) fn append(&self, folder: &Path) -> anyhow::Result<()> {
-        let path = folder.join(FILE);
-        let fresh = fs::metadata(&path).map_or(true, |file| file.len() == 0);
-        let file = OpenOptions::new().create(true).append(true).open(&path)?;
-        let mut writer = csv::WriterBuilder::new().has_headers(fresh).from_writer(file);
-        writer.serialize(self)?;
-        Ok(writer.flush()?)
+        rows::append(&folder.join(FILE), self)
     }
 }

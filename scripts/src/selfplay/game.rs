@@ -135,7 +135,7 @@ impl<'a> Game<'a> {
     }
 
     pub(super) fn into_record(self) -> (u64, GameRecord) {
-        let end = self.end.unwrap_or(End { winner: None, turns: 0 });
+        let end = self.end.or(Some(End { winner: None, turns: 0 }));
         (self.number, GameRecord { start: self.start, plies: self.plies, end })
     }
 
@@ -226,7 +226,7 @@ impl<'a> Game<'a> {
             played: played.pack().0,
             // A hasty search teaches no policy.
             policy: policy.filter(|(_, share)| *share > 0 && self.full).collect(),
-            score,
+            score: Some(score),
             proven,
         });
         if let Some(end) = gives_up {

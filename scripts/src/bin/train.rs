@@ -1,0 +1,75 @@
+//! Learns a game from recorded games: `train VARIANT --records FILE... --run FOLDER`.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use menagerie::variant::Catalogue;
+use trainer::readers;
+use trainer::supervised::{Supervised, SupervisedConfig};
+
+/// Learns a game from recorded games. A run that was stopped goes on.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The game, as the catalogue calls it.
+    variant: String,
+    /// Files of games: records of the trainer's (.games), teachers' games (.tsv, .tsv.gz).
+    #[arg(long, required = true, num_args = 1..)]
+    records: Vec<PathBuf>,
+    /// The folder of the run; runs/VARIANT-supervised if not given.
+    #[arg(long)]
+    run: Option<PathBuf>,
+    /// A config.toml to begin a new run with, instead of the settings for the game.
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// Positions to learn from in all, also for a run that goes on.
+    #[arg(long)]
+    positions: Option<u64>,
+    /// The seed of a new run.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// A network whose weights a new run starts from.
+    #[arg(long)]
+    from: Option<PathBuf>,
+    /// Stops if a game in the files cannot be read, instead of leaving it out.
+    #[arg(long)]
+    strict: bool,
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let variant = Catalogue::shipped().require(&arguments.variant)?;
+    let folder = arguments
+        .run
+        .unwrap_or_else(|| PathBuf::from("runs").join(format!("{}-supervised", variant.name())));
+    let begun = folder.join("config.toml");
+    let mut config = match &arguments.config {
+        _ if begun.exists() => SupervisedConfig::read(&begun)?,
+        Some(path) => SupervisedConfig::read(path)?,
+        None => SupervisedConfig::for_variant(&variant),
+    };
+    config.positions = arguments.positions.unwrap_or(config.positions);
+    config.seed = arguments.seed.unwrap_or(config.seed);
+    let found = readers::read_all(&arguments.records, &variant)?;
+    found.faults.iter().for_each(|fault| eprintln!("{fault}"));
+    println!("{} games, {} left out", found.games.len(), found.faults.len());
+    anyhow::ensure!(!arguments.strict || found.faults.is_empty(), "not all games could be read");
+    let from = arguments.from.as_deref();
+    let mut run = Supervised::open(&folder, config, &variant, found.games, from)?;
+    let (learnt, held_back) = run.positions();
+    println!("{learnt} positions to learn from, {held_back} held back");
+    println!("{}: {} of {} steps done", folder.display(), run.steps(), run.config().steps());
+    run.learn(&|row| {
+        println!(
+            "{} positions, {:.1} CPU minutes: policy {:.3}, held back {:.3}; outcome {:.3}, held \
+             back {:.3}",
+            row.positions,
+            row.cpu_minutes,
+            row.policy_accuracy,
+            row.held_policy_accuracy,
+            row.outcome_accuracy,
+            row.held_outcome_accuracy
+        );
+    })?;
+    println!("{}", run.network().display());
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Games of others, read into records: each format of files a reader.
+//!
+//! A game that cannot be read is a [`Fault`] with its line, quoted; those around it are read all the
+//! same. Nothing is left out in silence.
+
+mod teacher;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+use menagerie::rules::{Move, Position};
+use menagerie::variant::Variant;
+
+use crate::record::{self, End, GameRecord, PlyRecord, RecordError, WHOLE};
+
+/// What was found in a file, or in several.
+#[derive(Debug, Default)]
+pub struct Games {
+    /// The games that could be read.
+    pub games: Vec<GameRecord>,
+    /// Those that could not.
+    pub faults: Vec<Fault>,
+}
+
+/// Why a game was left out.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{file}, line {line}: {reason} in \"{text}\"")]
+pub struct Fault {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The line's text, or its beginning.
+    pub text: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Why a file could not be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The system does not give it, or it is no proper gzip.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Records that are damaged.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A name that tells of no known format.
+    #[error("{path}: of no known format; known are {KNOWN}")]
+    Format {
+        /// The file.
+        path: String,
+    },
+}
+
+const KNOWN: &str = "games, tsv and tsv.gz";
+
+/// Reads several files; see [`read`].
+///
+/// # Errors
+/// If one of them cannot be read.
+pub fn read_all<P: AsRef<Path>>(paths: &[P], variant: &Variant) -> Result<Games, ReadError> {
+    let mut found = Games::default();
+    paths.iter().try_for_each(|path| read(path.as_ref(), variant, &mut found))?;
+    Ok(found)
+}
+
+/// Adds the games of `variant` in a file to `found`. The format is known by the name: our own
+/// records `games`; teachers' games `tsv`. All but records may be packed by gzip, as `.gz`.
+///
+/// # Errors
+/// If the file cannot be read; what is wrong with single games is told in `found`.
+pub fn read(path: &Path, variant: &Variant, found: &mut Games) -> Result<(), ReadError> {
+    let name = path.display().to_string();
+    let plain = name.strip_suffix(".gz").unwrap_or(&name);
+    let format: fn(&mut Lines, &Variant, &mut Games) -> io::Result<()> =
+        match plain.rsplit_once('.').map(|(_, ending)| ending) {
+            Some("games") if plain == name => {
+                found.games.extend(record::read(path)?);
+                return Ok(());
+            }
+            Some("tsv") => teacher::read,
+            _ => return Err(ReadError::Format { path: name }),
+        };
+    let io = |source| ReadError::Io { path: name.clone(), source };
+    let file = BufReader::new(File::open(path).map_err(io)?);
+    let source: Box<dyn Read> =
+        if plain == name { Box::new(file) } else { Box::new(MultiGzDecoder::new(file)) };
+    format(&mut Lines::new(&name, source), variant, found).map_err(io)
+}
+
+/// The lines of a file, counted. What is no UTF-8 is shown as such.
+struct Lines<'a> {
+    file: &'a str,
+    source: BufReader<Box<dyn Read + 'a>>,
+    number: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(file: &'a str, source: impl Read + 'a) -> Lines<'a> {
+        Lines { file, source: BufReader::new(Box::new(source)), number: 0 }
+    }
+
+    /// The next line without its end; `None` after the last.
+    fn next(&mut self) -> io::Result<Option<String>> {
+        let mut bytes = Vec::new();
+        let read = self.source.read_until(b'\n', &mut bytes)?;
+        self.number += 1;
+        let text = String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']).to_owned();
+        Ok((read > 0).then_some(text))
+    }
+
+    /// A fault in the line read last.
+    fn fault(&self, text: &str, reason: impl Into<String>) -> Fault {
+        fault(self.file, self.number, text, reason)
+    }
+}
+
+/// Much longer lines are quoted by their beginning.
+const QUOTED: usize = 160;
+
+fn fault(file: &str, line: usize, text: &str, reason: impl Into<String>) -> Fault {
+    let mut quoted: String = text.chars().take(QUOTED).collect();
+    if quoted.len() < text.len() {
+        quoted.push_str("...");
+    }
+    Fault { file: file.to_owned(), line, text: quoted, reason: reason.into() }
+}
+
+/// A game that is being read: its position, and what is recorded of it so far.
+struct Replay {
+    position: Position,
+    record: GameRecord,
+}
+
+impl Replay {
+    /// From the FEN `start`; `chess960` says that moves have castling as king takes rook.
+    fn new(variant: &Variant, start: &str, chess960: bool) -> Result<Replay, String> {
+        let position = variant.position(start, chess960).map_err(|error| error.to_string())?;
+        // Records are read back as of Chess960, whose FEN tells the rooks in any case.
+        variant.position(start, true).map_err(|error| error.to_string())?;
+        let record = GameRecord { start: start.to_owned(), plies: Vec::new(), end: None };
+        Ok(Replay { position, record })
+    }
+
+    /// Plays a whole turn. `best` is the turn that a teacher would have played, if it is known, and
+    /// `score` what it expected.
+    ///
+    /// The second ply of a turn has the teacher's policy and score only if the first was played as
+    /// the teacher would have.
+    fn play(&mut self, turn: &[Move], best: Option<&[Move]>, score: Option<f32>) {
+        for (nth, &m) in turn.iter().enumerate() {
+            let agreed = best.filter(|best| best.get(..nth) == turn.get(..nth));
+            let policy = agreed.and_then(|best| best.get(nth));
+            self.record.plies.push(PlyRecord {
+                played: m.pack().0,
+                policy: policy.map(|best| (best.pack().0, WHOLE)).into_iter().collect(),
+                score: score.filter(|_| nth == 0 || agreed.is_some()),
+                proven: None,
+            });
+            self.position.play_unchecked(m);
+        }
+    }
+
+    /// The turn that `text` names in UCI, without which the game cannot go on.
+    fn turn(&self, text: &str) -> Result<Vec<Move>, String> {
+        self.position
+            .parse_turn(text)
+            .ok_or_else(|| format!("\"{text}\" is no legal move in \"{}\",", self.position.fen()))
+    }
+
+    /// The record, with the game's end.
+    fn finish(self, end: Option<End>) -> GameRecord {
+        GameRecord { end, ..self.record }
+    }
+}
+
+/// A result as PGN writes it; `Ok(None)` for an unknown one.
+fn result(text: &str) -> Result<Option<End>, String> {
+    let winner = match text {
+        "1-0" => Some(0),
+        "0-1" => Some(1),
+        "1/2-1/2" => None,
+        "*" => return Ok(None),
+        _ => return Err(format!("\"{text}\" is no result")),
+    };
+    Ok(Some(End { winner, turns: 0 }))
+}

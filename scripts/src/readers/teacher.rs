@@ -1,0 +1,75 @@
+//! Teachers' games, a line each: `variant, start FEN, result, plies`, separated by tabs.
+//!
+//! The plies are separated by blanks: `best:score`, or `best:score/played` where another move than
+//! the teacher's was played. Moves are in UCI, castling as the king's two steps; scores are
+//! centipawns of the mover, or `mN`: the mover mates in N moves, `m-N`: is mated. A ply without a
+//! score (`best:`) and a ply of which the teacher says nothing (`:/played`) may stand, too. The
+//! result is White's: `1-0`, `0-1`, `1/2-1/2`, or `*` if it is unknown.
+
+use std::io;
+
+use menagerie::variant::Variant;
+
+use super::{Games, Lines, Replay, result};
+use crate::record::GameRecord;
+use crate::score::Score;
+
+pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
+    while let Some(line) = lines.next()? {
+        if line.trim().is_empty() {
+            continue;
+        }
+        match game(&line, variant) {
+            Ok(game) => found.games.push(game),
+            Err(reason) => found.faults.push(lines.fault(&line, reason)),
+        }
+    }
+    Ok(())
+}
+
+/// One line.
+fn game(line: &str, variant: &Variant) -> Result<GameRecord, String> {
+    let fields: Vec<&str> = line.split('\t').collect();
+    let [name, start, ended, plies] = fields[..] else {
+        return Err(format!("there are {} fields, not 4,", fields.len()));
+    };
+    if name != variant.name() {
+        return Err(format!("it is a game of {name}, not of {},", variant.name()));
+    }
+    if start.contains('|') {
+        return Err("it is a game on two boards, for which there are no rules yet,".to_owned());
+    }
+    let mut replay = Replay::new(variant, start, false)?;
+    for text in plies.split_ascii_whitespace() {
+        ply(&mut replay, text).map_err(|reason| format!("ply \"{text}\": {reason}"))?;
+    }
+    if replay.record.plies.is_empty() {
+        return Err("there are no plies".to_owned());
+    }
+    Ok(replay.finish(result(ended)?))
+}
+
+fn ply(replay: &mut Replay, text: &str) -> Result<(), String> {
+    let (told, played) = match text.split_once('/') {
+        Some((told, played)) => (told, Some(played)),
+        None => (text, None),
+    };
+    let (best, score) = told.split_once(':').ok_or("it has no score,")?;
+    let score = if score.is_empty() { None } else { Some(self::score(score)?.expected()) };
+    let best = if best.is_empty() { None } else { Some(replay.turn(best)?) };
+    let turn = match (played, &best) {
+        (Some(played), _) => replay.turn(played)?,
+        (None, Some(best)) => best.clone(),
+        (None, None) => return Err("it names no move,".to_owned()),
+    };
+    replay.play(&turn, best.as_deref(), score);
+    Ok(())
+}
+
+fn score(text: &str) -> Result<Score, String> {
+    let (kind, number): (fn(i32) -> Score, _) = match text.strip_prefix('m') {
+        Some(number) => (Score::Mate, number),
+        None => (Score::Centipawns, text),
+    };
+    number.parse().map(kind).map_err(|_| format!("\"{text}\" is no score,"))
+}

@@ -1,0 +1,194 @@
+//! From records to samples: what a network should learn at a ply.
+
+use menagerie::encoding::Encoding;
+use menagerie::rules::{Move, MoveList, PackedMove, Position, Side, Square};
+use menagerie::variant::Variant;
+use serde::{Deserialize, Serialize};
+
+use super::{End, GameRecord, PlyRecord};
+use crate::learner::Sample;
+
+/// How records become targets. The default is what self-play learns: its policy as it stands, and
+/// the games' results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Targets {
+    /// How much of the outcome's target is the score told at the ply, 0 to 1; the rest is the
+    /// game's result. Where one of the two is not known, the other is all of it.
+    pub score_share: f32,
+    /// How much of the policy's target is spread evenly over all legal moves, 0 to 1 (label
+    /// smoothing).
+    pub smoothing: f32,
+    /// The chance of a draw where both sides expect the same, 0 to 0.5. A score of `s` stands for
+    /// a draw with the chance `draws * (1 - s * s)`; the rest is shared by win and loss so that
+    /// their difference is `s`.
+    pub draws: f32,
+}
+
+impl Targets {
+    /// Says in words what is wrong with them, if anything.
+    ///
+    /// # Errors
+    /// The name and the value that is out of its range.
+    pub fn check(&self) -> Result<(), String> {
+        for (name, value, most) in [
+            ("score_share", self.score_share, 1.0),
+            ("smoothing", self.smoothing, 1.0),
+            ("draws", self.draws, 0.5),
+        ] {
+            if !(0.0..=most).contains(&value) {
+                return Err(format!("{name} is {value}, not between 0 and {most}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A score, -1 to 1, as chances of win, loss and draw.
+    fn chances(&self, score: f32) -> [f32; 3] {
+        let score = score.clamp(-1.0, 1.0);
+        let draw = self.draws * (1.0 - score * score);
+        [(1.0 - draw + score) / 2.0, (1.0 - draw - score) / 2.0, draw]
+    }
+}
+
+/// Makes samples of one game's records.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampler<'a> {
+    /// The game.
+    pub variant: &'a Variant,
+    /// Its encoding.
+    pub encoding: &'a Encoding,
+    /// What is to be learnt.
+    pub targets: Targets,
+}
+
+impl GameRecord {
+    /// The number of the side that won, if one did and it is known.
+    pub fn winner(&self) -> Option<u8> {
+        self.end.and_then(|end| end.winner)
+    }
+
+    /// What a network should learn at ply `nth` by the default [`Targets`]; see
+    /// [`Sampler::sample`].
+    pub fn sample(&self, variant: &Variant, encoding: &Encoding, nth: usize) -> Option<Sample> {
+        let targets = Targets::default();
+        Sampler { variant, encoding, targets }.sample(self, nth, false)
+    }
+
+    /// The end of the game as seen from `position`, before ply `nth`.
+    fn end_from(&self, mut position: Position, nth: usize) -> Option<End> {
+        let end = self.end?;
+        let mut turns = end.turns;
+        for ply in &self.plies[nth..] {
+            position.play(PackedMove(ply.played).unpack()?).then_some(())?;
+            turns = turns.saturating_add(u16::from(!position.mid_turn()));
+        }
+        Some(End { turns, ..end })
+    }
+}
+
+impl Sampler<'_> {
+    /// What a network should learn at ply `nth`; `None` if there is no such ply, or the record
+    /// does not replay. Heads of which the record knows nothing are left out of the sample.
+    ///
+    /// The outcome is the proven one where the search proved it, else that of the game mixed with
+    /// the score ([`Targets::score_share`]); scores count in games of two sides only, as they tell
+    /// nothing of how the others share what the mover loses.
+    ///
+    /// `mirrored` turns the board's left and right round, if nobody may castle any more: the
+    /// position is then as good as the other in every game whose rules do not tell files apart.
+    pub fn sample(&self, game: &GameRecord, nth: usize, mirrored: bool) -> Option<Sample> {
+        let mut position = self.variant.position(&game.start, true).ok()?;
+        for ply in game.plies.get(..nth)? {
+            position.play(PackedMove(ply.played).unpack()?).then_some(())?;
+        }
+        let ply = game.plies.get(nth)?;
+        let shape = self.encoding.shape();
+        let mut legal = MoveList::new();
+        position.legal_moves(&mut legal);
+        let policy = self.policy(ply, &legal)?;
+        let mut planes = vec![0.0; shape.input()];
+        self.encoding.write_planes(position.view(), &mut planes);
+        let mirrored = mirrored && position.view().castling.is_empty();
+        if mirrored {
+            planes.chunks_exact_mut(shape.width).for_each(<[f32]>::reverse);
+            legal.iter_mut().for_each(|m| *m = mirror(*m, shape.width));
+        }
+        let indices = legal.iter().map(|&m| self.encoding.index(&position, m).0).collect();
+        let end = match ply.proven {
+            Some(proven) => Some(proven),
+            // A record that knows its end replays to it.
+            None if game.end.is_some() => Some(game.end_from(position.clone(), nth)?),
+            None => None,
+        };
+        Some(Sample {
+            planes,
+            legal: if policy.is_empty() { Vec::new() } else { indices },
+            policy,
+            outcome: self.outcome(ply, end, position.turn())?,
+            moves_left: end.map(|end| f32::from(end.turns)),
+            weight: 1.0,
+        })
+    }
+
+    /// The policy's target over the legal moves; empty if the record has none, `None` if it is of
+    /// other moves.
+    fn policy(&self, ply: &PlyRecord, legal: &[Move]) -> Option<Vec<f32>> {
+        if ply.policy.is_empty() {
+            return Some(Vec::new());
+        }
+        let share = |m: PackedMove| ply.policy.iter().find(|(packed, _)| *packed == m.0);
+        let shares = legal.iter().map(|m| share(m.pack()).map_or(0.0, |(_, it)| f32::from(*it)));
+        let mut policy: Vec<f32> = shares.collect();
+        let total: f32 = policy.iter().sum();
+        (total > 0.0).then_some(())?;
+        let even = self.targets.smoothing / legal.len() as f32;
+        let rest = (1.0 - self.targets.smoothing) / total;
+        policy.iter_mut().for_each(|share| *share = *share * rest + even);
+        Some(policy)
+    }
+
+    /// The outcome's target, relative to the mover; empty if nothing is known, `None` if the record
+    /// names a side that the game does not have.
+    fn outcome(&self, ply: &PlyRecord, end: Option<End>, mover: Side) -> Option<Vec<f32>> {
+        let sides = self.encoding.shape().outcomes - 1;
+        let told = ply.score.filter(|_| sides == 2 && ply.proven.is_none());
+        let told = told.map(|score| self.targets.chances(score));
+        let share = match (told, end) {
+            (None, None) => return Some(Vec::new()),
+            (None, Some(_)) => 0.0,
+            (Some(_), None) => 1.0,
+            (Some(_), Some(_)) => self.targets.score_share,
+        };
+        let mut outcome = vec![0.0; sides + 1];
+        if let Some(end) = end {
+            let class = match end.winner.map(usize::from) {
+                None => sides,
+                Some(winner) if winner < sides => Side::new(winner).seat_from(mover, sides),
+                Some(_) => return None,
+            };
+            outcome[class] = 1.0 - share;
+        }
+        for (class, chance) in outcome.iter_mut().zip(told.unwrap_or_default()) {
+            *class += share * chance;
+        }
+        Some(outcome)
+    }
+}
+
+/// The move on the board with left and right turned round.
+fn mirror(m: Move, files: usize) -> Move {
+    let turn = |square: Square| {
+        // Squares are counted from a1, eight to a rank whatever the board's width.
+        let (rank, file) = (u32::from(square) / 8, u32::from(square) % 8);
+        Square::new(8 * rank + files as u32 - 1 - file)
+    };
+    match m {
+        Move::Step { from, to, promotion } => {
+            Move::Step { from: turn(from), to: turn(to), promotion }
+        }
+        Move::Drop { role, to } => Move::Drop { role, to: turn(to) },
+        Move::Place(to) => Move::Place(turn(to)),
+        Move::Wall(to) => Move::Wall(turn(to)),
+    }
+}

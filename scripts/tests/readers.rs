@@ -1,0 +1,180 @@
+//! The contract of the readers: games come back as they were, and what cannot be read is quoted.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use menagerie::encoding::Encoding;
+use menagerie::rules::PackedMove;
+use menagerie::variant::{Catalogue, Variant};
+use proptest::prelude::*;
+use tempfile::TempDir;
+use trainer::readers::{self, Games};
+use trainer::record::{End, GameRecord, Sampler, Targets};
+
+fn variant(name: &str) -> Arc<Variant> {
+    Catalogue::shipped().get(name).expect("a shipped variant")
+}
+
+/// What the reader that `name` chooses makes of a file of these bytes.
+fn read(name: &str, bytes: &[u8], game: &str) -> Games {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).expect("written");
+    let mut found = Games::default();
+    readers::read(&path, &variant(game), &mut found).expect("read");
+    found
+}
+
+/// Plays a game over and checks each of its samples.
+fn replays(game: &GameRecord, variant: &Variant) {
+    let encoding = Encoding::of(&variant.start());
+    let targets = Targets { score_share: 0.5, smoothing: 0.1, draws: 0.3 };
+    let sampler = Sampler { variant, encoding: &encoding, targets };
+    for nth in 0..game.plies.len() {
+        let plain = sampler.sample(game, nth, false).expect("a sample");
+        let mirrored = sampler.sample(game, nth, true).expect("a sample");
+        plain.check(encoding.shape()).expect("a sample that fits");
+        mirrored.check(encoding.shape()).expect("a sample that fits");
+        assert_eq!((plain.outcome, plain.policy), (mirrored.outcome, mirrored.policy));
+    }
+}
+
+const TEACHER: &str = include_str!("golden/teacher.tsv");
+
+#[test]
+fn teachers_games_are_read() {
+    let mut games = 0;
+    for name in ["crazyhouse", "duck", "chess", "atomic"] {
+        let variant = variant(name);
+        let lines = TEACHER.lines().filter(|line| line.split('\t').next() == Some(name));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        let found = read("games.tsv", text.as_bytes(), name);
+        assert_eq!(found.faults, []);
+        games += found.games.len();
+        for (game, line) in found.games.iter().zip(text.lines()) {
+            replays(game, &variant);
+            let mut position = variant.position(&game.start, true).expect("a start");
+            for ply in &game.plies {
+                let m = PackedMove(ply.played).unpack().expect("a move");
+                assert!(position.play(m), "{}", position.fen());
+            }
+            // The games are short, so that they end by the rules.
+            let ended = position.outcome().expect("an end");
+            let winner = ended.winner.map(|side| side.index() as u8);
+            assert_eq!(game.end, Some(End { winner, turns: 0 }), "{line}");
+        }
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(text.as_bytes()).expect("packed");
+        let packed = packed.finish().expect("packed");
+        assert_eq!(read("games.tsv.gz", &packed, name).games, found.games);
+    }
+    assert_eq!(games, TEACHER.lines().count());
+}
+
+#[test]
+fn a_teachers_ply_is_its_labels() {
+    let text = "chess\trnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\t*\t\
+                e2e4:100/d2d4 e7e5:m-2 :/d4e5 a7a6:";
+    let found = read("a.tsv", text.as_bytes(), "chess");
+    assert_eq!(found.faults, []);
+    let game = &found.games[0];
+    assert_eq!(game.end, None);
+    let policy: Vec<_> = game.plies.iter().map(|ply| ply.policy.len()).collect();
+    assert_eq!(policy, [1, 1, 0, 1]);
+    assert_ne!(game.plies[0].policy[0].0, game.plies[0].played);
+    assert!((game.plies[0].score.expect("a score") - 0.182).abs() < 1e-3);
+    assert_eq!(game.plies[1].score, Some(-1.0));
+    assert_eq!((game.plies[2].score, game.plies[3].score), (None, None));
+    replays(game, &variant("chess"));
+    let encoding = Encoding::of(&variant("chess").start());
+    let silent = game.sample(&variant("chess"), &encoding, 2).expect("a sample");
+    assert_eq!((silent.legal, silent.outcome, silent.moves_left), (vec![], vec![], None));
+}
+
+#[test]
+fn in_duck_chess_each_half_of_a_turn_has_its_label() {
+    let text = "duck\trnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\t1-0\t\
+                e2e4,e4e5:30 d7d5,d5d3:-20/d7d5,d5d4 g1f3,f3g3:9/b1c3,c3a3";
+    let found = read("a.tsv", text.as_bytes(), "duck");
+    assert_eq!(found.faults, []);
+    let plies: Vec<_> = found.games[0].plies.iter().map(|ply| ply.policy.len()).collect();
+    assert_eq!(plies, [1, 1, 1, 1, 1, 0]);
+    replays(&found.games[0], &variant("duck"));
+}
+
+#[test]
+fn bad_lines_are_quoted_with_their_number() {
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    let boards = format!("bughouse\t{start}|{start}\t1-0\t1e2e4:0:180");
+    for (line, reason) in [
+        ("chess", "4"),
+        (&format!("duck\t{start}\t1-0\te2e4:1"), "of duck"),
+        ("chess\t8/8 w\t1-0\te2e4:1", "8/8 w"),
+        (&format!("chess\t{start}\t1-0\te2e5:1"), "e2e5"),
+        (&format!("chess\t{start}\t1-0\te2e4:one"), "one"),
+        (&format!("chess\t{start}\t1-0\te2e4"), "score"),
+        (&format!("chess\t{start}\t1-0\t:3"), "move"),
+        (&format!("chess\t{start}\t1-0\te2e4:3/e7e5"), "e7e5"),
+        (&format!("chess\t{start}\t2-0\te2e4:1"), "2-0"),
+        (&format!("chess\t{start}\t1-0\t"), "plies"),
+        (&boards, "bughouse"),
+        ("\u{fffd}\t\u{1f986}", "4"),
+    ] {
+        let good = format!("chess\t{start}\t1-0\te2e4:1");
+        let text = format!("{good}\n{line}\n\n{good}\n");
+        let found = read("some.tsv", text.as_bytes(), "chess");
+        assert_eq!((found.games.len(), found.faults.len()), (2, 1), "{line}");
+        let told = found.faults[0].to_string();
+        assert!(told.contains("some.tsv, line 2:") && told.contains(reason), "{told}");
+        assert!(told.contains(&line.chars().take(30).collect::<String>()), "{told}");
+    }
+    let found = read("some.tsv", format!("{boards}\n").as_bytes(), "bughouse");
+    assert!(found.faults[0].reason.contains("two boards"), "{:?}", found.faults);
+}
+
+#[test]
+fn files_that_cannot_be_read_are_errors() {
+    let chess = variant("chess");
+    let folder = TempDir::new().expect("a folder");
+    for (name, bytes) in [("a.txt", "hm"), ("a.tsv.gz", "no gzip"), ("a.games", "no records")] {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).expect("written");
+        let error = readers::read(&path, &chess, &mut Games::default()).expect_err("refused");
+        assert!(error.to_string().contains(name), "{error}");
+    }
+    let missing = readers::read(Path::new("/no/such.tsv"), &chess, &mut Games::default());
+    assert!(missing.expect_err("missing").to_string().contains("/no/such.tsv"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        for name in ["a.tsv"] {
+            let found = read(name, &bytes, "chess");
+            prop_assert!(found.games.is_empty());
+        }
+    }
+
+    #[test]
+    fn damaged_games_make_no_reader_panic(
+        line in 0..TEACHER.lines().count(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let mut bytes = TEACHER.lines().nth(line).expect("a line").as_bytes().to_vec();
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let name = TEACHER.lines().nth(line).and_then(|line| line.split('\t').next());
+        let name = name.expect("a name");
+        for game in read("a.tsv", &bytes, name).games {
+            replays(&game, &variant(name));
+        }
+    }
+}
