@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::network::Backend;
-use menagerie::evaluation::{Cached, Onnx};
+use menagerie::evaluation::{Cached, Opened, Weights};
 use menagerie::search::Params;
 use menagerie::variant::Catalogue;
 use trainer::oracle::{Marks, mark, mark_engine};
@@ -58,8 +58,11 @@ fn main() -> anyhow::Result<()> {
         }
     }
     for path in &arguments.networks {
-        let file = std::fs::read(path)?;
-        let network = Onnx::open(&file, &encoding, variant.name(), Backend::Cpu, 1)?;
+        let weights = Weights::read(path, &path.display().to_string())?;
+        let Opened { network, file, notes } =
+            weights.open(&encoding, variant.name(), Backend::Cpu)?;
+        notes.iter().for_each(|note| eprintln!("{note}"));
+        let path = Path::new(&file.name);
         let mut evaluator = Cached::new(network, 64 << 20);
         for &visits in &arguments.visits {
             tell(path, visits, &mark(&solution, &mut evaluator, params, visits)?, arguments.faults);
