@@ -10,6 +10,7 @@ mod onnx;
 mod pool;
 pub mod runtime;
 mod uniform;
+mod weights;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub use cache::Cached;
 pub use onnx::{Onnx, Passport, UnfitNetwork};
 pub use pool::Pooled;
 pub use uniform::Uniform;
+pub use weights::{NetworkFile, Opened, Weights};
 
 use crate::encoding::Shape;
 use crate::rules::Key;

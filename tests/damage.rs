@@ -6,6 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use menagerie::evaluation::Passport;
+use menagerie::evaluation::network::{seal, verify};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -91,6 +93,64 @@ fn a_damaged_network_is_refused_in_words() {
     }
     assert!(load(&folder.join("missing.onnx")).contains("missing.onnx"));
     assert!(load(&folder).contains(&folder.display().to_string()));
+}
+
+/// The network as another file that says from which one it was quantised.
+fn quantised(from: &str) -> Vec<u8> {
+    let field = |tag: u8, bytes: &[u8]| [&[tag, bytes.len() as u8], bytes].concat();
+    let key = field(0x0a, Passport::QUANTISED_FROM.as_bytes());
+    let entry = field(0x72, &[key, field(0x12, from.as_bytes())].concat());
+    seal([NETWORK, &entry].concat())
+}
+
+#[test]
+fn a_quantised_network_that_lies_beside_is_taken() {
+    let folder = folder("quantised");
+    let file = folder.join("3x3.onnx");
+    fs::write(&file, NETWORK).expect("a file");
+    let int8 = folder.join("3x3.int8.onnx");
+    fs::write(&int8, quantised(verify(NETWORK).expect("a seal"))).expect("a file");
+    let taken = format!("network {} (learn 3x3", int8.display());
+    for file in [&file, &int8] {
+        let said = load(file);
+        assert!(said.contains(&taken) && !said.contains("passed over"), "{said}");
+    }
+    fs::remove_file(&int8).expect("it was there");
+    assert!(!load(&file).contains("int8"));
+}
+
+#[test]
+fn a_quantised_network_that_does_not_fit_is_passed_over_in_one_line() {
+    let folder = folder("unfit");
+    let file = folder.join("3x3.onnx");
+    fs::write(&file, NETWORK).expect("a file");
+    let int8 = folder.join("3x3.int8.onnx");
+    let fitting = quantised(verify(NETWORK).expect("a seal"));
+    let mut flipped = fitting.clone();
+    flipped[fitting.len() / 2] ^= 4;
+    let cases: [(&[u8], &str); 7] = [
+        (&quantised(&"0".repeat(64)), "it was not made from"),
+        (&quantised(""), "it was not made from"),
+        (NETWORK, "it was not made from"),
+        (&fitting[..fitting.len() - 1], "no seal"),
+        (&flipped, "damaged"),
+        (b"", "no seal"),
+        (&seal(b"no model".to_vec()), "ONNX Runtime refuses"),
+    ];
+    let passed_over = |reason: &str| {
+        let said = load(&file);
+        let mut lines = said.lines().filter(|line| line.contains("3x3.int8.onnx"));
+        let line = lines.next().unwrap_or_default();
+        assert!(line.contains(reason) && lines.next().is_none(), "{reason}: {said}");
+        assert!(said.contains(&format!("network {} (learn 3x3", file.display())), "{said}");
+    };
+    for (bytes, reason) in cases {
+        fs::write(&int8, bytes).expect("a file");
+        passed_over(reason);
+    }
+    fs::remove_file(&int8).expect("it was there");
+    fs::create_dir(&int8).expect("a folder");
+    passed_over("cannot read");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The trainer of Menagerie: self-play, learning and export, over the library's public API only.
 //!
+//! - [`calibration`]: positions by which a network is quantised.
 //! - [`network`]: what a network is made of, its named weights, and its forward pass.
 //! - [`learner`]: samples in, gradient steps and checkpoints out.
 //! - [`onnx`]: weights to ONNX bytes and back.
@@ -18,6 +19,7 @@
 //! - [`window`]: the games that are learned from at a time.
 //! - [`run`]: a training run, a folder that goes on after a kill.
 
+pub mod calibration;
 pub mod learner;
 pub mod network;
 pub mod onnx;

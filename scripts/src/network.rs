@@ -12,6 +12,7 @@ mod architecture;
 mod convolution;
 pub(crate) mod graph;
 pub(crate) mod plan;
+pub(crate) mod ranges;
 
 pub use architecture::Architecture;
 

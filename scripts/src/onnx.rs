@@ -3,20 +3,29 @@
 //! What is written: IR 8, opset 17; the input `planes` of `[batch, planes, height, width]` and the
 //! outputs `policy` (logits, `[batch, policy]`), `outcome` (logits, `[batch, outcomes]`) and
 //! `moves_left` (turns, `[batch, 1]`), the batch axis open; each weight an initializer under its
-//! own name, unchanged; and the metadata given, in its order. The same network and metadata give
-//! the same bytes.
+//! own name, unchanged; and the metadata given, in its order, with the architecture after it. The
+//! same network and metadata give the same bytes.
+//!
+//! Beside the file of floats there may be one for CPUs that computes in integers of eight bits
+//! ([`quantise`]), with the same inputs, outputs and metadata, and the seal of the former.
 
+mod nodes;
 mod proto;
+mod quantised;
 
 use menagerie::encoding::Shape;
+use menagerie::evaluation::Passport;
+use menagerie::evaluation::network::{self, OUTPUTS, PLANES, SEAL_KEY, seal, verify};
 use prost::Message;
 
-use crate::network::plan::{Layer, Op, Plan, Value};
-use crate::network::{Architecture, MOVES_LEFT_SCALE, NamedTensor, NetworkError};
-use proto::{
-    Attribute, AttributeKind, Graph, Metadata, Model, Node, OperatorSet, Tensor, TensorKind,
-    ValueInfo,
-};
+use crate::network::plan::Plan;
+use crate::network::ranges::ranges;
+use crate::network::{Architecture, MOVES_LEFT_SCALE, NamedTensor, Network, NetworkError};
+use nodes::Names;
+use proto::{Graph, Metadata, Model, Node, OperatorSet, Tensor, TensorKind, ValueInfo};
+
+/// The key of the metadata that has the architecture, in TOML.
+pub const ARCHITECTURE_KEY: &str = "menagerie.architecture";
 
 /// The version of the ONNX file format.
 const IR_VERSION: i64 = 8;
@@ -57,6 +66,18 @@ pub enum OnnxError {
         /// Numbers that are there.
         found: usize,
     },
+    /// A file that does not say what it is, or says what is none: the metadata's key, and why.
+    #[error("the ONNX file says no \"{0}\" that can be read: {1}")]
+    Metadata(&'static str, String),
+    /// Inputs or outputs that are not a network's.
+    #[error("the ONNX file's \"{0}\" has no axes that a network could have")]
+    Outlet(&'static str),
+    /// The file is quantised already.
+    #[error("the network is quantised already; its floats are in another file")]
+    Quantised,
+    /// The file's seal is missing or wrong.
+    #[error(transparent)]
+    Seal(#[from] network::NetworkError),
 }
 
 /// Writes a network as an ONNX file.
@@ -71,17 +92,42 @@ pub fn export(
 ) -> Result<Vec<u8>, OnnxError> {
     let plan = Plan::new(shape, architecture)?;
     let weights = plan.name(&plan.flatten(tensors)?);
-
-    let mut initializer: Vec<Tensor> = weights.into_iter().map(to_initializer).collect();
-    initializer.push(to_initializer(NamedTensor {
-        name: SCALE_NAME.into(),
-        shape: vec![],
-        data: vec![MOVES_LEFT_SCALE],
-    }));
+    let float = |tensor: &NamedTensor| Tensor::floats(&tensor.name, &tensor.shape, &tensor.data);
     let names = Names { plan: &plan };
-    let mut node: Vec<Node> =
-        plan.ops.iter().enumerate().map(|(index, op)| names.node(index, op)).collect();
-    let raw = names.of(plan.moves_left);
+    let nodes = plan.ops.iter().enumerate().map(|(index, op)| names.node(index, op)).collect();
+    let graph = (nodes, weights.iter().map(float).collect());
+    model(shape, architecture, &plan, graph, metadata)
+}
+
+/// Makes of the sealed file that [`export`] wrote another that computes in integers of eight bits,
+/// sealed as well. `planes` are positions as the network will meet them, by which it is calibrated:
+/// `[positions, planes, height, width]`, flattened. The metadata is the same, with the seal of the
+/// file under [`Passport::QUANTISED_FROM`].
+///
+/// # Errors
+/// If the file is damaged, says no architecture or is quantised already, or if there are no
+/// positions.
+pub fn quantise(file: &[u8], planes: &[f32]) -> Result<Vec<u8>, OnnxError> {
+    let seal_of_floats = verify(file)?;
+    let (network, mut metadata) = read(file)?;
+    metadata.push((Passport::QUANTISED_FROM.to_owned(), seal_of_floats.to_owned()));
+    let (shape, architecture) = (network.shape(), network.architecture().clone());
+    let (plan, weights) = network.into_parts();
+    let ranges = ranges(&plan, shape, &weights, planes)?;
+    let graph = quantised::graph(&plan, &weights, &ranges);
+    Ok(seal(model(shape, &architecture, &plan, graph, &metadata)?))
+}
+
+/// The file of a plan's graph, of which the nodes and initializers of its operations are given.
+fn model(
+    shape: Shape,
+    architecture: &Architecture,
+    plan: &Plan,
+    (mut node, mut initializer): (Vec<Node>, Vec<Tensor>),
+    metadata: &[(String, String)],
+) -> Result<Vec<u8>, OnnxError> {
+    let raw = Names { plan }.of(plan.moves_left);
+    initializer.push(Tensor::floats(SCALE_NAME, &[], &[MOVES_LEFT_SCALE]));
     node.push(Node::new("Softplus", &[&raw], "moves_left.softplus"));
     node.push(Node::new("Mul", &["moves_left.softplus", SCALE_NAME], "moves_left"));
 
@@ -90,52 +136,81 @@ pub fn export(
         node,
         name: "menagerie".into(),
         initializer,
-        input: vec![ValueInfo::batch("planes", &board)],
+        input: vec![ValueInfo::batch(PLANES, &board)],
         output: vec![
             ValueInfo::batch("policy", &[shape.policy()]),
             ValueInfo::batch("outcome", &[shape.outcomes]),
             ValueInfo::batch("moves_left", &[1]),
         ],
     };
-    let pair =
-        |(key, value): &(String, String)| Metadata { key: key.clone(), value: value.clone() };
+    let architecture = toml::to_string(architecture)
+        .map_err(|error| OnnxError::Metadata(ARCHITECTURE_KEY, error.to_string()))?;
+    let entry = |key: &str, value: &str| Metadata { key: key.into(), value: value.into() };
+    let mut metadata_props: Vec<Metadata> =
+        metadata.iter().map(|(key, value)| entry(key, value)).collect();
+    metadata_props.push(entry(ARCHITECTURE_KEY, &architecture));
     let model = Model {
         ir_version: IR_VERSION,
         opset_import: vec![OperatorSet { domain: String::new(), version: OPSET }],
         producer_name: "menagerie".into(),
         producer_version: env!("CARGO_PKG_VERSION").into(),
         graph: Some(graph),
-        metadata_props: metadata.iter().map(pair).collect(),
+        metadata_props,
     };
     Ok(model.encode_to_vec())
 }
 
-/// What [`import`] reads: the weights by name, and the metadata's keys and values.
-pub type Imported = (Vec<NamedTensor>, Vec<(String, String)>);
+/// A network and the metadata's keys and values.
+pub type Imported = (Network, Vec<(String, String)>);
 
-/// Reads the weights and the metadata of a file that [`export`] wrote; whether the weights fit an
-/// architecture is for [`Network::with_tensors`](crate::network::Network::with_tensors) to say.
+/// Reads the network of a file that [`export`] wrote, sealed or not, and the metadata that was
+/// given to it.
 ///
 /// # Errors
-/// If the bytes are no ONNX file, or if a weight is not of 32-bit floats or misshapen.
-pub fn import(bytes: &[u8]) -> Result<Imported, OnnxError> {
+/// If the bytes are no ONNX file of ours, say no architecture (as those of early versions), or are
+/// quantised; and if a weight is missing, misshapen, or not of finite 32-bit floats.
+pub fn read(bytes: &[u8]) -> Result<Imported, OnnxError> {
     let model = Model::decode(bytes)?;
     let graph = model.graph.ok_or(OnnxError::NoGraph)?;
+    let mut metadata: Vec<(String, String)> =
+        model.metadata_props.into_iter().map(|pair| (pair.key, pair.value)).collect();
+    if metadata.iter().any(|(key, _)| key == Passport::QUANTISED_FROM) {
+        return Err(OnnxError::Quantised);
+    }
+    let told = metadata.iter().find(|(key, _)| key == ARCHITECTURE_KEY);
+    let unread = |why: String| OnnxError::Metadata(ARCHITECTURE_KEY, why);
+    let (_, told) = told.ok_or_else(|| unread("it is not there".into()))?;
+    let architecture: Architecture =
+        toml::from_str(told).map_err(|error| unread(error.to_string()))?;
+    metadata.retain(|(key, _)| key != ARCHITECTURE_KEY && key != SEAL_KEY);
+
+    let shape = shape(&graph)?;
     let is_weight = |tensor: &Tensor| WEIGHT_ENDINGS.iter().any(|end| tensor.name.ends_with(end));
     let weights = graph.initializer.into_iter().filter(is_weight);
-    let tensors = weights.map(from_initializer).collect::<Result<_, _>>()?;
-    let metadata = model.metadata_props.into_iter().map(|pair| (pair.key, pair.value)).collect();
-    Ok((tensors, metadata))
+    let tensors = weights.map(from_initializer).collect::<Result<Vec<_>, _>>()?;
+    Ok((Network::with_tensors(shape, &architecture, &tensors)?, metadata))
 }
 
-fn to_initializer(tensor: NamedTensor) -> Tensor {
-    Tensor {
-        dims: tensor.shape.iter().map(|&size| size as i64).collect(),
-        data_type: TensorKind::Float as i32,
-        float_data: vec![],
-        name: tensor.name,
-        raw_data: tensor.data.iter().flat_map(|number| number.to_le_bytes()).collect(),
-    }
+/// The shape that a graph's input and outputs have.
+fn shape(graph: &Graph) -> Result<Shape, OnnxError> {
+    let axes = |outlets: &[ValueInfo], name: &'static str| {
+        let outlet = outlets.iter().find(|outlet| outlet.name == name);
+        outlet.and_then(ValueInfo::axes).ok_or(OnnxError::Outlet(name))
+    };
+    let [policy, outcome, _] = OUTPUTS;
+    let &[planes, height, width] = axes(&graph.input, PLANES)?.as_slice() else {
+        return Err(OnnxError::Outlet(PLANES));
+    };
+    let policy_axes = axes(&graph.output, policy)?;
+    let squares = height.checked_mul(width).filter(|&squares| squares > 0);
+    let policy_planes = match (policy_axes.as_slice(), squares) {
+        (&[logits], Some(squares)) if logits.is_multiple_of(squares) => logits / squares,
+        _ => return Err(OnnxError::Outlet(policy)),
+    };
+    let &[outcomes] = axes(&graph.output, outcome)?.as_slice() else {
+        return Err(OnnxError::Outlet(outcome));
+    };
+    Ok(Shape { planes, height, width, policy_planes, outcomes })
 }
 
 fn from_initializer(tensor: Tensor) -> Result<NamedTensor, OnnxError> {
@@ -162,67 +237,6 @@ fn from_initializer(tensor: Tensor) -> Result<NamedTensor, OnnxError> {
     }
 }
 
-/// The names of a plan's values in the graph.
-struct Names<'a> {
-    plan: &'a Plan,
-}
-
-impl Names<'_> {
-    /// A value's name: the layer that makes it, or the operation on what it is made of.
-    fn of(&self, value: Value) -> String {
-        if value == self.plan.policy {
-            return "policy".into();
-        }
-        if value == self.plan.outcome {
-            return "outcome".into();
-        }
-        let Some(index) = value.0.checked_sub(1) else {
-            return "planes".into();
-        };
-        match &self.plan.ops[index] {
-            Op::Conv { layer, .. } | Op::Dense { layer, .. } => format!("{}.sum", layer.name),
-            Op::Relu(input) => format!("{}.relu", self.of(*input)),
-            Op::Add(_, branch) => format!("{}.add", self.of(*branch)),
-            Op::Flatten(input) => format!("{}.flat", self.of(*input)),
-        }
-    }
-
-    /// The node of an operation, which is the plan's `index`th.
-    fn node(&self, index: usize, op: &Op) -> Node {
-        let output = self.of(Value(index + 1));
-        let of = |layer: &Layer, input: Value| {
-            [self.of(input), format!("{}.weight", layer.name), format!("{}.bias", layer.name)]
-        };
-        match op {
-            Op::Conv { input, layer, kernel } => {
-                let [input, weight, bias] = of(layer, *input);
-                let (kernel, pad) = (*kernel as i64, *kernel as i64 / 2);
-                let ints = |name: &str, ints: &[i64]| Attribute {
-                    name: name.into(),
-                    ints: ints.to_vec(),
-                    kind: AttributeKind::Ints as i32,
-                };
-                Node {
-                    attribute: vec![
-                        ints("kernel_shape", &[kernel; 2]),
-                        ints("pads", &[pad; 4]),
-                        ints("strides", &[1; 2]),
-                    ],
-                    ..Node::new("Conv", &[&input, &weight, &bias], &output)
-                }
-            }
-            Op::Dense { input, layer } => {
-                let [input, weight, bias] = of(layer, *input);
-                Node::new("Gemm", &[&input, &weight, &bias], &output)
-            }
-            Op::Relu(input) => Node::new("Relu", &[&self.of(*input)], &output),
-            Op::Add(left, right) => Node::new("Add", &[&self.of(*left), &self.of(*right)], &output),
-            // ONNX flattens from axis 1 on unless told otherwise.
-            Op::Flatten(input) => Node::new("Flatten", &[&self.of(*input)], &output),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,7 +255,11 @@ mod tests {
     fn what_is_exported_is_imported() {
         let (architecture, tensors, metadata) = network();
         let bytes = export(SHAPE, &architecture, &tensors, &metadata).unwrap();
-        assert_eq!(import(&bytes).unwrap(), (tensors, metadata));
+        for bytes in [bytes.clone(), seal(bytes)] {
+            let (network, found) = read(&bytes).unwrap();
+            assert_eq!((network.shape(), network.architecture()), (SHAPE, &architecture));
+            assert_eq!((network.tensors(), found), (tensors.clone(), metadata.clone()));
+        }
     }
 
     #[test]
@@ -257,10 +275,10 @@ mod tests {
         let (architecture, tensors, metadata) = network();
         let bytes = export(SHAPE, &architecture, &tensors, &metadata).unwrap();
         for len in [1, 7, 40, bytes.len() / 2, bytes.len() - 1] {
-            assert!(import(&bytes[..len]).is_err(), "cut to {len}");
+            assert!(read(&bytes[..len]).is_err(), "cut to {len}");
         }
-        assert!(matches!(import(b""), Err(OnnxError::NoGraph)));
-        assert!(import(b"not a network").is_err());
+        assert!(matches!(read(b""), Err(OnnxError::NoGraph)));
+        assert!(read(b"not a network").is_err());
     }
 
     #[test]
@@ -272,17 +290,99 @@ mod tests {
             float_data: vec![],
             raw_data: raw_data.to_vec(),
         };
-        let read = |tensor| {
-            let graph = Graph { initializer: vec![tensor], ..Graph::default() };
-            import(&Model { graph: Some(graph), ..Model::default() }.encode_to_vec())
-        };
         let float = TensorKind::Float as i32;
-        assert!(read(tensor(float, &[1, 2], &[0; 8])).is_ok());
-        assert!(matches!(read(tensor(3, &[2], &[0; 2])), Err(OnnxError::Kind { .. })));
+        assert!(from_initializer(tensor(float, &[1, 2], &[0; 8])).is_ok());
+        assert!(matches!(from_initializer(tensor(3, &[2], &[0; 2])), Err(OnnxError::Kind { .. })));
         for (dims, bytes) in [(vec![3], 8), (vec![2], 9), (vec![-2, -1], 8), (vec![i64::MAX; 3], 8)]
         {
-            let read = read(tensor(float, &dims, &vec![0; bytes]));
+            let read = from_initializer(tensor(float, &dims, &vec![0; bytes]));
             assert!(matches!(read, Err(OnnxError::Axes { .. })), "{dims:?}");
         }
+    }
+
+    /// Numbers that look like noise.
+    fn noise(seed: usize, len: usize) -> Vec<f32> {
+        let wave = |at: usize| ((at * 7919 + seed * 104_729) as f32 * 0.618_034).sin();
+        (0..len).map(wave).collect()
+    }
+
+    /// A sealed file of a network that has no layer left at zero but one, and weights of all sizes.
+    fn trained(architecture: &Architecture) -> Vec<u8> {
+        let mut tensors = Network::new(SHAPE, architecture, 5).unwrap().tensors();
+        for (seed, tensor) in tensors.iter_mut().enumerate() {
+            let size = [0.01, 1.0, 50.0][seed % 3];
+            let noise = noise(seed, tensor.data.len());
+            let outcome = tensor.name == "outcome.weight";
+            tensor.data = noise.iter().map(|n| if outcome { 0.0 } else { n * size }).collect();
+        }
+        seal(export(SHAPE, architecture, &tensors, &network().2).unwrap())
+    }
+
+    fn architectures() -> Vec<Architecture> {
+        vec![
+            Architecture::Residual { blocks: 2, channels: 8 },
+            Architecture::Mlp { widths: vec![16, 8] },
+            Architecture::Mlp { widths: vec![] },
+        ]
+    }
+
+    #[test]
+    fn no_two_products_of_bytes_saturate_sixteen_bits() {
+        let most = i16::from(quantised::LARGEST_WEIGHT) as i32;
+        assert!(2 * i32::from(u8::MAX) * most <= i32::from(i16::MAX));
+        for architecture in architectures() {
+            let file = quantise(&trained(&architecture), &noise(1, 9 * SHAPE.input())).unwrap();
+            let graph = Model::decode(file.as_slice()).unwrap().graph.unwrap();
+            let of_bytes = |tensor: &&Tensor| {
+                tensor.name.ends_with(".weight.integer") && tensor.data_type == 3
+            };
+            let mut reached = 0;
+            for tensor in graph.initializer.iter().filter(of_bytes) {
+                for &byte in &tensor.raw_data {
+                    let weight = i32::from(byte as i8);
+                    assert!(weight.abs() <= most, "{}: {weight}", tensor.name);
+                    reached = reached.max(weight.abs());
+                }
+            }
+            assert_eq!(reached, most, "all the room is used");
+        }
+    }
+
+    #[test]
+    fn the_same_positions_give_the_same_bytes_and_the_passport_stays() {
+        let file = trained(&architectures()[0]);
+        let planes = noise(1, 70 * SHAPE.input());
+        let quantised = quantise(&file, &planes).unwrap();
+        assert_eq!(quantised, quantise(&file, &planes).unwrap());
+        assert_ne!(quantised, quantise(&file, &planes[..SHAPE.input()]).unwrap());
+        assert!(quantised.len() < file.len());
+        let model = Model::decode(quantised.as_slice()).unwrap();
+        let get = |key: &str| {
+            let mut pairs = model.metadata_props.iter();
+            pairs.find(|pair| pair.key == key).map(|pair| pair.value.as_str())
+        };
+        assert_eq!(get("run"), Some("seven"));
+        assert_eq!(get(Passport::QUANTISED_FROM), Some(verify(&file).unwrap()));
+        assert_eq!(get(SEAL_KEY), Some(verify(&quantised).unwrap()));
+        assert!(get(ARCHITECTURE_KEY).is_some_and(|text| text.contains("blocks = 2")));
+    }
+
+    #[test]
+    fn only_sealed_floats_are_quantised() {
+        let file = trained(&architectures()[1]);
+        let planes = noise(1, SHAPE.input());
+        let quantised = quantise(&file, &planes).unwrap();
+        assert!(matches!(quantise(&quantised, &planes), Err(OnnxError::Quantised)));
+        assert!(matches!(quantise(&file[..file.len() - 1], &planes), Err(OnnxError::Seal(_))));
+        for planes in [&planes[1..], &[]] {
+            let refused = quantise(&file, planes);
+            assert!(matches!(refused, Err(OnnxError::Network(NetworkError::Input { .. }))));
+        }
+        let (architecture, tensors, metadata) = network();
+        let nameless = export(SHAPE, &architecture, &tensors, &metadata).unwrap();
+        let mut model = Model::decode(nameless.as_slice()).unwrap();
+        model.metadata_props.retain(|pair| pair.key != ARCHITECTURE_KEY);
+        let nameless = seal(model.encode_to_vec());
+        assert!(matches!(quantise(&nameless, &planes), Err(OnnxError::Metadata(..))));
     }
 }

@@ -4,8 +4,10 @@
 //! above this crate.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use menagerie::encoding::Shape;
+use menagerie::evaluation::network::seal;
 use ort::environment::Environment;
 use ort::session::Session;
 use ort::value::Tensor;
@@ -49,8 +51,20 @@ fn network(shape: Shape, architecture: &Architecture) -> Network {
     Network::with_tensors(shape, architecture, &tensors).unwrap()
 }
 
-fn by_runtime(environment: &Environment, bytes: &[u8], shape: Shape, planes: &[f32]) -> Outputs {
-    let mut session = Session::builder(environment).unwrap().commit_from_memory(bytes).unwrap();
+/// ONNX Runtime, which a process may load once.
+fn environment() -> &'static Environment {
+    static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
+    ENVIRONMENT.get_or_init(|| {
+        let library = library();
+        ort::init_from(&library)
+            .unwrap_or_else(|error| panic!("cannot load {}: {error}", library.display()))
+            .build()
+            .unwrap()
+    })
+}
+
+fn by_runtime(bytes: &[u8], shape: Shape, planes: &[f32]) -> Outputs {
+    let mut session = Session::builder(environment()).unwrap().commit_from_memory(bytes).unwrap();
     let batch = planes.len() / shape.input();
     let axes = [batch, shape.planes, shape.height, shape.width];
     let input = Tensor::from_array((axes, planes.to_vec())).unwrap();
@@ -70,11 +84,6 @@ fn by_runtime(environment: &Environment, bytes: &[u8], shape: Shape, planes: &[f
 
 #[test]
 fn exported_networks_agree_with_onnx_runtime() {
-    let library = library();
-    let environment = ort::init_from(&library)
-        .unwrap_or_else(|error| panic!("cannot load {}: {error}", library.display()))
-        .build()
-        .unwrap();
     for (shape, architecture) in [
         (CHESS, Architecture::Residual { blocks: 3, channels: 32 }),
         (SMALL, Architecture::Residual { blocks: 1, channels: 8 }),
@@ -86,10 +95,8 @@ fn exported_networks_agree_with_onnx_runtime() {
         let bytes = onnx::export(shape, &architecture, &network.tensors(), &metadata).unwrap();
         for batch in [1, 5] {
             let planes = noise(99, batch * shape.input());
-            let (here, there) = (
-                network.forward(&planes).unwrap(),
-                by_runtime(&environment, &bytes, shape, &planes),
-            );
+            let (here, there) =
+                (network.forward(&planes).unwrap(), by_runtime(&bytes, shape, &planes));
             for (here, there, head) in [
                 (here.policy, there.policy, "policy"),
                 (here.outcome, there.outcome, "outcome"),
@@ -103,5 +110,84 @@ fn exported_networks_agree_with_onnx_runtime() {
                 }
             }
         }
+    }
+}
+
+/// How much of `found` is not `wanted`: the root of the mean square of the differences, in units of
+/// that of `wanted` around its mean.
+fn error(found: &[f32], wanted: &[f32]) -> f32 {
+    assert_eq!(found.len(), wanted.len());
+    let mean = wanted.iter().sum::<f32>() / wanted.len() as f32;
+    let spread: f32 = wanted.iter().map(|wanted| (wanted - mean).powi(2)).sum();
+    let differences = found.iter().zip(wanted).map(|(found, wanted)| (found - wanted).powi(2));
+    (differences.sum::<f32>() / spread).sqrt()
+}
+
+#[test]
+fn quantised_networks_say_nearly_the_same() {
+    for (shape, architecture) in [
+        (CHESS, Architecture::Residual { blocks: 3, channels: 32 }),
+        (SMALL, Architecture::Residual { blocks: 1, channels: 8 }),
+        (SMALL, Architecture::Mlp { widths: vec![64, 32] }),
+        (CHESS, Architecture::Mlp { widths: vec![] }),
+    ] {
+        let network = network(shape, &architecture);
+        let floats = seal(onnx::export(shape, &architecture, &network.tensors(), &[]).unwrap());
+        let planes = noise(99, 100 * shape.input());
+        let bytes = onnx::quantise(&floats, &planes).unwrap();
+        let (here, there) = (network.forward(&planes).unwrap(), by_runtime(&bytes, shape, &planes));
+        for (here, there, head) in [
+            (here.policy, there.policy, "policy"),
+            (here.outcome, there.outcome, "outcome"),
+            (here.moves_left, there.moves_left, "moves_left"),
+        ] {
+            let error = error(&there, &here);
+            println!("{head} of {architecture:?}: {error}");
+            assert!(error < 0.1, "{head} of {architecture:?} differs by {error}");
+        }
+    }
+}
+
+/// How many operations of a kind ONNX Runtime makes of a network.
+fn operations(bytes: &[u8]) -> impl Fn(&str) -> usize + use<> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("optimised.onnx");
+    let builder = Session::builder(environment()).unwrap();
+    builder.with_optimized_model_path(&path).unwrap().commit_from_memory(bytes).unwrap();
+    let optimised = std::fs::read(path).unwrap();
+    move |kind| {
+        // Field 4 of a node, its kind: a tag, a length, the text.
+        let field = [b"\x22", &[kind.len() as u8][..], kind.as_bytes()].concat();
+        optimised.windows(field.len()).filter(|window| *window == field).count()
+    }
+}
+
+#[test]
+fn quantised_networks_are_computed_in_bytes() {
+    let floats = |shape, architecture: &Architecture| {
+        let network = network(shape, architecture);
+        let floats = seal(onnx::export(shape, architecture, &network.tensors(), &[]).unwrap());
+        operations(&onnx::quantise(&floats, &noise(5, 9 * shape.input())).unwrap())
+    };
+    let residual = floats(CHESS, &Architecture::Residual { blocks: 3, channels: 32 });
+    // A stem, two a block, one for the policy and one for the value; and the policy's last.
+    for (kind, count) in [
+        ("QLinearConv", 9),
+        ("Conv", 1),
+        ("QLinearAdd", 3),
+        ("Add", 0),
+        ("Relu", 0),
+        ("QGemm", 3),
+        ("Gemm", 0),
+        ("QuantizeLinear", 1),
+        ("DequantizeLinear", 1),
+    ] {
+        assert_eq!(residual(kind), count, "{kind} of the residual tower");
+    }
+    let mlp = floats(CHESS, &Architecture::Mlp { widths: vec![64, 32] });
+    for (kind, count) in
+        [("QGemm", 5), ("Gemm", 0), ("Relu", 0), ("QuantizeLinear", 1), ("DequantizeLinear", 0)]
+    {
+        assert_eq!(mlp(kind), count, "{kind} of the dense layers");
     }
 }

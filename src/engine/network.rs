@@ -1,8 +1,6 @@
 //! The choice of an evaluator: which network, on what, with how many threads.
 
 use std::env::current_exe;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::options::Options;
@@ -10,12 +8,9 @@ use super::shipped;
 use crate::encoding::Encoding;
 use crate::evaluation::network::Backend;
 use crate::evaluation::runtime::{Runtime, RuntimeError};
-use crate::evaluation::{Cached, Evaluator, Onnx, Pooled, Uniform};
+use crate::evaluation::{Cached, Evaluator, Onnx, Opened, Pooled, Uniform, Weights};
 use crate::rules::MoveList;
 use crate::variant::Variant;
-
-/// No network is larger, in bytes: a guard against files without an end.
-const LARGEST: u64 = 1 << 31;
 
 /// An evaluator, and what it was chosen by.
 pub(super) struct Chosen {
@@ -36,12 +31,6 @@ struct Wish {
     hash: usize,
 }
 
-/// The file of a network: what it is called, and what is in it.
-struct Weights {
-    name: String,
-    bytes: Vec<u8>,
-}
-
 impl Chosen {
     /// Whether it is still what `options` ask for.
     pub(super) fn serves(&self, variant: &Variant, options: &Options) -> bool {
@@ -60,7 +49,7 @@ impl Chosen {
         let wish = Wish::new(variant, options);
         let name = variant.name();
         let before = before.filter(|before| before.network && before.wish.variant == name);
-        let candidates = [named(options), shipped(variant).map(Ok)];
+        let candidates = [named(options), shipped::network(name).map(Ok)];
         let candidates: Vec<_> = candidates.into_iter().flatten().collect();
         if candidates.is_empty() {
             notes.push(format!(
@@ -130,16 +119,10 @@ fn cache_bytes(options: &Options) -> usize {
 /// The network that the options name, if they name one.
 fn named(options: &Options) -> Option<Result<Weights, String>> {
     let name = &options.weights;
-    (!name.is_empty()).then(|| match read(&place(name)) {
-        Ok(bytes) => Ok(Weights { name: name.clone(), bytes }),
-        Err(error) => Err(format!("cannot read the network \"{name}\": {error}")),
+    (!name.is_empty()).then(|| {
+        let weights = Weights::read(&place(name), name);
+        weights.map_err(|error| format!("cannot read the network \"{name}\": {error}"))
     })
-}
-
-/// The network that comes with the engine for `variant`, if there is one.
-fn shipped(variant: &Variant) -> Option<Weights> {
-    let (name, bytes) = shipped::network(variant.name())?;
-    Some(Weights { name: name.to_owned(), bytes: bytes.to_vec() })
 }
 
 /// Where the file `name` is: a relative one starts at the executable's folder or, if nothing is
@@ -147,17 +130,6 @@ fn shipped(variant: &Variant) -> Option<Weights> {
 fn place(name: &str) -> PathBuf {
     let beside = current_exe().ok().and_then(|exe| Some(exe.parent()?.join(name)));
     beside.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from(name))
-}
-
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let file = File::open(path)?;
-    let about = file.metadata()?;
-    if !about.is_file() || about.len() > LARGEST {
-        return Err(std::io::Error::other("it is no file that could be a network"));
-    }
-    let mut bytes = Vec::with_capacity(about.len() as usize);
-    file.take(LARGEST).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Sees to it that ONNX Runtime is loaded.
@@ -183,29 +155,30 @@ fn open(
     weights: &Weights,
     notes: &mut Vec<String>,
 ) -> Result<Box<dyn Evaluator>, String> {
-    let Weights { name, bytes } = weights;
     let start = variant.start();
     let encoding = Encoding::of(&start);
-    let session = || {
-        Onnx::open(bytes, &encoding, variant.name(), options.backend, 1)
-            .map_err(|error| format!("network {name} is refused: {error}"))
-    };
-    let mut first = session()?;
+    let refused = |error: String| format!("network {} is refused: {error}", weights.name());
+    let Opened { network: mut first, file, notes: more } = weights
+        .open(&encoding, variant.name(), options.backend)
+        .map_err(|error| refused(error.to_string()))?;
+    notes.extend(more);
     let mut legal = MoveList::new();
     start.legal_moves(&mut legal);
     let mut batch = first.new_batch();
     batch.push(&encoding, &start, &legal);
-    first.evaluate(&mut batch).map_err(|error| format!("network {name} is refused: {error}"))?;
-    notes.extend(first.note().map(str::to_owned));
+    first.evaluate(&mut batch).map_err(|error| refused(error.to_string()))?;
     notes.push(format!(
-        "{}: network {name} ({}), ONNX Runtime {}",
+        "{}: network {} ({}), ONNX Runtime {}",
         variant.name(),
-        first.run(),
+        file.name,
+        first.passport().run,
         first.backend()
     ));
     // A GPU does more in one large batch than in several.
     let threads = if first.backend() == Backend::Cuda { 1 } else { options.threads };
-    let others = (1..threads).map(|_| session()).collect::<Result<Vec<_>, _>>()?;
+    let session = |_| Onnx::open(&file.bytes, &encoding, variant.name(), first.backend(), 1);
+    let others = (1..threads).map(session).collect::<Result<Vec<_>, _>>();
+    let others = others.map_err(|error| refused(error.to_string()))?;
     if others.is_empty() {
         return Ok(Box::new(Cached::new(first, cache_bytes(options))));
     }

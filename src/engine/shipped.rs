@@ -1,12 +1,17 @@
 //! The networks that come inside the executable.
 
-/// A network by the name of its variant: the file it is made from, and its bytes.
-type Shipped = (&'static str, &'static str, &'static [u8]);
+use crate::evaluation::{NetworkFile, Weights};
 
-const SHIPPED: &[Shipped] = &[("3x3", "nets/3x3.onnx", include_bytes!("../../nets/3x3.onnx"))];
+/// A file in `nets/`: its name and its bytes.
+type Shipped = (&'static str, &'static [u8]);
 
-/// The file name and the bytes of the network for a variant, if one is shipped.
-pub(super) fn network(variant: &str) -> Option<(&'static str, &'static [u8])> {
-    let found = SHIPPED.iter().find(|(name, ..)| *name == variant);
-    found.map(|&(_, file, bytes)| (file, bytes))
+/// By the name of the variant: its network, and the quantised form of it, if there is one.
+const SHIPPED: &[(&str, Shipped, Option<Shipped>)] =
+    &[("3x3", ("nets/3x3.onnx", include_bytes!("../../nets/3x3.onnx")), None)];
+
+/// The network for a variant, if one is shipped.
+pub(super) fn network(variant: &str) -> Option<Weights> {
+    let (_, floats, quantised) = SHIPPED.iter().find(|(name, ..)| *name == variant)?;
+    let file = |&(name, bytes): &Shipped| NetworkFile { name: name.into(), bytes: bytes.into() };
+    Some(Weights::new(file(floats), quantised.as_ref().map(file)))
 }

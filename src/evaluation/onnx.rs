@@ -15,6 +15,9 @@ pub struct Passport {
     pub variants: String,
     /// The training run it comes from, in words.
     pub run: String,
+    /// Of a quantised network, the seal of the file that it was made from (the digits that
+    /// [`verify`](super::network::verify) gives).
+    pub quantised_from: Option<String>,
 }
 
 /// Why a network cannot serve a variant. Each message quotes what the file says.
@@ -61,6 +64,9 @@ impl Passport {
     const KEYS: [&'static str; 4] =
         ["menagerie.encoding", "menagerie.layout", "menagerie.variants", "menagerie.run"];
 
+    /// The key of [`Passport::quantised_from`], which stands after them.
+    pub const QUANTISED_FROM: &'static str = "menagerie.quantised_from";
+
     /// The passport of a network for `variants`, separated by spaces, in `encoding`.
     pub fn new(encoding: &Encoding, variants: &str, run: &str) -> Passport {
         Passport {
@@ -68,14 +74,16 @@ impl Passport {
             layout: encoding.layout(),
             variants: variants.to_owned(),
             run: run.to_owned(),
+            quantised_from: None,
         }
     }
 
     /// The metadata to write into a network's file, keys and values.
     pub fn entries(&self) -> Vec<(String, String)> {
         let values = [&self.encoding, &self.layout, &self.variants, &self.run];
-        let keys = Passport::KEYS.into_iter().map(str::to_owned);
-        keys.zip(values.into_iter().cloned()).collect()
+        let pair = |(key, value): (&str, &String)| (key.to_owned(), value.clone());
+        let from = self.quantised_from.iter().map(|seal| (Passport::QUANTISED_FROM, seal));
+        Passport::KEYS.into_iter().zip(values).chain(from).map(pair).collect()
     }
 
     /// Reads it back: `get` gives the value of a key.
@@ -87,7 +95,13 @@ impl Passport {
             let key = Passport::KEYS[nth];
             get(key).ok_or(UnfitNetwork::Nameless(key))
         };
-        Ok(Passport { encoding: entry(0)?, layout: entry(1)?, variants: entry(2)?, run: entry(3)? })
+        Ok(Passport {
+            encoding: entry(0)?,
+            layout: entry(1)?,
+            variants: entry(2)?,
+            run: entry(3)?,
+            quantised_from: get(Passport::QUANTISED_FROM),
+        })
     }
 
     /// Whether the network may play `variant`, whose positions are written in `encoding`.
@@ -117,7 +131,7 @@ impl Passport {
 pub struct Onnx {
     session: Session,
     shape: Shape,
-    run: String,
+    passport: Passport,
     policy: Vec<f32>,
     outcome: Vec<f32>,
     moves_left: Vec<f32>,
@@ -148,7 +162,7 @@ impl Onnx {
             return Err(UnfitNetwork::Sizes { variant, found, wanted });
         }
         let (policy, outcome, moves_left) = Default::default();
-        Ok(Onnx { session, shape: wanted, run: passport.run, policy, outcome, moves_left })
+        Ok(Onnx { session, shape: wanted, passport, policy, outcome, moves_left })
     }
 
     /// Where it runs.
@@ -161,9 +175,9 @@ impl Onnx {
         self.session.note()
     }
 
-    /// The training run it comes from.
-    pub fn run(&self) -> &str {
-        &self.run
+    /// What it says of itself.
+    pub fn passport(&self) -> &Passport {
+        &self.passport
     }
 }
 

@@ -30,11 +30,12 @@ const FAMILY: [&str; 3] = ["src/rules.rs", "src/variant.rs", "src/variant/ini.rs
 const PURE: [&str; 4] = ["src/rules", "src/variant", "src/encoding", "src/search"];
 
 /// The files of the library that open files, start processes or read the environment.
-const WORLD: [(&str, &str); 5] = [
+const WORLD: [(&str, &str); 6] = [
     ("src/main.rs", "the executable"),
     ("src/protocol/", "standard input and output, and the log"),
     ("src/engine/files.rs", "reads files of games"),
-    ("src/engine/network.rs", "reads the files of networks"),
+    ("src/engine/network.rs", "finds the files of networks"),
+    ("src/evaluation/weights.rs", "reads the files of networks"),
     ("src/evaluation/runtime", "finds and checks the library that runs networks"),
 ];
 

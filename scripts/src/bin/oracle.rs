@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::network::Backend;
-use menagerie::evaluation::{Cached, Evaluator, Onnx, Uniform};
+use menagerie::evaluation::{Cached, Evaluator, Opened, Uniform, Weights};
 use menagerie::search::{Params, Tree};
 use menagerie::variant::{Catalogue, Variant};
 use trainer::oracle::{Marks, best_move, engine_move, mark, mark_engine};
@@ -66,9 +66,11 @@ fn main() -> anyhow::Result<()> {
         evaluators.push(("uniform".to_owned(), Box::new(Uniform::new(encoding.shape()))));
     }
     for path in &arguments.networks {
-        let file = std::fs::read(path)?;
-        let network = Onnx::open(&file, &encoding, variant.name(), Backend::Cpu, 1)?;
-        evaluators.push((path.display().to_string(), Box::new(Cached::new(network, 64 << 20))));
+        let weights = Weights::read(path, &path.display().to_string())?;
+        let Opened { network, file, notes } =
+            weights.open(&encoding, variant.name(), Backend::Cpu)?;
+        notes.iter().for_each(|note| eprintln!("{note}"));
+        evaluators.push((file.name, Box::new(Cached::new(network, 64 << 20))));
     }
     let exam = match &arguments.puzzles {
         Some(path) => {

@@ -24,8 +24,20 @@ pub(crate) struct Heads {
 /// The heads of a batch. `planes` holds at least one position, and whole positions only.
 pub(crate) fn heads(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f32>) -> Heads {
     let pass = Pass::new(plan, shape, weights, planes, &Device::flex());
-    let [policy, outcome, moves_left] = pass.heads.map(to_vec);
+    let [policy, outcome, moves_left] = pass.heads(plan).map(to_vec);
     Heads { policy, outcome, moves_left }
+}
+
+/// The numbers of each of a plan's values for a batch, in the order of the plan, the input first.
+/// `planes` is as for [`heads`].
+pub(crate) fn values(
+    plan: &Plan,
+    shape: Shape,
+    weights: &[f32],
+    planes: Vec<f32>,
+) -> impl Iterator<Item = Vec<f32>> {
+    let pass = Pass::new(plan, shape, weights, planes, &Device::flex());
+    pass.flows.into_iter().map(|flow| to_vec(flow.row()))
 }
 
 /// Evaluates a batch; as [`heads`], with the moves left in turns.
@@ -48,13 +60,13 @@ pub(crate) fn differentiate<L>(
 ) -> (L, Vec<f32>) {
     let device = Device::flex().autodiff();
     let pass = Pass::new(plan, shape, weights, planes, &device);
-    let [policy, outcome, moves_left] =
-        pass.heads.each_ref().map(|head| to_vec(head.clone().inner()));
+    let heads = pass.heads(plan);
+    let [policy, outcome, moves_left] = heads.each_ref().map(|head| to_vec(head.clone().inner()));
     let (losses, gradient) = loss(&Heads { policy, outcome, moves_left });
 
     // The derivative of sum(head * g) with respect to the head is g: so burn starts from there.
     let given = [gradient.policy, gradient.outcome, gradient.moves_left];
-    let [policy, outcome, moves_left] = pass.heads;
+    let [policy, outcome, moves_left] = heads;
     let pull = |head: Tensor<2>, gradient: Vec<f32>| {
         let gradient = TensorData::new(gradient, head.dims());
         (head * Tensor::from_data(gradient, &device)).sum()
@@ -76,8 +88,8 @@ pub(crate) fn differentiate<L>(
 
 /// One batch on its way through a plan.
 struct Pass {
-    /// Policy, outcome and moves left, each `[batch, ..]`.
-    heads: [Tensor<2>; 3],
+    /// The plan's values.
+    flows: Vec<Flow>,
     /// The plan's parameters, each as one axis.
     leaves: Vec<Tensor<1>>,
 }
@@ -138,8 +150,12 @@ impl Pass {
             };
             flows.push(flow);
         }
-        let heads = [plan.policy, plan.outcome, plan.moves_left];
-        Self { heads: heads.map(|head| flows[head.0].clone().row()), leaves }
+        Self { flows, leaves }
+    }
+
+    /// Policy, outcome and moves left, each `[batch, ..]`.
+    fn heads(&self, plan: &Plan) -> [Tensor<2>; 3] {
+        [plan.policy, plan.outcome, plan.moves_left].map(|head| self.flows[head.0].clone().row())
     }
 }
 

@@ -35,6 +35,18 @@ pub(crate) enum Op {
     Flatten(Value),
 }
 
+impl Op {
+    /// The values that it reads.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = Value> {
+        let (first, second) = match *self {
+            Op::Conv { input, .. } | Op::Dense { input, .. } => (input, None),
+            Op::Relu(input) | Op::Flatten(input) => (input, None),
+            Op::Add(left, right) => (left, Some(right)),
+        };
+        std::iter::once(first).chain(second)
+    }
+}
+
 /// The weights of a convolution or dense layer.
 #[derive(Clone, Debug)]
 pub(crate) struct Layer {
@@ -141,6 +153,12 @@ impl Plan {
             }
         }
         weights
+    }
+
+    /// The axes of the parameter that lies at `range`.
+    pub(crate) fn axes(&self, range: &std::ops::Range<usize>) -> &[usize] {
+        let found = self.parameters.iter().find(|parameter| parameter.range == *range);
+        found.map_or(&[], |parameter| &parameter.shape)
     }
 
     /// Cuts weights laid end to end into named tensors.

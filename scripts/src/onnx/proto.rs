@@ -87,10 +87,26 @@ impl Node {
 pub(crate) struct Attribute {
     #[prost(string, tag = "1")]
     pub(crate) name: String,
+    #[prost(int64, optional, tag = "3")]
+    pub(crate) int: Option<i64>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub(crate) ints: Vec<i64>,
     #[prost(enumeration = "AttributeKind", tag = "20")]
     pub(crate) kind: i32,
+}
+
+impl Attribute {
+    /// A setting that is a whole number.
+    pub(crate) fn number(name: &str, int: i64) -> Self {
+        let kind = AttributeKind::Int as i32;
+        Self { name: name.into(), int: Some(int), ints: vec![], kind }
+    }
+
+    /// A setting that is a list of whole numbers.
+    pub(crate) fn numbers(name: &str, ints: &[i64]) -> Self {
+        let kind = AttributeKind::Ints as i32;
+        Self { name: name.into(), int: None, ints: ints.to_vec(), kind }
+    }
 }
 
 /// `AttributeProto.AttributeType`: which field of an attribute holds its value.
@@ -98,6 +114,7 @@ pub(crate) struct Attribute {
 #[repr(i32)]
 pub(crate) enum AttributeKind {
     Undefined = 0,
+    Int = 2,
     Ints = 7,
 }
 
@@ -116,12 +133,34 @@ pub(crate) struct Tensor {
     pub(crate) raw_data: Vec<u8>,
 }
 
+impl Tensor {
+    /// Numbers given by their bytes, little-endian.
+    pub(crate) fn new(name: &str, kind: TensorKind, axes: &[usize], raw_data: Vec<u8>) -> Self {
+        Self {
+            dims: axes.iter().map(|&size| size as i64).collect(),
+            data_type: kind as i32,
+            float_data: vec![],
+            name: name.into(),
+            raw_data,
+        }
+    }
+
+    /// 32-bit floats.
+    pub(crate) fn floats(name: &str, axes: &[usize], data: &[f32]) -> Self {
+        let bytes = data.iter().flat_map(|number| number.to_le_bytes()).collect();
+        Self::new(name, TensorKind::Float, axes, bytes)
+    }
+}
+
 /// `TensorProto.DataType`: what numbers a tensor is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
 pub(crate) enum TensorKind {
     Undefined = 0,
     Float = 1,
+    Uint8 = 2,
+    Int8 = 3,
+    Int32 = 6,
 }
 
 /// `ValueInfoProto`: an input or output and its type.
@@ -134,6 +173,16 @@ pub(crate) struct ValueInfo {
 }
 
 impl ValueInfo {
+    /// The lengths of a tensor's axes after the batch; `None` if one is open.
+    pub(crate) fn axes(&self) -> Option<Vec<usize>> {
+        let dimensions = &self.kind.as_ref()?.tensor.as_ref()?.shape.as_ref()?.dim;
+        let axis = |dimension: &Dimension| match dimension.size {
+            Some(Size::Fixed(size)) => usize::try_from(size).ok(),
+            _ => None,
+        };
+        dimensions.get(1..)?.iter().map(axis).collect()
+    }
+
     /// A tensor of 32-bit floats of `[batch, axes..]`, the batch of any size.
     pub(crate) fn batch(name: &str, axes: &[usize]) -> Self {
         let axes = axes.iter().map(|&size| Size::Fixed(size as i64));

@@ -42,20 +42,20 @@ pub fn seal(mut model: Vec<u8>) -> Vec<u8> {
     model
 }
 
-/// Checks the seal of a network file.
+/// Checks the seal of a network file and gives its digits, which no other file has.
 ///
 /// # Errors
 /// [`NetworkError::Unsealed`] if the file does not end in a seal, as when its end is missing or
 /// another program wrote it; [`NetworkError::Damaged`] if its bytes are not those that were sealed.
-pub fn verify(file: &[u8]) -> Result<(), NetworkError> {
+pub fn verify(file: &[u8]) -> Result<&str, NetworkError> {
     let split = file.len().checked_sub(LENGTH).ok_or(NetworkError::Unsealed)?;
     let (model, tail) = file.split_at(split);
     let sealed = tail.strip_prefix(HEAD).ok_or(NetworkError::Unsealed)?;
     let found = digest(model);
-    if sealed == found.as_bytes() {
-        return Ok(());
+    match str::from_utf8(sealed) {
+        Ok(digits) if digits == found => Ok(digits),
+        _ => Err(NetworkError::Damaged { sealed: sealed.escape_ascii().to_string(), found }),
     }
-    Err(NetworkError::Damaged { sealed: sealed.escape_ascii().to_string(), found })
 }
 
 /// SHA-256 in lower-case hexadecimal digits.
@@ -83,10 +83,10 @@ mod tests {
     #[test]
     fn a_sealed_file_passes_and_is_sealed_once() {
         let file = seal(b"a model".to_vec());
-        assert_eq!(verify(&file), Ok(()));
+        assert_eq!(verify(&file), Ok(digest(b"a model").as_str()));
         assert_eq!(seal(file.clone()), file);
         let longer = seal([file.as_slice(), b"more"].concat());
-        assert_eq!(verify(&longer), Ok(()));
+        assert!(verify(&longer).is_ok());
         assert_eq!(longer.len(), file.len() + 4 + LENGTH);
     }
 

@@ -1,0 +1,60 @@
+//! The operations of a plan as nodes of an ONNX graph.
+
+use super::proto::{Attribute, Node};
+use crate::network::plan::{Layer, Op, Plan, Value};
+
+/// The names of a plan's values in the graph.
+pub(super) struct Names<'a> {
+    pub(super) plan: &'a Plan,
+}
+
+impl Names<'_> {
+    /// A value's name: the layer that makes it, or the operation on what it is made of.
+    pub(super) fn of(&self, value: Value) -> String {
+        if value == self.plan.policy {
+            return "policy".into();
+        }
+        if value == self.plan.outcome {
+            return "outcome".into();
+        }
+        let Some(index) = value.0.checked_sub(1) else {
+            return "planes".into();
+        };
+        match &self.plan.ops[index] {
+            Op::Conv { layer, .. } | Op::Dense { layer, .. } => format!("{}.sum", layer.name),
+            Op::Relu(input) => format!("{}.relu", self.of(*input)),
+            Op::Add(_, branch) => format!("{}.add", self.of(*branch)),
+            Op::Flatten(input) => format!("{}.flat", self.of(*input)),
+        }
+    }
+
+    /// The node of an operation, which is the plan's `index`th.
+    pub(super) fn node(&self, index: usize, op: &Op) -> Node {
+        let output = self.of(Value(index + 1));
+        let of = |layer: &Layer, input: Value| {
+            [self.of(input), format!("{}.weight", layer.name), format!("{}.bias", layer.name)]
+        };
+        match op {
+            Op::Conv { input, layer, kernel } => {
+                let [input, weight, bias] = of(layer, *input);
+                let (kernel, pad) = (*kernel as i64, *kernel as i64 / 2);
+                Node {
+                    attribute: vec![
+                        Attribute::numbers("kernel_shape", &[kernel; 2]),
+                        Attribute::numbers("pads", &[pad; 4]),
+                        Attribute::numbers("strides", &[1; 2]),
+                    ],
+                    ..Node::new("Conv", &[&input, &weight, &bias], &output)
+                }
+            }
+            Op::Dense { input, layer } => {
+                let [input, weight, bias] = of(layer, *input);
+                Node::new("Gemm", &[&input, &weight, &bias], &output)
+            }
+            Op::Relu(input) => Node::new("Relu", &[&self.of(*input)], &output),
+            Op::Add(left, right) => Node::new("Add", &[&self.of(*left), &self.of(*right)], &output),
+            // ONNX flattens from axis 1 on unless told otherwise.
+            Op::Flatten(input) => Node::new("Flatten", &[&self.of(*input)], &output),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! A plan as an ONNX graph that computes in integers of eight bits.
+//!
+//! The graph is that of floats in which each value is rounded to an unsigned byte and taken back
+//! (`QuantizeLinear`, `DequantizeLinear`), and each weight is a signed byte that is taken back: so
+//! ONNX Runtime knows what to fuse into operations on bytes. A value has one scale and one zero
+//! point, from its range over real positions; weights have a scale for each output; biases are
+//! integers of 32 bits in the product of both scales.
+//!
+//! What makes the outputs stays exact: a dense layer there gives floats, and the convolution that
+//! gives the policy is not quantised at all. Its share of the work is small, and 256 steps over the
+//! whole range of logits would be coarse among the likely moves.
+
+use super::nodes::Names;
+use super::proto::{Attribute, Node, Tensor, TensorKind};
+use crate::network::plan::{INPUT, Layer, Op, Plan, Value};
+use crate::network::ranges::Range;
+
+/// No weight is larger. The CPUs that have no instruction for it multiply bytes in pairs and add
+/// the two products in 16 bits, with saturation: `2 * 255 * 64 = 32640` still fits.
+pub(super) const LARGEST_WEIGHT: i8 = 64;
+
+/// No bias is larger, so that the sum that it joins stays within 32 bits.
+const LARGEST_BIAS: f32 = (1 << 30) as f32;
+
+/// No scale of weights is smaller: products of scales stay normal numbers.
+const LEAST_SCALE: f32 = 1e-12;
+
+/// How a value is rounded: `round(x / scale) + zero`.
+#[derive(Clone, Copy, Debug)]
+struct Rounding {
+    scale: f32,
+    zero: u8,
+}
+
+impl Rounding {
+    fn of(range: Range) -> Rounding {
+        let scale = (range.most - range.least) / f32::from(u8::MAX);
+        if scale < f32::MIN_POSITIVE {
+            return Rounding { scale: 1.0, zero: 0 };
+        }
+        Rounding { scale, zero: (-range.least / scale).round() as u8 }
+    }
+}
+
+/// The nodes and the initializers of a plan's graph in bytes; `ranges` has one for each value.
+pub(super) fn graph(plan: &Plan, weights: &[f32], ranges: &[Range]) -> (Vec<Node>, Vec<Tensor>) {
+    let exact = exact(plan);
+    let mut writer = Writer {
+        names: Names { plan },
+        weights,
+        roundings: roundings(plan, ranges, &exact),
+        nodes: Vec::new(),
+        initializers: Vec::new(),
+    };
+    writer.round(INPUT);
+    for (index, op) in plan.ops.iter().enumerate() {
+        match op {
+            Op::Conv { layer, .. } if exact[index + 1] => writer.keep(layer),
+            Op::Conv { input, layer, .. } => writer.quantise(layer, *input, Outputs::First),
+            Op::Dense { input, layer } => writer.quantise(layer, *input, Outputs::Last),
+            Op::Relu(_) | Op::Add(..) | Op::Flatten(_) => {}
+        }
+        let mut node = writer.names.node(index, op);
+        for (name, value) in node.input.iter_mut().zip(op.inputs()) {
+            *name = writer.rounded(value);
+        }
+        writer.nodes.push(node);
+        writer.round(Value(index + 1));
+    }
+    (writer.nodes, writer.initializers)
+}
+
+/// Which values stay floats: the outputs, and what is only laid out anew to make one.
+fn exact(plan: &Plan) -> Vec<bool> {
+    let mut exact = vec![false; plan.ops.len() + 1];
+    for head in [plan.policy, plan.outcome, plan.moves_left] {
+        exact[head.0] = true;
+    }
+    for (index, op) in plan.ops.iter().enumerate().rev() {
+        if let (true, Op::Flatten(input)) = (exact[index + 1], op) {
+            exact[input.0] = true;
+        }
+    }
+    exact
+}
+
+/// How each value is rounded; `None` where it is not, be it exact or cut by a ReLU first, which
+/// ONNX Runtime then makes part of the rounding.
+fn roundings(plan: &Plan, ranges: &[Range], exact: &[bool]) -> Vec<Option<Rounding>> {
+    let mut cut = vec![true; plan.ops.len() + 1];
+    for op in &plan.ops {
+        for input in op.inputs() {
+            cut[input.0] &= matches!(op, Op::Relu(_));
+        }
+    }
+    let rounding = |at: usize| (!exact[at] && !cut[at]).then(|| Rounding::of(ranges[at]));
+    (0..ranges.len()).map(rounding).collect()
+}
+
+/// Where a layer's weights have their outputs.
+#[derive(Clone, Copy)]
+enum Outputs {
+    First,
+    Last,
+}
+
+/// A graph being written.
+struct Writer<'a> {
+    names: Names<'a>,
+    weights: &'a [f32],
+    roundings: Vec<Option<Rounding>>,
+    nodes: Vec<Node>,
+    initializers: Vec<Tensor>,
+}
+
+impl Writer<'_> {
+    /// What readers of a value read.
+    fn rounded(&self, value: Value) -> String {
+        let name = self.names.of(value);
+        if self.roundings[value.0].is_some() { format!("{name}.rounded") } else { name }
+    }
+
+    /// Rounds a value, unless it stays as it is.
+    fn round(&mut self, value: Value) {
+        let Some(Rounding { scale, zero }) = self.roundings[value.0] else { return };
+        let name = self.names.of(value);
+        let [scale_name, zero_name] = [format!("{name}.scale"), format!("{name}.zero")];
+        let byte = format!("{name}.byte");
+        self.initializers.push(Tensor::floats(&scale_name, &[], &[scale]));
+        self.initializers.push(Tensor::new(&zero_name, TensorKind::Uint8, &[], vec![zero]));
+        self.nodes.push(Node::new("QuantizeLinear", &[&name, &scale_name, &zero_name], &byte));
+        let output = format!("{name}.rounded");
+        let input = [byte.as_str(), &scale_name, &zero_name];
+        self.nodes.push(Node::new("DequantizeLinear", &input, &output));
+    }
+
+    /// Keeps a layer's weights as floats.
+    fn keep(&mut self, layer: &Layer) {
+        for (name, range) in [("weight", layer.weight()), ("bias", layer.bias())] {
+            let name = format!("{}.{name}", layer.name);
+            let axes = self.names.plan.axes(&range);
+            self.initializers.push(Tensor::floats(&name, axes, &self.weights[range]));
+        }
+    }
+
+    /// Makes a layer's weights bytes and its biases integers, and takes both back.
+    fn quantise(&mut self, layer: &Layer, input: Value, outputs: Outputs) {
+        let (weights, biases) = (&self.weights[layer.weight()], &self.weights[layer.bias()]);
+        let step = self.roundings[input.0].map_or(1.0, |rounding| rounding.scale);
+        let (axis, each) = match outputs {
+            Outputs::First => (0, weights.len() / layer.outputs),
+            Outputs::Last => (1, 1),
+        };
+        let output = |at: usize| at / each % layer.outputs;
+
+        // An output without weights has a scale, too, and one in which its bias fits.
+        let least = |bias: &f32| (bias.abs() / LARGEST_BIAS / step).max(LEAST_SCALE);
+        let mut scales: Vec<f32> = biases.iter().map(least).collect();
+        for (at, weight) in weights.iter().enumerate() {
+            let scale = &mut scales[output(at)];
+            *scale = scale.max(weight.abs() / f32::from(LARGEST_WEIGHT));
+        }
+        let most = f32::from(LARGEST_WEIGHT);
+        let byte = |(at, weight): (usize, &f32)| {
+            let steps = (weight / scales[output(at)]).round_ties_even();
+            steps.clamp(-most, most) as i8 as u8
+        };
+        let bytes = weights.iter().enumerate().map(byte).collect();
+        self.take_back(layer, "weight", TensorKind::Int8, bytes, &scales, axis);
+
+        scales.iter_mut().for_each(|scale| *scale *= step);
+        let integer = |(bias, scale): (&f32, &f32)| (bias / scale).round_ties_even() as i32;
+        let bytes = biases.iter().zip(&scales).map(integer).flat_map(i32::to_le_bytes).collect();
+        self.take_back(layer, "bias", TensorKind::Int32, bytes, &scales, 0);
+    }
+
+    /// Writes numbers of a layer as integers, with what makes floats of them again: a scale for
+    /// each output, which lie along `axis`.
+    fn take_back(
+        &mut self,
+        layer: &Layer,
+        parameter: &str,
+        kind: TensorKind,
+        bytes: Vec<u8>,
+        scales: &[f32],
+        axis: i64,
+    ) {
+        let range = if parameter == "weight" { layer.weight() } else { layer.bias() };
+        let axes = self.names.plan.axes(&range);
+        let name = format!("{}.{parameter}", layer.name);
+        let parts = ["integer", "scale", "zero"].map(|part| format!("{name}.{part}"));
+        let zero = vec![0; bytes.len() / range.len() * layer.outputs];
+        let [integer, scale, zero_name] = &parts;
+        self.initializers.extend([
+            Tensor::new(integer, kind, axes, bytes),
+            Tensor::floats(scale, &[layer.outputs], scales),
+            Tensor::new(zero_name, kind, &[layer.outputs], zero),
+        ]);
+        self.nodes.push(Node {
+            attribute: vec![Attribute::number("axis", axis)],
+            ..Node::new("DequantizeLinear", &[integer, scale, zero_name], &name)
+        });
+    }
+}
