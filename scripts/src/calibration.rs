@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use crate::record::GameRecord;
-use crate::starts;
+use crate::starts::{self, Opening};
 
 /// A game of random play ends after so many plies.
 const LONGEST: usize = 200;
@@ -39,7 +39,7 @@ pub fn from_random_play(
     let mut planes = Vec::with_capacity(positions * size);
     let mut moves = MoveList::new();
     while planes.len() < positions * size {
-        let mut position = starts::start(variant, &mut rng);
+        let mut position = starts::start(variant, &Opening::default(), &mut rng);
         for _ in 0..LONGEST {
             moves.clear();
             position.legal_moves(&mut moves);

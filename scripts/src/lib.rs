@@ -15,7 +15,10 @@
 //! - [`selfplay`]: many games at once, one network call for all.
 //! - [`score`]: what engines say a position is worth.
 //! - [`supervised`]: a network from recorded games, in a folder that goes on after a kill.
+//! - [`store`]: where a run lives, a folder or a bucket.
+//! - [`tensorboard`]: event files of TensorBoard.
 //! - [`uci_engine`]: a UCI engine as a child process.
+//! - [`warm_start`]: weights to learn on from.
 //! - [`window`]: the games that are learned from at a time.
 //! - [`run`]: a training run, a folder that goes on after a kill.
 
@@ -34,6 +37,9 @@ pub mod run;
 pub mod score;
 pub mod selfplay;
 pub mod starts;
+pub mod store;
 pub mod supervised;
+pub mod tensorboard;
 pub mod uci_engine;
+pub mod warm_start;
 pub mod window;

@@ -31,9 +31,8 @@ use menagerie::variant::Variant;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::{Learner, Losses, Sample};
-use crate::network::NamedTensor;
 use crate::record::{GameRecord, Sampler, Targets, replace};
-use crate::{onnx, rows};
+use crate::{onnx, rows, warm_start};
 pub use config::SupervisedConfig;
 use dataset::{Dataset, Spot};
 pub use metrics::Metrics;
@@ -112,9 +111,12 @@ impl Supervised {
         let learner = match (state.steps, from) {
             (0, None) => Learner::new(shape, &config.network, learning, config.seed)?,
             (0, Some(path)) => {
-                let tensors = weights(path, &encoding)?;
+                let fault = |error: String| anyhow::anyhow!("{}: {error}", path.display());
+                let bytes = fs::read(path).map_err(|error| fault(error.to_string()))?;
+                let tensors =
+                    warm_start::network(&path.display().to_string(), &bytes, &encoding)?.tensors();
                 Learner::with_tensors(shape, &config.network, learning, &tensors)
-                    .map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?
+                    .map_err(|error| fault(error.to_string()))?
             }
             (done, _) => Learner::load(&saved(folder, done), shape, &config.network, learning)?,
         };
@@ -282,19 +284,6 @@ impl Supervised {
         }
         Ok(())
     }
-}
-
-/// The weights in an ONNX file, which must be of this encoding; of which game does not matter.
-fn weights(path: &Path, encoding: &Encoding) -> anyhow::Result<Vec<NamedTensor>> {
-    let fault = |error: String| anyhow::anyhow!("{}: {error}", path.display());
-    let bytes = fs::read(path).map_err(|error| fault(error.to_string()))?;
-    let (tensors, entries) = onnx::import(&bytes).map_err(|error| fault(error.to_string()))?;
-    let get =
-        |key: &str| entries.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
-    let passport = Passport::read(get).map_err(|error| fault(error.to_string()))?;
-    let (found, wanted) = (passport.layout, encoding.layout());
-    anyhow::ensure!(found == wanted, fault(format!("its layout is \"{found}\", not \"{wanted}\"")));
-    Ok(tensors)
 }
 
 fn saved(folder: &Path, steps: u64) -> PathBuf {

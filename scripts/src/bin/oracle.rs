@@ -70,7 +70,7 @@ fn main() -> anyhow::Result<()> {
         let Opened { network, file, notes } =
             weights.open(&encoding, variant.name(), Backend::Cpu)?;
         notes.iter().for_each(|note| eprintln!("{note}"));
-        evaluators.push((file.name, Box::new(Cached::new(network, 64 << 20))));
+        evaluators.push((file.name.clone(), Box::new(Cached::new(network, 64 << 20))));
     }
     let exam = match &arguments.puzzles {
         Some(path) => {

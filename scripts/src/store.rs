@@ -1,0 +1,200 @@
+//! Where a run lives: a folder, or a bucket of an object store.
+//!
+//! Objects are written whole or not at all, and never appended to; so a run survives a kill at any
+//! moment, and `s3://bucket/run` is the same code as a folder (with the feature `s3`; the
+//! credentials are those of the environment, as AWS names them).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use object_store::local::LocalFileSystem;
+use object_store::path::Path as Name;
+use object_store::{Error, ObjectStore, ObjectStoreExt, parse_url_opts};
+use tokio::runtime::{Builder, Runtime};
+use url::Url;
+
+/// A place of named objects; names have slashes, as in a folder.
+#[derive(Clone, Debug)]
+pub struct Store {
+    objects: Arc<dyn ObjectStore>,
+    root: Name,
+    place: String,
+    runtime: Arc<Runtime>,
+}
+
+/// Why a store could not be opened, or an object not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The place cannot be understood or reached.
+    #[error("cannot open \"{place}\": {reason}")]
+    Place {
+        /// What was asked for.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An object could not be read, written or removed.
+    #[error("{place}/{name}: {source}")]
+    Object {
+        /// The store.
+        place: String,
+        /// The object.
+        name: String,
+        /// What went wrong.
+        source: Box<Error>,
+    },
+}
+
+impl Store {
+    /// Opens a folder, which is made if need be, or what a URL names: `file:///folder`,
+    /// `s3://bucket/folder`.
+    ///
+    /// # Errors
+    /// [`StoreError::Place`].
+    pub fn open(place: &str) -> Result<Store, StoreError> {
+        let refused = |reason: String| StoreError::Place { place: place.to_owned(), reason };
+        let url = place.contains("://").then(|| Url::parse(place)).transpose();
+        let url = url.map_err(|error| refused(error.to_string()))?;
+        let folder = match &url {
+            None => Some(PathBuf::from(place)),
+            Some(url) if url.scheme() == "file" => {
+                Some(url.to_file_path().map_err(|()| refused("it is no path".to_owned()))?)
+            }
+            Some(_) => None,
+        };
+        let (objects, root): (Arc<dyn ObjectStore>, Name) = match (folder, url) {
+            (Some(folder), _) => (Arc::new(local(&folder).map_err(refused)?), Name::default()),
+            (None, Some(url)) => {
+                let variables = std::env::vars().map(|(key, value)| (key.to_lowercase(), value));
+                let opened = parse_url_opts(&url, variables);
+                let (objects, root) = opened.map_err(|error| refused(error.to_string()))?;
+                (Arc::from(objects), root)
+            }
+            (None, None) => return Err(refused("it is no place".to_owned())),
+        };
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = Arc::new(runtime.map_err(|error| refused(error.to_string()))?);
+        let place = place.trim_end_matches('/').to_owned();
+        Ok(Store { objects, root, place, runtime })
+    }
+
+    /// What it was opened as.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// An object's content; `None` if there is none of that name.
+    ///
+    /// # Errors
+    /// [`StoreError::Object`].
+    pub fn find(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let read = self
+            .runtime
+            .block_on(async { self.objects.get(&self.name(name)).await?.bytes().await });
+        match read {
+            Ok(bytes) => Ok(Some(bytes.into())),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(source) => Err(self.failed(name, source)),
+        }
+    }
+
+    /// An object's content.
+    ///
+    /// # Errors
+    /// [`StoreError::Object`], also if there is none.
+    pub fn read(&self, name: &str) -> Result<Vec<u8>, StoreError> {
+        self.find(name)?.ok_or_else(|| {
+            let source = "it is not there".into();
+            self.failed(name, Error::NotFound { path: name.to_owned(), source })
+        })
+    }
+
+    /// Writes an object, in place of an older one if there is any: at any moment there is the one
+    /// or the other, whole.
+    ///
+    /// # Errors
+    /// [`StoreError::Object`].
+    pub fn write(&self, name: &str, bytes: Vec<u8>) -> Result<(), StoreError> {
+        let put = self.runtime.block_on(self.objects.put(&self.name(name), bytes.into()));
+        put.map(drop).map_err(|source| self.failed(name, source))
+    }
+
+    /// Removes an object, if it is there.
+    ///
+    /// # Errors
+    /// [`StoreError::Object`].
+    pub fn remove(&self, name: &str) -> Result<(), StoreError> {
+        match self.runtime.block_on(self.objects.delete(&self.name(name))) {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(source) => Err(self.failed(name, source)),
+        }
+    }
+
+    /// The names of the objects directly in a folder, sorted, without the folder's.
+    ///
+    /// # Errors
+    /// [`StoreError::Object`].
+    pub fn list(&self, folder: &str) -> Result<Vec<String>, StoreError> {
+        let prefix = self.name(folder);
+        let listed = self.runtime.block_on(self.objects.list_with_delimiter(Some(&prefix)));
+        let listed = listed.map_err(|source| self.failed(folder, source))?;
+        let names = listed.objects.iter().filter_map(|object| object.location.filename());
+        let mut names: Vec<_> = names.map(str::to_owned).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    fn name(&self, name: &str) -> Name {
+        self.root.parts().chain(Name::from(name).parts()).collect()
+    }
+
+    fn failed(&self, name: &str, source: Error) -> StoreError {
+        let (place, name) = (self.place.clone(), name.to_owned());
+        StoreError::Object { place, name, source: Box::new(source) }
+    }
+}
+
+fn local(folder: &Path) -> Result<LocalFileSystem, String> {
+    std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    let store = LocalFileSystem::new_with_prefix(folder).map_err(|error| error.to_string())?;
+    Ok(store.with_fsync(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_found_listed_replaced_and_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a run");
+        let url = Url::from_directory_path(&path).expect("a URL").to_string();
+        for place in [path.to_str().expect("a text"), &url] {
+            let store = Store::open(place).expect("a store");
+            assert_eq!(store.find("games/1").expect("no error"), None);
+            assert_eq!(store.list("games").expect("no error"), Vec::<String>::new());
+            for (name, content) in [("games/2", "two"), ("games/1", "one"), ("games/1", "eins")] {
+                store.write(name, content.into()).expect("written");
+            }
+            assert_eq!(store.list("games").expect("listed"), ["1", "2"]);
+            assert_eq!(store.read("games/1").expect("read"), b"eins");
+            assert_eq!(std::fs::read(path.join("games/1")).expect("a file"), b"eins");
+            for _ in 0..2 {
+                store.remove("games/1").expect("removed");
+            }
+            let error = store.read("games/1").expect_err("it is gone").to_string();
+            assert!(error.contains("games/1"), "{error}");
+            store.remove("games/2").expect("removed");
+        }
+    }
+
+    #[test]
+    fn places_that_cannot_be_are_quoted() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let inside = file.path().join("run").display().to_string();
+        for place in ["what://is/this", "://", inside.as_str()] {
+            let error = Store::open(place).expect_err(place).to_string();
+            assert!(error.contains(&format!("\"{place}\"")), "{error}");
+        }
+    }
+}
