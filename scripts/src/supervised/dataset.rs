@@ -37,8 +37,11 @@ impl Dataset {
     pub(super) fn new(games: Vec<GameRecord>) -> Dataset {
         let (mut learnt, mut held_back) = (Vec::new(), Vec::new());
         for (number, game) in (0..).zip(&games) {
-            let list =
-                if fingerprint(game) % HELD_BACK == 0 { &mut held_back } else { &mut learnt };
+            let list = if fingerprint(game).is_multiple_of(HELD_BACK) {
+                &mut held_back
+            } else {
+                &mut learnt
+            };
             let teaches = |nth: &usize| {
                 let ply = &game.plies[*nth];
                 let known = game.end.or(ply.proven).is_some();
