@@ -17,6 +17,7 @@
 //! - [`supervised`]: a network from recorded games, in a folder that goes on after a kill.
 //! - [`store`]: where a run lives, a folder or a bucket.
 //! - [`tensorboard`]: event files of TensorBoard.
+//! - [`teach`]: games that another engine plays, to start networks from.
 //! - [`uci_engine`]: a UCI engine as a child process.
 //! - [`warm_start`]: weights to learn on from.
 //! - [`window`]: the games that are learned from at a time.
@@ -39,6 +40,7 @@ pub mod selfplay;
 pub mod starts;
 pub mod store;
 pub mod supervised;
+pub mod teach;
 pub mod tensorboard;
 pub mod uci_engine;
 pub mod warm_start;

@@ -150,19 +150,20 @@ impl Replay {
         Ok(Replay { position, record })
     }
 
-    /// Plays a whole turn. `best` is the turn that a teacher would have played, if it is known, and
-    /// `score` what it expected.
+    /// Plays a whole turn. `best` are the turns that a teacher thought best, each with the score
+    /// that it expected, the best first; none if it told nothing.
     ///
-    /// The second ply of a turn has the teacher's policy and score only if the first was played as
-    /// the teacher would have.
-    fn play(&mut self, turn: &[Move], best: Option<&[Move]>, score: Option<f32>) {
+    /// The second ply of a turn has the score and the policy of the best turns that begin as the
+    /// played one does.
+    fn play(&mut self, turn: &[Move], best: &[(Vec<Move>, Option<f32>)]) {
         for (nth, &m) in turn.iter().enumerate() {
-            let agreed = best.filter(|best| best.get(..nth) == turn.get(..nth));
-            let policy = agreed.and_then(|best| best.get(nth));
+            let agreed = best.iter().filter(|(best, _)| best.get(..nth) == turn.get(..nth));
+            let agreed: Vec<_> =
+                agreed.filter_map(|(best, score)| Some((*best.get(nth)?, *score))).collect();
             self.record.plies.push(PlyRecord {
                 played: m.pack().0,
-                policy: policy.map(|best| (best.pack().0, WHOLE)).into_iter().collect(),
-                score: score.filter(|_| nth == 0 || agreed.is_some()),
+                policy: policy(&agreed),
+                score: agreed.first().and_then(|(_, score)| *score),
                 proven: None,
             });
             self.position.play_unchecked(m);
@@ -180,6 +181,32 @@ impl Replay {
     fn finish(self, end: Option<End>) -> GameRecord {
         GameRecord { end, ..self.record }
     }
+}
+
+/// How much worse a move must be for its share to fall to 1/e of the best one's, in expected score:
+/// about 27 centipawns near equality.
+const TEMPERATURE: f32 = 0.05;
+
+/// A policy over the moves that a teacher thought best: by their scores, and all to the first if
+/// it told none. A move that stands there more than once (half of several turns) has the shares of
+/// all.
+fn policy(best: &[(Move, Option<f32>)]) -> Vec<(u16, u16)> {
+    let highest = best.iter().filter_map(|(_, score)| *score).fold(-1.0, f32::max);
+    let mut shares: Vec<(u16, f32)> = Vec::new();
+    for (nth, (m, score)) in best.iter().enumerate() {
+        let share = match score {
+            Some(score) => ((score - highest) / TEMPERATURE).exp(),
+            None if nth == 0 => 1.0,
+            None => continue,
+        };
+        match shares.iter_mut().find(|(packed, _)| *packed == m.pack().0) {
+            Some((_, sum)) => *sum += share,
+            None => shares.push((m.pack().0, share)),
+        }
+    }
+    let largest = shares.iter().map(|(_, share)| *share).fold(0.0, f32::max);
+    let whole = |share: f32| (share / largest * f32::from(WHOLE)).round() as u16;
+    shares.into_iter().map(|(m, share)| (m, whole(share))).filter(|(_, it)| *it > 0).collect()
 }
 
 /// A result as PGN writes it; `Ok(None)` for an unknown one.

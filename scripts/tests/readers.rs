@@ -96,6 +96,23 @@ fn a_teachers_ply_is_its_labels() {
 }
 
 #[test]
+fn a_teacher_may_tell_several_moves() {
+    let text = "chess\trnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\t1-0\t\
+                e2e4:30|d2d4:30|a2a3:0|h2h4:-900/d2d4 e7e5:m3|a7a6:m2|f7f6:m-2\t1/17";
+    let found = read("a.tsv", text.as_bytes(), "chess");
+    assert_eq!(found.faults, []);
+    let plies = &found.games[0].plies;
+    let shares: Vec<u16> = plies[0].policy.iter().map(|(_, share)| *share).collect();
+    // 30 centipawns are 0.055 of the points, a little more than the temperature.
+    assert_eq!(shares[..2], [u16::MAX; 2]);
+    assert!((0.3..0.4).contains(&(f32::from(shares[2]) / 65535.0)), "{shares:?}");
+    assert_eq!(shares.len(), 3);
+    assert_eq!(plies[0].played, plies[0].policy[1].0);
+    assert_eq!(plies[1].policy.len(), 2);
+    replays(&found.games[0], &variant("chess"));
+}
+
+#[test]
 fn in_duck_chess_each_half_of_a_turn_has_its_label() {
     let text = "duck\trnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\t1-0\t\
                 e2e4,e4e5:30 d7d5,d5d3:-20/d7d5,d5d4 g1f3,f3g3:9/b1c3,c3a3";
@@ -117,7 +134,8 @@ fn bad_lines_are_quoted_with_their_number() {
         (&format!("chess\t{start}\t1-0\te2e5:1"), "e2e5"),
         (&format!("chess\t{start}\t1-0\te2e4:one"), "one"),
         (&format!("chess\t{start}\t1-0\te2e4"), "score"),
-        (&format!("chess\t{start}\t1-0\t:3"), "move"),
+        (&format!("chess\t{start}\t1-0\t:3/e2e4"), "score of no move"),
+        (&format!("chess\t{start}\t1-0\t:"), "names no move"),
         (&format!("chess\t{start}\t1-0\te2e4:3/e7e5"), "e7e5"),
         (&format!("chess\t{start}\t2-0\te2e4:1"), "2-0"),
         (&format!("chess\t{start}\t1-0\t"), "plies"),

@@ -1,7 +1,8 @@
 //! Teachers' games, a line each: `variant, start FEN, result, plies`, separated by tabs.
 //!
 //! The plies are separated by blanks: `best:score`, or `best:score/played` where another move than
-//! the teacher's was played. Moves are in UCI, castling as the king's two steps; scores are
+//! the teacher's was played; where the teacher told more than one move, `best:score|next:score|..`.
+//! Further fields are passed over. Moves are in UCI, castling as the king's two steps; scores are
 //! centipawns of the mover, or `mN`: the mover mates in N moves, `m-N`: is mated. A ply without a
 //! score (`best:`) and a ply of which the teacher says nothing (`:/played`) may stand, too. The
 //! result is White's: `1-0`, `0-1`, `1/2-1/2`, or `*` if it is unknown.
@@ -30,7 +31,7 @@ pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> i
 /// One line.
 fn game(line: &str, variant: &Variant) -> Result<GameRecord, String> {
     let fields: Vec<&str> = line.split('\t').collect();
-    let [name, start, ended, plies] = fields[..] else {
+    let [name, start, ended, plies, ..] = fields[..] else {
         return Err(format!("there are {} fields, not 4,", fields.len()));
     };
     if name != variant.name() {
@@ -54,15 +55,22 @@ fn ply(replay: &mut Replay, text: &str) -> Result<(), String> {
         Some((told, played)) => (told, Some(played)),
         None => (text, None),
     };
-    let (best, score) = told.split_once(':').ok_or("it has no score,")?;
-    let score = if score.is_empty() { None } else { Some(self::score(score)?.expected()) };
-    let best = if best.is_empty() { None } else { Some(replay.turn(best)?) };
-    let turn = match (played, &best) {
+    let mut best = Vec::new();
+    for part in told.split('|') {
+        let (turn, score) = part.split_once(':').ok_or("it has no score,")?;
+        let score = if score.is_empty() { None } else { Some(self::score(score)?.expected()) };
+        match (turn.is_empty(), score) {
+            (false, score) => best.push((replay.turn(turn)?, score)),
+            (true, Some(_)) => return Err("it has a score of no move,".to_owned()),
+            (true, None) => {}
+        }
+    }
+    let turn = match (played, best.first()) {
         (Some(played), _) => replay.turn(played)?,
-        (None, Some(best)) => best.clone(),
+        (None, Some((turn, _))) => turn.clone(),
         (None, None) => return Err("it names no move,".to_owned()),
     };
-    replay.play(&turn, best.as_deref(), score);
+    replay.play(&turn, &best);
     Ok(())
 }
 

@@ -1,0 +1,268 @@
+//! Games that an engine from outside plays against itself, to start networks from.
+//!
+//! Each game begins with random turns (from [`starts`]), so that games differ although the teacher
+//! may always answer the same; each opening is played once, as the teacher would only repeat itself.
+//! In the opening a few moves are played at random, to see what is right after a mistake; what is
+//! learnt there is the teacher's move, not the random one. Games end by our rules, claims included,
+//! or are drawn after many plies; nothing is adjudicated.
+//!
+//! A game is a line of text, as `readers/teacher.rs` reads it, with a fifth field: the seed and the
+//! game's number. Whole lines only are added to the file, so that a kill loses the games in flight
+//! and no other: they are played again, from the same openings.
+
+use std::collections::HashSet;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use menagerie::rules::{Move, MoveList, Position, Side};
+use menagerie::variant::Variant;
+use rand::rngs::ChaCha8Rng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+
+use crate::score::Score;
+use crate::starts::{self, Opening};
+use crate::uci_engine::{Answer, EngineError, UciEngine};
+
+/// How a teacher plays.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lessons {
+    /// The engine's executable.
+    pub engine: PathBuf,
+    /// Options to set, in order, besides those that `teach` sets itself.
+    pub options: Vec<(String, String)>,
+    /// What follows `go` in UCI: `nodes 4000`.
+    pub limits: String,
+    /// How many best moves to ask for.
+    pub multipv: usize,
+    /// Random plies at the start: 1 to so many.
+    pub opening: usize,
+    /// The chance that a turn is random ..
+    pub random: f64,
+    /// .. in the first so many turns.
+    pub random_turns: usize,
+    /// Turns after which a game is drawn.
+    pub longest: usize,
+    /// The seed of all that is random.
+    pub seed: u64,
+    /// How long a move may take before the engine counts as dead.
+    pub patience: Duration,
+}
+
+impl Lessons {
+    /// 4,000 nodes a move, 1 to 9 random plies, 6% random moves in the first 60 turns, at most 400.
+    pub fn of(engine: PathBuf) -> Lessons {
+        Lessons {
+            engine,
+            options: Vec::new(),
+            limits: "nodes 4000".to_owned(),
+            multipv: 1,
+            opening: 9,
+            random: 0.06,
+            random_turns: 60,
+            longest: 400,
+            seed: 1,
+            patience: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Why there are no more games.
+#[derive(Debug, thiserror::Error)]
+pub enum TeachError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The engine played what our rules do not allow.
+    #[error("{engine} played \"{text}\", which is no legal move in \"{fen}\"")]
+    Illegal {
+        /// The executable.
+        engine: String,
+        /// What it said.
+        text: String,
+        /// The position.
+        fen: String,
+    },
+    /// A game of other than two sides, or whose start cannot be told in a FEN.
+    #[error("{0}")]
+    Unfit(String),
+    /// The file cannot be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+/// Plays games until `file` has those numbered 0 to `games`, with `engines` of the teacher at once.
+/// `done` is told each game's number. Gives how many were played now.
+///
+/// # Errors
+/// What stopped it; the games in the file are whole.
+pub fn teach(
+    variant: &Variant,
+    lessons: &Lessons,
+    games: u64,
+    engines: usize,
+    file: &Path,
+    done: &(dyn Fn(u64) + Sync),
+) -> Result<u64, TeachError> {
+    let io = |source| TeachError::Io { path: file.display().to_string(), source };
+    if variant.start().anatomy().sides != 2 {
+        return Err(TeachError::Unfit(format!("{} is not for two sides", variant.name())));
+    }
+    let there = whole_lines(file, lessons.seed).map_err(io)?;
+    let out = Mutex::new(OpenOptions::new().create(true).append(true).open(file).map_err(io)?);
+    let (next, played, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    let work = || -> Result<(), TeachError> {
+        let mut teacher = Teacher::start(variant, lessons)?;
+        while !stop.load(Ordering::Relaxed) {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= games {
+                break;
+            }
+            if there.contains(&number) {
+                continue;
+            }
+            let line = teacher.game(number)?;
+            // A thread that panicked wrote its line whole or not at all.
+            let mut out = out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            out.write_all(line.as_bytes()).and_then(|()| out.sync_data()).map_err(io)?;
+            played.fetch_add(1, Ordering::Relaxed);
+            done(number);
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let one = || work().inspect_err(|_| stop.store(true, Ordering::Relaxed));
+        let workers: Vec<_> = (0..engines.max(1)).map(|_| scope.spawn(one)).collect();
+        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| match worker.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        // All are waited for, whichever failed.
+        let results: Vec<Result<(), TeachError>> = workers.into_iter().map(join).collect();
+        results.into_iter().collect::<Result<(), _>>()
+    })?;
+    Ok(played.into_inner())
+}
+
+/// The numbers of the games of `seed` in a file; a line that a kill cut short is taken off it.
+fn whole_lines(file: &Path, seed: u64) -> std::io::Result<HashSet<u64>> {
+    let text = match fs::read(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(HashSet::new()),
+        text => text?,
+    };
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    if whole < text.len() {
+        OpenOptions::new().write(true).open(file)?.set_len(whole as u64)?;
+    }
+    let lines = String::from_utf8_lossy(&text[..whole]).into_owned();
+    let number = |line: &str| {
+        let (of, number) = line.rsplit('\t').next()?.split_once('/')?;
+        (of.parse() == Ok(seed)).then(|| number.parse().ok())?
+    };
+    Ok(lines.lines().filter_map(number).collect())
+}
+
+/// An engine at work.
+struct Teacher<'a> {
+    variant: &'a Variant,
+    lessons: &'a Lessons,
+    engine: UciEngine,
+}
+
+impl<'a> Teacher<'a> {
+    fn start(variant: &'a Variant, lessons: &'a Lessons) -> Result<Teacher<'a>, TeachError> {
+        let mut engine = UciEngine::start(&lessons.engine)?;
+        for (name, value) in &lessons.options {
+            engine.set(name, value)?;
+        }
+        // A file of variants may have brought more.
+        engine.shake_hands()?;
+        if variant.name() != "chess" || engine.takes("UCI_Variant", "chess") {
+            engine.set("UCI_Variant", variant.name())?;
+        }
+        if lessons.multipv > 1 {
+            engine.set("MultiPV", &lessons.multipv.to_string())?;
+        }
+        Ok(Teacher { variant, lessons, engine })
+    }
+
+    /// Plays a game and gives its line, with the line's end.
+    fn game(&mut self, number: u64) -> Result<String, TeachError> {
+        let Lessons { seed, opening, .. } = *self.lessons;
+        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ number.rotate_left(32));
+        let opening = Opening { share: 1.0, plies: opening };
+        let start = starts::start(self.variant, &opening, &mut rng).fen();
+        // From the FEN, as the engine has it: castling is told as the king's two steps.
+        let unfit = |error: menagerie::rules::FenError| TeachError::Unfit(error.to_string());
+        let mut position = self.variant.position(&start, false).map_err(unfit)?;
+        self.engine.new_game()?;
+        let (mut plies, mut moves) = (Vec::new(), String::new());
+        while position.result().is_none() && plies.len() < self.lessons.longest {
+            let asked = format!("fen {start}{moves}");
+            let answer = self.engine.go(&asked, &self.lessons.limits, self.lessons.patience)?;
+            let best = position.parse_turn(&answer.best).ok_or_else(|| TeachError::Illegal {
+                engine: self.engine.executable().to_owned(),
+                text: answer.best.clone(),
+                fen: position.fen(),
+            })?;
+            let random = plies.len() < self.lessons.random_turns
+                && rng.random_bool(self.lessons.random.clamp(0.0, 1.0));
+            let turn = if random { any_turn(&position, &mut rng) } else { best.clone() };
+            let played = position.turn_text(&turn);
+            let told = told(&position, &best, &answer);
+            plies.push(if turn == best { told } else { format!("{told}/{played}") });
+            moves.push_str(if moves.is_empty() { " moves " } else { " " });
+            moves.push_str(&played);
+            turn.into_iter().for_each(|m| position.play_unchecked(m));
+        }
+        let result = match position.result().and_then(|outcome| outcome.winner) {
+            None => "1/2-1/2",
+            Some(Side::WHITE) => "1-0",
+            Some(_) => "0-1",
+        };
+        let (name, plies) = (self.variant.name(), plies.join(" "));
+        Ok(format!("{name}\t{start}\t{result}\t{plies}\t{seed}/{number}\n"))
+    }
+}
+
+/// The teacher's best moves with their scores, the best first: `e2e4:31|d2d4:28`.
+fn told(position: &Position, best: &[Move], answer: &Answer) -> String {
+    let score = |score: Option<Score>| match score {
+        Some(Score::Centipawns(cp)) => cp.to_string(),
+        Some(Score::Mate(moves)) => format!("m{moves}"),
+        None => String::new(),
+    };
+    let mut text = format!("{}:{}", position.turn_text(best), score(answer.score()));
+    if answer.score().is_some() {
+        for line in &answer.lines {
+            let turn = line.pv.first().and_then(|text| position.parse_turn(text));
+            if let Some(turn) = turn.filter(|turn| turn != best && line.score.is_some()) {
+                text += &format!("|{}:{}", position.turn_text(&turn), score(line.score));
+            }
+        }
+    }
+    text
+}
+
+/// A random turn, in a game that is not over.
+fn any_turn(position: &Position, rng: &mut ChaCha8Rng) -> Vec<Move> {
+    let (mut position, mut turn, mut legal) = (position.clone(), Vec::new(), MoveList::new());
+    loop {
+        position.legal_moves(&mut legal);
+        let Some(&m) = legal.choose(rng) else { return turn };
+        position.play_unchecked(m);
+        turn.push(m);
+        if !position.mid_turn() {
+            return turn;
+        }
+    }
+}

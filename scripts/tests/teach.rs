@@ -1,0 +1,77 @@
+//! Teaching's contract: games are legal and differ, a kill loses none that is in the file, and an
+//! engine that plays wrong is quoted. The teachers are scripts of a shell.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use menagerie::variant::Catalogue;
+use tempfile::TempDir;
+use trainer::readers;
+use trainer::teach::{Lessons, TeachError, teach};
+
+/// A teacher of tic-tac-toe: it takes the first cell that nobody has taken, as `move` says.
+fn teacher(folder: &Path, go: &str) -> Lessons {
+    let path = folder.join("teacher");
+    let script = format!(
+        "#!/bin/sh\nwhile read -r line; do case $line in\n\
+         uci) echo option name UCI_Variant type combo default chess var chess var tictactoe;\n\
+         echo option name MultiPV type spin default 1 min 1 max 9; echo uciok;;\n\
+         isready) echo readyok;;\n position*) position=$line;;\n go*) {go};;\n quit) exit;;\n\
+         esac; done\n"
+    );
+    fs::write(&path, script).expect("written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+    Lessons { opening: 3, random: 0.3, ..Lessons::of(path) }
+}
+
+/// Tries the cells in turn: one is free if neither the FEN nor a move has it. The FEN is not read:
+/// the openings below are empty.
+const FIRST_FREE: &str = "for cell in a1 b1 c1 a2 b2 c2 a3 b3 c3; do case $position in \
+    *$cell*) ;; *) echo info score cp 12 pv $cell; echo bestmove $cell; break;; esac; done";
+
+#[test]
+fn games_are_taught_and_a_kill_loses_none() {
+    let folder = TempDir::new().expect("a folder");
+    let variant = Catalogue::shipped().get("tictactoe").expect("it is shipped");
+    let lessons = Lessons { opening: 0, ..teacher(folder.path(), FIRST_FREE) };
+    let file = folder.path().join("games.tsv");
+    let teach =
+        |games, engines| teach(&variant, &lessons, games, engines, &file, &|_| ()).expect("games");
+    assert_eq!(teach(5, 1), 5);
+    let whole = fs::read_to_string(&file).expect("lines");
+    // A kill in the middle of a line.
+    fs::write(&file, &whole[..whole.len() - 9]).expect("written");
+    assert_eq!(teach(5, 2), 1);
+    let mut again: Vec<_> =
+        fs::read_to_string(&file).expect("lines").lines().map(str::to_owned).collect();
+    again.sort();
+    let mut lines: Vec<_> = whole.lines().map(str::to_owned).collect();
+    lines.sort();
+    assert_eq!(again, lines);
+    assert_eq!(teach(5, 1), 0);
+    assert_eq!(teach(12, 3), 7);
+    let found = readers::read_all(&[&file], &variant).expect("read");
+    assert_eq!((found.games.len(), found.faults.len()), (12, 0));
+    assert!(found.games.windows(2).any(|pair| pair[0] != pair[1]));
+    for game in &found.games {
+        assert!(game.end.is_some() && game.plies.iter().all(|ply| ply.score.is_some()));
+    }
+}
+
+#[test]
+fn a_teacher_that_plays_wrong_is_quoted() {
+    let folder = TempDir::new().expect("a folder");
+    let variant = Catalogue::shipped().get("tictactoe").expect("it is shipped");
+    let file = folder.path().join("games.tsv");
+    let lessons = teacher(folder.path(), "echo bestmove d9");
+    let error = teach(&variant, &lessons, 1, 1, &file, &|_| ()).expect_err("no such cell");
+    assert!(matches!(error, TeachError::Illegal { .. }), "{error}");
+    assert!(error.to_string().contains("\"d9\""), "{error}");
+    let chess = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
+    let error = teach(&chess, &lessons, 1, 1, &file, &|_| ()).expect_err("not its game");
+    assert!(error.to_string().contains("crazyhouse"), "{error}");
+    let three = Catalogue::shipped().get("tictacmo").expect("it is shipped");
+    assert!(teach(&three, &lessons, 1, 1, &file, &|_| ()).is_err());
+}
