@@ -10,17 +10,17 @@ mod checkpoint;
 mod loss;
 mod sample;
 
-pub use checkpoint::{CheckpointError, FILE_NAME};
+pub use checkpoint::CheckpointError;
 pub use sample::{Sample, SampleError};
 
 use std::borrow::Borrow;
-use std::path::Path;
 
 use menagerie::encoding::Shape;
 use serde::{Deserialize, Serialize};
 
 use crate::network::plan::Plan;
 use crate::network::{Architecture, NamedTensor, Network, NetworkError, graph};
+use crate::store::{Store, StoreError};
 use adamw::AdamW;
 use loss::Sums;
 
@@ -121,9 +121,12 @@ pub enum LearnerError {
         /// The step, from 0.
         step: u64,
     },
-    /// A checkpoint that could not be written or read.
+    /// A checkpoint that is damaged or of another network.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// A checkpoint that could not be written or read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// What a step measured on its batch before it changed the weights: means over the samples by
@@ -369,30 +372,34 @@ impl Learner {
         Ok((sums.losses(&self.config), gradient))
     }
 
-    /// Writes a checkpoint into the folder `dir`, which is made if need be: the file [`FILE_NAME`]
-    /// with weights, average, optimizer and step count. A kill at any moment leaves the old
-    /// checkpoint or the new one.
+    /// Writes a checkpoint with weights, average, optimizer and step count.
     ///
     /// # Errors
-    /// [`LearnerError::Checkpoint`], with the path, if the folder cannot be written.
-    pub fn save(&self, dir: &Path) -> Result<(), LearnerError> {
-        Ok(checkpoint::save(dir, self.shape, &self.architecture, &self.plan, &self.state)?)
+    /// [`LearnerError::Store`], with the object, if it cannot be written.
+    pub fn save(&self, store: &Store, name: &str) -> Result<(), LearnerError> {
+        let bytes = checkpoint::encode(self.shape, &self.architecture, &self.plan, &self.state)
+            .map_err(|error| LearnerError::Config(error.to_string()))?;
+        Ok(store.write(name, bytes)?)
     }
 
-    /// Reads the checkpoint in the folder `dir` back. Settings may differ from those it was
-    /// trained with; the network may not.
+    /// Reads a checkpoint back. Settings may differ from those it was trained with; the network
+    /// may not.
     ///
     /// # Errors
-    /// [`LearnerError::Checkpoint`] if there is no checkpoint, if it is damaged, or if it is of
-    /// another shape or architecture; [`LearnerError::Config`] if the settings make no sense.
+    /// [`LearnerError::Store`] if there is no checkpoint; [`LearnerError::Checkpoint`] if it is
+    /// damaged, or of another shape or architecture; [`LearnerError::Config`] if the settings make
+    /// no sense.
     pub fn load(
-        dir: &Path,
+        store: &Store,
+        name: &str,
         shape: Shape,
         architecture: &Architecture,
         config: LearnerConfig,
     ) -> Result<Self, LearnerError> {
         let mut learner = Self::new(shape, architecture, config, 0)?;
-        learner.state = checkpoint::load(dir, shape, architecture, &learner.plan)?;
+        let bytes = store.read(name)?;
+        let name = format!("{}/{name}", store.place());
+        learner.state = checkpoint::decode(&name, &bytes, shape, architecture, &learner.plan)?;
         Ok(learner)
     }
 }

@@ -10,6 +10,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use sample::{Sampler, Targets};
@@ -76,41 +77,63 @@ pub enum RecordError {
     },
 }
 
-const MAGIC: &[u8; 8] = b"MNGRGAME";
+const GAMES: &[u8; 8] = b"MNGRGAME";
+const PART: &[u8; 8] = b"MNGRPART";
 const VERSION: u32 = 2;
 const HEADER: usize = 16;
 
-/// Writes games into a new file: a header of magic, version and checksum, then the records. The
-/// file is there whole or not at all.
+/// The bytes of some games: a header of magic, version and checksum, then the records.
 ///
 /// # Errors
-/// [`RecordError::Io`].
-pub fn write(path: &Path, games: &[GameRecord]) -> Result<(), RecordError> {
-    let io = |source| RecordError::Io { path: path.display().to_string(), source };
-    let body = postcard::to_stdvec(games).map_err(|error| io(std::io::Error::other(error)))?;
+/// In words, if there is no form for them.
+pub fn encode(games: &[GameRecord]) -> Result<Vec<u8>, postcard::Error> {
+    pack(GAMES, games)
+}
+
+/// Reads what [`encode`] made; `name` is for errors.
+///
+/// # Errors
+/// [`RecordError::Damaged`], which names the file.
+pub fn decode(name: &str, bytes: &[u8]) -> Result<Vec<GameRecord>, RecordError> {
+    unpack(GAMES, name, bytes)
+}
+
+/// As [`encode`], for games of self-play with their numbers.
+pub(crate) fn encode_part(games: &[(u64, GameRecord)]) -> Result<Vec<u8>, postcard::Error> {
+    pack(PART, games)
+}
+
+/// Reads what [`encode_part`] made.
+pub(crate) fn decode_part(
+    name: &str,
+    bytes: &[u8],
+) -> Result<Vec<(u64, GameRecord)>, RecordError> {
+    unpack(PART, name, bytes)
+}
+
+fn pack<T: Serialize>(magic: &[u8; 8], content: &[T]) -> Result<Vec<u8>, postcard::Error> {
+    let body = postcard::to_stdvec(content)?;
     let mut bytes = Vec::with_capacity(HEADER + body.len());
-    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(magic);
     bytes.extend_from_slice(&VERSION.to_le_bytes());
     bytes.extend_from_slice(&crc32fast::hash(&body).to_le_bytes());
     bytes.extend_from_slice(&body);
-    replace(path, &bytes).map_err(io)
+    Ok(bytes)
 }
 
-/// Reads what [`write()`] wrote.
-///
-/// # Errors
-/// [`RecordError`], which names the file.
-pub fn read(path: &Path) -> Result<Vec<GameRecord>, RecordError> {
-    let name = path.display().to_string();
+fn unpack<T: DeserializeOwned>(
+    magic: &[u8; 8],
+    name: &str,
+    bytes: &[u8],
+) -> Result<Vec<T>, RecordError> {
     let damaged =
-        |reason: &str| RecordError::Damaged { path: name.clone(), reason: reason.to_owned() };
-    let bytes = fs::read(path).map_err(|source| RecordError::Io { path: name.clone(), source })?;
+        |reason: &str| RecordError::Damaged { path: name.to_owned(), reason: reason.to_owned() };
     let (header, body) =
         bytes.split_at_checked(HEADER).ok_or_else(|| damaged("it is cut short"))?;
     let number = |at: usize| {
         u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
-    if &header[..8] != MAGIC {
+    if &header[..8] != magic {
         return Err(damaged("it holds no game records"));
     }
     if number(8) != VERSION {
@@ -121,6 +144,26 @@ pub fn read(path: &Path) -> Result<Vec<GameRecord>, RecordError> {
         return Err(damaged("its checksum is wrong"));
     }
     postcard::from_bytes(body).map_err(|error| damaged(&error.to_string()))
+}
+
+/// Writes games into a new file, which is there whole or not at all.
+///
+/// # Errors
+/// [`RecordError::Io`].
+pub fn write(path: &Path, games: &[GameRecord]) -> Result<(), RecordError> {
+    let io = |source| RecordError::Io { path: path.display().to_string(), source };
+    let bytes = encode(games).map_err(|error| io(std::io::Error::other(error)))?;
+    replace(path, &bytes).map_err(io)
+}
+
+/// Reads a file of games.
+///
+/// # Errors
+/// [`RecordError`], which names the file.
+pub fn read(path: &Path) -> Result<Vec<GameRecord>, RecordError> {
+    let name = path.display().to_string();
+    let io = |source| RecordError::Io { path: name.clone(), source };
+    decode(&name, &fs::read(path).map_err(io)?)
 }
 
 /// Puts a file in the place of another in one step: written beside it, synced and renamed.

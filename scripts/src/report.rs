@@ -14,7 +14,8 @@ use serde::Serialize;
 
 use crate::oracle::{mark, opinion};
 use crate::retrograde::{Solution, Value};
-use crate::run::Metrics;
+use crate::run::{Metrics, net};
+use crate::store::Store;
 
 /// What the network of an iteration knew.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -89,18 +90,18 @@ fn replies<'a>(solution: &'a Solution, position: &'a Position) -> impl Iterator<
     })
 }
 
-/// Marks the networks of the run in `folder`, every `step`th and the last.
+/// Marks the networks of the run in `store`, every `step`th and the last.
 ///
 /// # Errors
 /// If the log or a network cannot be read.
 pub fn moments(
-    folder: &Path,
+    store: &Store,
     variant: &Variant,
     solution: &Solution,
     step: u64,
     visits: u32,
 ) -> anyhow::Result<Vec<Moment>> {
-    let log = Metrics::read(folder)?;
+    let log = Metrics::read(store)?;
     let last = log.last().map_or(0, |row| row.iteration);
     let times =
         std::iter::once((0, 0.0)).chain(log.iter().map(|row| (row.iteration, row.cpu_minutes)));
@@ -109,7 +110,7 @@ pub fn moments(
     let samples = samples(variant, solution);
     let mut moments = Vec::new();
     for (iteration, cpu_minutes) in chosen {
-        let file = std::fs::read(folder.join("nets").join(format!("{iteration:05}.onnx")))?;
+        let file = store.read(&net(iteration))?;
         let network = Onnx::open(&file, &encoding, variant.name(), Backend::Cpu, 1)?;
         let mut evaluator = Cached::new(network, 64 << 20);
         let bare = mark(solution, &mut evaluator, Params::default(), 1)?;

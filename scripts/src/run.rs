@@ -1,20 +1,22 @@
-//! A training run: a folder that holds all of it and goes on after a kill.
+//! A training run: a folder, or a bucket, that holds all of it and goes on after a kill.
 //!
 //! ```text
 //! config.toml          what was asked for
 //! state.toml           iterations done, written last: what it does not count is done again
 //! games/00000.games    self-play of each iteration
+//! games/00001/         what there is of an iteration that is not done
 //! nets/00000.onnx      the network each iteration played with; 00000 is the fresh one
-//! learner/00001/       weights and optimizer after an iteration; only the newest is kept
+//! learner/00001.ckpt   weights and optimizer after an iteration; only the newest is kept
 //! metrics.csv          a row an iteration
+//! events.out.tfevents.0.menagerie   the same for TensorBoard
 //! network.onnx         the newest network
 //! ```
 
 mod config;
+mod journal;
 mod metrics;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,29 +25,33 @@ use indicatif::{ProgressBar, ProgressStyle};
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::network::{Backend, seal};
 use menagerie::evaluation::{Cached, Onnx, Passport};
-use menagerie::variant::{Catalogue, Variant};
+use menagerie::variant::Variant;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::learner::{Learner, Losses, Sample};
+use crate::learner::{Learner, LearnerError, Losses, Sample};
+use crate::network::NamedTensor;
 use crate::record::{self, GameRecord};
 use crate::selfplay::{self, Spent};
+use crate::store::Store;
 use crate::window::{Window, window_size};
-use crate::{onnx, record::replace};
-pub use config::RunConfig;
+use crate::{onnx, warm_start};
+pub use config::{RunConfig, find_variant};
+use journal::Journal;
 pub use metrics::Metrics;
 
 /// A run in its folder.
 #[derive(Debug)]
 pub struct Run {
-    folder: PathBuf,
+    store: Store,
     config: RunConfig,
     variant: Arc<Variant>,
     encoding: Encoding,
     state: State,
     learner: Learner,
     window: Window,
+    log: Vec<Metrics>,
 }
 
 /// How far a run has come.
@@ -62,42 +68,51 @@ struct State {
     cpu_seconds: f64,
 }
 
+const CONFIG: &str = "config.toml";
+const STATE: &str = "state.toml";
+const NETWORK: &str = "network.onnx";
+
 /// Bytes of a thread's cache of evaluations in self-play; a network's numbers hold for one
 /// iteration only.
 const CACHE: usize = 32 << 20;
 
 impl Run {
-    /// Opens the run in `folder`, which goes on where it stopped, or begins one there with
-    /// `config`. The configuration of a run that exists is its own, not `config`.
+    /// Opens the run in `store`, which goes on where it stopped, or begins one there with `config`,
+    /// from the weights of `from`, an ONNX file, if given. The configuration of a run that exists is
+    /// its own, not `config`.
     ///
     /// # Errors
     /// What is wrong, with the file.
-    pub fn open(folder: &Path, config: RunConfig) -> anyhow::Result<Run> {
-        for part in ["games", "nets", "learner"] {
-            fs::create_dir_all(folder.join(part))?;
-        }
-        let config_path = folder.join("config.toml");
-        let config = if config_path.exists() {
-            RunConfig::read(&config_path)?
-        } else {
-            replace(&config_path, toml::to_string(&config)?.as_bytes())?;
-            config
+    pub fn open(store: Store, config: RunConfig, from: Option<&[u8]>) -> anyhow::Result<Run> {
+        let config = match store.find_toml(CONFIG)? {
+            Some(own) => own,
+            None => {
+                store.write_toml(CONFIG, &config)?;
+                config
+            }
         };
-        let variant = Catalogue::shipped().require(&config.variant)?;
+        let variant = config.find_variant()?;
         let encoding = Encoding::of(&variant.start());
-        let shape = encoding.shape();
-        let state_path = folder.join("state.toml");
-        let state: State = match fs::read_to_string(&state_path) {
-            Ok(text) => toml::from_str(&text)
-                .map_err(|error| anyhow::anyhow!("{}: {error}", state_path.display()))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::default(),
-            Err(error) => anyhow::bail!("{}: {error}", state_path.display()),
-        };
-        let learner = match state.iterations {
-            0 => Learner::new(shape, &config.network, config.learner.clone(), config.seed)?,
-            done => {
-                let saved = folder.join("learner").join(format!("{done:05}"));
-                Learner::load(&saved, shape, &config.network, config.learner.clone())?
+        let state: State = store.find_toml(STATE)?.unwrap_or_default();
+        let learner = match (state.iterations, from) {
+            (0, Some(bytes)) => {
+                let tensors = warm_start::network("--from", bytes, &encoding)?.tensors();
+                begin(&config, &encoding, &tensors)?
+            }
+            // A run that was killed before its first iteration was done may have had a `from`.
+            (0, None) => match store.find(&net(0))? {
+                Some(bytes) => {
+                    let tensors = warm_start::network(&net(0), &bytes, &encoding)?.tensors();
+                    begin(&config, &encoding, &tensors)?
+                }
+                None => {
+                    let (shape, learner) = (encoding.shape(), config.learner.clone());
+                    Learner::new(shape, &config.network, learner, config.seed)?
+                }
+            },
+            (done, _) => {
+                let (shape, learner) = (encoding.shape(), config.learner.clone());
+                Learner::load(&store, &saved(done), shape, &config.network, learner)?
             }
         };
         let mut window = Window::default();
@@ -105,7 +120,8 @@ impl Run {
         let mut held = Vec::new();
         let mut positions = 0;
         for iteration in (0..state.iterations).rev() {
-            let games = record::read(&shard(folder, iteration))?;
+            let name = shard(iteration);
+            let games = record::decode(&name, &store.read(&name)?)?;
             positions += games.iter().map(|game| game.plies.len() as u64).sum::<u64>();
             held.push(games);
             if positions >= size {
@@ -114,9 +130,9 @@ impl Run {
         }
         window.extend(held.into_iter().rev().flatten());
         window.shrink(size);
-        Metrics::cut(folder, state.iterations)?;
-        let run =
-            Run { folder: folder.to_owned(), config, variant, encoding, state, learner, window };
+        let mut log = Metrics::read(&store)?;
+        log.retain(|row| row.iteration <= state.iterations);
+        let run = Run { store, config, variant, encoding, state, learner, window, log };
         if run.state.iterations == 0 {
             run.write_network(0)?;
         }
@@ -138,9 +154,9 @@ impl Run {
         Duration::from_secs_f64(self.state.cpu_seconds)
     }
 
-    /// The newest network.
-    pub fn network(&self) -> PathBuf {
-        self.folder.join("network.onnx")
+    /// Where the newest network is.
+    pub fn network(&self) -> String {
+        format!("{}/{NETWORK}", self.store.place())
     }
 
     /// Plays and learns until all iterations are done.
@@ -165,28 +181,32 @@ impl Run {
             self.window.extend(games);
             self.window.shrink(window_size(next.positions, self.config.window));
             let losses = self.train(next.iterations, positions)?;
-            self.learner.save(&self.saved(next.iterations))?;
+            self.learner.save(&self.store, &saved(next.iterations))?;
             self.write_network(next.iterations)?;
             next.cpu_seconds = before + clock.elapsed().as_secs_f64();
-            metrics
-                .finish(&next, &losses, played, self.learner.steps(), self.window.len())
-                .append(&self.folder)?;
-            replace(&self.folder.join("state.toml"), toml::to_string(&next)?.as_bytes())?;
-            // The state counts the new one, so the old one has done its part.
-            let _ = fs::remove_dir_all(self.saved(self.state.iterations));
+            let steps = self.learner.steps();
+            self.log.push(metrics.finish(&next, &losses, played, steps, self.window.len()));
+            Metrics::write(&self.store, &self.log)?;
+            self.store.write_toml(STATE, &next)?;
+            // The state counts the new ones, so the old ones have done their part.
+            self.store.remove(&saved(self.state.iterations))?;
+            Journal::clear(&self.store, &parts(self.state.iterations))?;
             self.state = next;
         }
         Ok(())
     }
 
-    /// The games of the present iteration: read, if an earlier process wrote them, else played.
+    /// The games of the present iteration: read, as far as an earlier process wrote them, else
+    /// played.
     fn play(&self) -> anyhow::Result<(Vec<GameRecord>, Spent)> {
         let iteration = self.state.iterations;
-        let path = shard(&self.folder, iteration);
-        if path.exists() {
-            return Ok((record::read(&path)?, Spent::default()));
+        let name = shard(iteration);
+        if let Some(bytes) = self.store.find(&name)? {
+            return Ok((record::decode(&name, &bytes)?, Spent::default()));
         }
-        let bytes = fs::read(self.net(iteration))?;
+        let (journal, mut games) = Journal::open(&self.store, parts(iteration))?;
+        let known: BTreeSet<u64> = games.iter().map(|(number, _)| *number).collect();
+        let bytes = self.store.read(&net(iteration))?;
         let open = |_| -> anyhow::Result<_> {
             let name = self.variant.name();
             let network = Onnx::open(&bytes, &self.encoding, name, Backend::Cpu, 1)?;
@@ -195,19 +215,28 @@ impl Run {
         let mut evaluators =
             (0..self.config.threads).map(open).collect::<anyhow::Result<Vec<_>>>()?;
         let bar = progress(self.config.games, iteration, "games");
+        bar.inc(known.len() as u64);
         let range = iteration * self.config.games..(iteration + 1) * self.config.games;
+        let missing: Vec<u64> = range.filter(|number| !known.contains(number)).collect();
         let settings = &self.config.selfplay;
-        let done = |_: &GameRecord| bar.inc(1);
-        let (games, spent) = selfplay::play(
+        let done = |number, game: &GameRecord| {
+            journal.add(number, game);
+            bar.inc(1);
+        };
+        let (played, spent) = selfplay::play(
             &self.variant,
             &mut evaluators,
             settings,
-            range,
+            &missing,
             self.config.seed,
             &done,
         )?;
         bar.finish_and_clear();
-        record::write(&path, &games)?;
+        journal.end()?;
+        games.extend(played);
+        games.sort_by_key(|(number, _)| *number);
+        let games: Vec<GameRecord> = games.into_iter().map(|(_, game)| game).collect();
+        self.store.write(&name, record::encode(&games)?)?;
         Ok((games, spent))
     }
 
@@ -246,21 +275,35 @@ impl Run {
         let tensors = self.learner.averaged_tensors();
         let shape = self.encoding.shape();
         let bytes = seal(onnx::export(shape, &self.config.network, &tensors, &passport.entries())?);
-        replace(&self.net(iteration), &bytes)?;
-        Ok(replace(&self.network(), &bytes)?)
-    }
-
-    fn net(&self, iteration: u64) -> PathBuf {
-        self.folder.join("nets").join(format!("{iteration:05}.onnx"))
-    }
-
-    fn saved(&self, iteration: u64) -> PathBuf {
-        self.folder.join("learner").join(format!("{iteration:05}"))
+        self.store.write(&net(iteration), bytes.clone())?;
+        Ok(self.store.write(NETWORK, bytes)?)
     }
 }
 
-fn shard(folder: &Path, iteration: u64) -> PathBuf {
-    folder.join("games").join(format!("{iteration:05}.games"))
+/// A learner of given weights, with no steps taken.
+fn begin(
+    config: &RunConfig,
+    encoding: &Encoding,
+    tensors: &[NamedTensor],
+) -> Result<Learner, LearnerError> {
+    Learner::with_tensors(encoding.shape(), &config.network, config.learner.clone(), tensors)
+}
+
+fn shard(iteration: u64) -> String {
+    format!("games/{iteration:05}.games")
+}
+
+fn parts(iteration: u64) -> String {
+    format!("games/{iteration:05}")
+}
+
+/// The name of an iteration's network.
+pub fn net(iteration: u64) -> String {
+    format!("nets/{iteration:05}.onnx")
+}
+
+fn saved(iteration: u64) -> String {
+    format!("learner/{iteration:05}.ckpt")
 }
 
 fn progress(length: u64, iteration: u64, unit: &'static str) -> ProgressBar {

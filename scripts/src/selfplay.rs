@@ -155,6 +155,9 @@ impl std::ops::AddAssign for Spent {
     }
 }
 
+/// Games with their numbers.
+pub type Numbered = Vec<(u64, GameRecord)>;
+
 /// Why self-play stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum SelfPlayError {
@@ -166,7 +169,7 @@ pub enum SelfPlayError {
     Evaluation(#[from] EvalError),
 }
 
-/// Plays the games numbered `games`, one evaluator a thread. Each game depends on its own number
+/// Plays the games of the given numbers, one evaluator a thread, and gives them by number. Each game depends on its own number
 /// and `seed` alone, as far as the network's numbers do not depend on its batch. `done` is called
 /// for every game that ends, from any thread.
 ///
@@ -176,16 +179,16 @@ pub fn play<E: Evaluator>(
     variant: &Variant,
     evaluators: &mut [E],
     config: &SelfPlayConfig,
-    games: std::ops::Range<u64>,
+    games: &[u64],
     seed: u64,
-    done: &(dyn Fn(&GameRecord) + Sync),
-) -> Result<(Vec<GameRecord>, Spent), SelfPlayError> {
+    done: &(dyn Fn(u64, &GameRecord) + Sync),
+) -> Result<(Numbered, Spent), SelfPlayError> {
     let params = config.params().map_err(SelfPlayError::Config)?;
-    let threads = evaluators.len() as u64;
-    let finished = Mutex::new((Vec::new(), Spent::default()));
+    let threads = evaluators.len();
+    let finished = Mutex::new((Numbered::new(), Spent::default()));
     thread::scope(|scope| {
-        let run = |(thread, evaluator): (u64, &mut E)| {
-            let numbers = games.clone().skip(thread as usize).step_by(threads as usize);
+        let run = |(thread, evaluator): (usize, &mut E)| {
+            let numbers = games.iter().copied().skip(thread).step_by(threads);
             let fresh = |number: u64| {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
                 rng.set_stream(number);
@@ -207,8 +210,8 @@ pub fn play<E: Evaluator>(
     })?;
     let (mut records, spent) =
         finished.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    records.sort_by_key(|(number, _): &(u64, GameRecord)| *number);
-    Ok((records.into_iter().map(|(_, record)| record).collect(), spent))
+    records.sort_by_key(|(number, _)| *number);
+    Ok((records, spent))
 }
 
 /// The games of one thread.
@@ -216,8 +219,8 @@ fn farm<'a, E: Evaluator>(
     evaluator: &mut E,
     config: &SelfPlayConfig,
     mut fresh: impl Iterator<Item = Game<'a>>,
-    done: &(dyn Fn(&GameRecord) + Sync),
-) -> Result<(Vec<(u64, GameRecord)>, Spent), SelfPlayError> {
+    done: &(dyn Fn(u64, &GameRecord) + Sync),
+) -> Result<(Numbered, Spent), SelfPlayError> {
     let clock = ThreadTime::now();
     let mut batch = evaluator.new_batch();
     let mut playing: Vec<Game<'a>> = Vec::new();
@@ -234,7 +237,7 @@ fn farm<'a, E: Evaluator>(
                     let game = playing.swap_remove(at);
                     spent += game.spent();
                     let (number, record) = game.into_record();
-                    done(&record);
+                    done(number, &record);
                     records.push((number, record));
                     playing.extend(fresh.next());
                 }

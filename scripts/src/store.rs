@@ -10,6 +10,8 @@ use std::sync::Arc;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Name;
 use object_store::{Error, ObjectStore, ObjectStoreExt, parse_url_opts};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::runtime::{Builder, Runtime};
 use url::Url;
 
@@ -42,6 +44,16 @@ pub enum StoreError {
         name: String,
         /// What went wrong.
         source: Box<Error>,
+    },
+    /// An object does not say what it should.
+    #[error("{place}/{name}: {reason}")]
+    Text {
+        /// The store.
+        place: String,
+        /// The object.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
     },
 }
 
@@ -107,6 +119,33 @@ impl Store {
             let source = "it is not there".into();
             self.failed(name, Error::NotFound { path: name.to_owned(), source })
         })
+    }
+
+    /// What an object says in TOML; `None` if there is none of that name.
+    ///
+    /// # Errors
+    /// [`StoreError::Object`] and [`StoreError::Text`].
+    pub fn find_toml<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, StoreError> {
+        let refused = |reason: String| {
+            let (place, name) = (self.place.clone(), name.to_owned());
+            StoreError::Text { place, name, reason }
+        };
+        let Some(bytes) = self.find(name)? else { return Ok(None) };
+        let text = String::from_utf8(bytes).map_err(|error| refused(error.to_string()))?;
+        toml::from_str(&text).map(Some).map_err(|error| refused(error.to_string()))
+    }
+
+    /// Writes an object in TOML, as [`Store::write`] does.
+    ///
+    /// # Errors
+    /// [`StoreError::Object`], and [`StoreError::Text`] if TOML has no form for it.
+    pub fn write_toml(&self, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
+        let text = toml::to_string(value).map_err(|error| StoreError::Text {
+            place: self.place.clone(),
+            name: name.to_owned(),
+            reason: error.to_string(),
+        })?;
+        self.write(name, text.into_bytes())
     }
 
     /// Writes an object, in place of an older one if there is any: at any moment there is the one

@@ -3,7 +3,7 @@
 //! ```text
 //! config.toml          what was asked for
 //! state.toml           what is done, written last: what it does not count is done again
-//! learner/0000001234/  weights and optimizer after so many steps; only the newest is kept
+//! learner/0000001234.ckpt  weights and optimizer after so many steps; only the newest is kept
 //! metrics.csv          a row a checkpoint
 //! network.onnx         the averaged weights at the newest checkpoint
 //! ```
@@ -18,8 +18,7 @@ mod dataset;
 mod metrics;
 
 use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,7 +30,8 @@ use menagerie::variant::Variant;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::{Learner, Losses, Sample};
-use crate::record::{GameRecord, Sampler, Targets, replace};
+use crate::record::{GameRecord, Sampler, Targets};
+use crate::store::Store;
 use crate::{onnx, rows, warm_start};
 pub use config::SupervisedConfig;
 use dataset::{Dataset, Spot};
@@ -40,7 +40,7 @@ pub use metrics::Metrics;
 /// A supervised run in its folder.
 #[derive(Debug)]
 pub struct Supervised {
-    folder: PathBuf,
+    store: Store,
     config: SupervisedConfig,
     variant: Arc<Variant>,
     encoding: Encoding,
@@ -48,6 +48,7 @@ pub struct Supervised {
     targets: Targets,
     state: State,
     learner: Learner,
+    log: Vec<Metrics>,
 }
 
 /// How far a run has come.
@@ -60,53 +61,40 @@ struct State {
     cpu_seconds: f64,
 }
 
+const CONFIG: &str = "config.toml";
 const STATE: &str = "state.toml";
 const METRICS: &str = "metrics.csv";
+const NETWORK: &str = "network.onnx";
 
 impl Supervised {
-    /// Opens the run in `folder`, which goes on where it stopped, or begins one there with
-    /// `config`. The configuration of a run that exists is its own, but for the number of
-    /// positions. A new run starts from the weights of `from`, an ONNX file of the trainer's.
+    /// Opens the run in `store`, which goes on where it stopped, or begins one there with `config`.
+    /// The configuration of a run that exists is its own, but for the number of positions. A new
+    /// run starts from the weights of `from`, an ONNX file of the trainer's.
     ///
     /// # Errors
     /// What is wrong, with the file.
     pub fn open(
-        folder: &Path,
+        store: Store,
         config: SupervisedConfig,
         variant: &Arc<Variant>,
         games: Vec<GameRecord>,
         from: Option<&Path>,
     ) -> anyhow::Result<Supervised> {
-        fs::create_dir_all(folder.join("learner"))?;
-        let config_path = folder.join("config.toml");
-        let config = match config_path.exists() {
-            true => SupervisedConfig {
-                positions: config.positions,
-                ..SupervisedConfig::read(&config_path)?
-            },
-            false => config,
+        let config = match store.find_toml::<SupervisedConfig>(CONFIG)? {
+            Some(own) => SupervisedConfig { positions: config.positions, ..own },
+            None => config,
         };
         config.check()?;
-        anyhow::ensure!(
-            config.variant == variant.name(),
-            "{}: a run of {}, not of {}",
-            config_path.display(),
-            config.variant,
-            variant.name()
-        );
-        replace(&config_path, toml::to_string(&config)?.as_bytes())?;
+        let (place, game) = (store.place(), &config.variant);
+        let wanted = variant.name();
+        anyhow::ensure!(game == wanted, "{place}/{CONFIG}: a run of {game}, not of {wanted}");
+        store.write_toml(CONFIG, &config)?;
         let encoding = Encoding::of(&variant.start());
         let shape = encoding.shape();
         let data = Dataset::new(games);
         anyhow::ensure!(!data.learnt.is_empty(), "the records hold no positions to learn from");
         let targets = Targets { draws: data.draws(), ..config.targets };
-        let state_path = folder.join(STATE);
-        let state: State = match fs::read_to_string(&state_path) {
-            Ok(text) => toml::from_str(&text)
-                .map_err(|error| anyhow::anyhow!("{}: {error}", state_path.display()))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => State::default(),
-            Err(error) => anyhow::bail!("{}: {error}", state_path.display()),
-        };
+        let state: State = store.find_toml(STATE)?.unwrap_or_default();
         let learning = config.learner.clone();
         let learner = match (state.steps, from) {
             (0, None) => Learner::new(shape, &config.network, learning, config.seed)?,
@@ -118,12 +106,14 @@ impl Supervised {
                 Learner::with_tensors(shape, &config.network, learning, &tensors)
                     .map_err(|error| fault(error.to_string()))?
             }
-            (done, _) => Learner::load(&saved(folder, done), shape, &config.network, learning)?,
+            (done, _) => {
+                Learner::load(&store, &saved(done), shape, &config.network, learning)?
+            }
         };
-        let done = state.steps;
-        rows::cut(&folder.join(METRICS), |row: &Metrics| row.steps <= done)?;
-        let (folder, variant) = (folder.to_owned(), Arc::clone(variant));
-        Ok(Supervised { folder, config, variant, encoding, data, targets, state, learner })
+        let mut log: Vec<Metrics> = Metrics::read(&store)?;
+        log.retain(|row| row.steps <= state.steps);
+        let variant = Arc::clone(variant);
+        Ok(Supervised { store, config, variant, encoding, data, targets, state, learner, log })
     }
 
     /// What was asked for.
@@ -141,9 +131,9 @@ impl Supervised {
         (self.data.learnt.len(), self.data.held_back.len())
     }
 
-    /// The newest network.
-    pub fn network(&self) -> PathBuf {
-        self.folder.join("network.onnx")
+    /// Where the newest network is.
+    pub fn network(&self) -> String {
+        format!("{}/{NETWORK}", self.store.place())
     }
 
     /// Learns until all positions asked for have been seen. `told` gets the row of each checkpoint.
@@ -261,7 +251,7 @@ impl Supervised {
 
     /// Writes a checkpoint: learner, network, log, and at last the state that counts them.
     fn save(&mut self, state: State, row: &Metrics) -> anyhow::Result<()> {
-        self.learner.save(&saved(&self.folder, state.steps))?;
+        self.learner.save(&self.store, &saved(state.steps))?;
         let name = self.variant.name();
         let run = format!(
             "train {name}, seed {}, {} steps of {}, {} positions",
@@ -274,20 +264,21 @@ impl Supervised {
         let tensors = self.learner.averaged_tensors();
         let shape = self.encoding.shape();
         let bytes = onnx::export(shape, &self.config.network, &tensors, &passport.entries())?;
-        replace(&self.network(), &seal(bytes))?;
-        rows::append(&self.folder.join(METRICS), row)?;
-        replace(&self.folder.join(STATE), toml::to_string(&state)?.as_bytes())?;
+        self.store.write(NETWORK, seal(bytes))?;
+        self.log.push(row.clone());
+        rows::write(&self.store, METRICS, &self.log)?;
+        self.store.write_toml(STATE, &state)?;
         let old = std::mem::replace(&mut self.state, state);
         if old.steps != self.state.steps {
             // The state counts the new one, so the old one has done its part.
-            let _ = fs::remove_dir_all(saved(&self.folder, old.steps));
+            self.store.remove(&saved(old.steps))?;
         }
         Ok(())
     }
 }
 
-fn saved(folder: &Path, steps: u64) -> PathBuf {
-    folder.join("learner").join(format!("{steps:010}"))
+fn saved(steps: u64) -> String {
+    format!("learner/{steps:010}.ckpt")
 }
 
 /// Cuts a list among threads and gives their results in order.

@@ -2,18 +2,25 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::Parser;
-use menagerie::variant::Catalogue;
-use trainer::run::{Run, RunConfig};
+use trainer::run::{Run, RunConfig, find_variant};
+use trainer::store::Store;
 
 /// Learns a game by self-play, from nothing. A run that was stopped goes on.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The game, as the catalogue calls it.
     variant: String,
-    /// The folder of the run; runs/VARIANT if not given.
+    /// A file of your own games, in the syntax of variants.ini.
     #[arg(long)]
-    run: Option<PathBuf>,
+    variants: Option<PathBuf>,
+    /// The folder of the run, or s3://bucket/folder; runs/VARIANT if not given.
+    #[arg(long)]
+    run: Option<String>,
+    /// A network whose weights a new run starts from, with a fresh window and optimizer.
+    #[arg(long)]
+    from: Option<PathBuf>,
     /// A config.toml to begin a new run with, instead of the settings for the game.
     #[arg(long)]
     config: Option<PathBuf>,
@@ -27,22 +34,25 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let variant = Catalogue::shipped().require(&arguments.variant)?;
+    let read = |path: &PathBuf| std::fs::read(path).with_context(|| path.display().to_string());
+    let sections = arguments.variants.as_ref().map(read).transpose()?.unwrap_or_default();
+    let sections = String::from_utf8_lossy(&sections).into_owned();
+    let variant = find_variant(&arguments.variant, &sections)?;
     let mut config = match &arguments.config {
         Some(path) => RunConfig::read(path)?,
         None => RunConfig::for_variant(&variant),
     };
+    if arguments.variants.is_some() {
+        config.variants = sections;
+    }
     config.seed = arguments.seed.unwrap_or(config.seed);
     config.iterations = arguments.iterations.unwrap_or(config.iterations);
-    let folder = arguments.run.unwrap_or_else(|| PathBuf::from("runs").join(&arguments.variant));
-    let mut run = Run::open(&folder, config)?;
-    println!(
-        "{}: {} of {} iterations done",
-        folder.display(),
-        run.iterations(),
-        run.config().iterations
-    );
+    let place = arguments.run.unwrap_or_else(|| format!("runs/{}", arguments.variant));
+    let from = arguments.from.as_ref().map(read).transpose()?;
+    let mut run = Run::open(Store::open(&place)?, config, from.as_deref())?;
+    let (done, all) = (run.iterations(), run.config().iterations);
+    println!("{place}: {done} of {all} iterations done");
     run.learn()?;
-    println!("{} after {:.1} CPU minutes", run.network().display(), run.cpu().as_secs_f64() / 60.0);
+    println!("{} after {:.1} CPU minutes", run.network(), run.cpu().as_secs_f64() / 60.0);
     Ok(())
 }

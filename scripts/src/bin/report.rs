@@ -1,11 +1,12 @@
 //! The story of a run of a solved game: `report VARIANT RUN` writes a table and a picture.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use menagerie::variant::Catalogue;
 use trainer::report::{draw, moments, samples};
 use trainer::retrograde::Solution;
+use trainer::store::Store;
 
 /// Marks the networks of a run against the exact solution of its game, and draws how they learned.
 #[derive(Debug, Parser)]
@@ -13,7 +14,7 @@ struct Arguments {
     /// The game, which must be small enough to be solved.
     variant: String,
     /// The folder of the run.
-    run: PathBuf,
+    run: String,
     /// Every so many networks are marked.
     #[arg(long, default_value_t = 8)]
     step: u64,
@@ -31,7 +32,8 @@ fn main() -> anyhow::Result<()> {
     let solution = Solution::of(&variant)?;
     let samples = samples(&variant, &solution);
     samples.iter().for_each(|sample| println!("# {}, {:?}", sample.name, sample.value));
-    let moments = moments(&arguments.run, &variant, &solution, arguments.step, arguments.visits)?;
+    let store = Store::open(&arguments.run)?;
+    let moments = moments(&store, &variant, &solution, arguments.step, arguments.visits)?;
     println!("iteration,cpu_minutes,bare_kept,search_kept,search_quickest,values,winning");
     for moment in &moments {
         let list = |numbers: &[f32]| {
@@ -48,7 +50,7 @@ fn main() -> anyhow::Result<()> {
             list(&moment.winning)
         );
     }
-    let picture = arguments.picture.unwrap_or_else(|| arguments.run.join("report.svg"));
+    let picture = arguments.picture.unwrap_or_else(|| Path::new(&arguments.run).join("report.svg"));
     draw(&picture, &samples, &moments, arguments.visits)?;
     println!("# {}", picture.display());
     Ok(())

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use menagerie::variant::Catalogue;
 use trainer::readers;
+use trainer::store::Store;
 use trainer::supervised::{Supervised, SupervisedConfig};
 
 /// Learns a game from recorded games. A run that was stopped goes on.
@@ -15,9 +16,9 @@ struct Arguments {
     /// Files of games: records of the trainer's (.games), teachers' games (.tsv, .tsv.gz).
     #[arg(long, required = true, num_args = 1..)]
     records: Vec<PathBuf>,
-    /// The folder of the run; runs/VARIANT-supervised if not given.
+    /// The folder of the run, or s3://bucket/folder; runs/VARIANT-supervised if not given.
     #[arg(long)]
-    run: Option<PathBuf>,
+    run: Option<String>,
     /// A config.toml to begin a new run with, instead of the settings for the game.
     #[arg(long)]
     config: Option<PathBuf>,
@@ -38,14 +39,12 @@ struct Arguments {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let variant = Catalogue::shipped().require(&arguments.variant)?;
-    let folder = arguments
-        .run
-        .unwrap_or_else(|| PathBuf::from("runs").join(format!("{}-supervised", variant.name())));
-    let begun = folder.join("config.toml");
-    let mut config = match &arguments.config {
-        _ if begun.exists() => SupervisedConfig::read(&begun)?,
-        Some(path) => SupervisedConfig::read(path)?,
-        None => SupervisedConfig::for_variant(&variant),
+    let place = arguments.run.unwrap_or_else(|| format!("runs/{}-supervised", variant.name()));
+    let store = Store::open(&place)?;
+    let mut config = match (SupervisedConfig::of_run(&store)?, &arguments.config) {
+        (Some(own), _) => own,
+        (None, Some(path)) => SupervisedConfig::read(path)?,
+        (None, None) => SupervisedConfig::for_variant(&variant),
     };
     config.positions = arguments.positions.unwrap_or(config.positions);
     config.seed = arguments.seed.unwrap_or(config.seed);
@@ -54,10 +53,10 @@ fn main() -> anyhow::Result<()> {
     println!("{} games, {} left out", found.games.len(), found.faults.len());
     anyhow::ensure!(!arguments.strict || found.faults.is_empty(), "not all games could be read");
     let from = arguments.from.as_deref();
-    let mut run = Supervised::open(&folder, config, &variant, found.games, from)?;
+    let mut run = Supervised::open(store, config, &variant, found.games, from)?;
     let (learnt, held_back) = run.positions();
     println!("{learnt} positions to learn from, {held_back} held back");
-    println!("{}: {} of {} steps done", folder.display(), run.steps(), run.config().steps());
+    println!("{place}: {} of {} steps done", run.steps(), run.config().steps());
     run.learn(&|row| {
         println!(
             "{} positions, {:.1} CPU minutes: policy {:.3}, held back {:.3}; outcome {:.3}, held \
@@ -70,6 +69,6 @@ fn main() -> anyhow::Result<()> {
             row.held_outcome_accuracy
         );
     })?;
-    println!("{}", run.network().display());
+    println!("{}", run.network());
     Ok(())
 }

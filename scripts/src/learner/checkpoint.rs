@@ -1,13 +1,8 @@
-//! A learner's state on disk.
+//! A learner's state as bytes.
 //!
-//! One file, little-endian: a magic word; the length of a TOML header (u64) and the header, which
+//! One object, little-endian: a magic word; the length of a TOML header (u64) and the header, which
 //! says what network this is; weights, average, first and second moments (f32 each, the header's
-//! tensors end to end); and a checksum of all before it (FNV-1a over 8-byte words, u64). It is
-//! written under another name, synced and renamed, so that the name always holds a whole file.
-
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+//! tensors end to end); and a checksum of all before it (FNV-1a over 8-byte words, u64).
 
 use menagerie::encoding::Shape;
 use serde::{Deserialize, Serialize};
@@ -17,37 +12,24 @@ use super::adamw::AdamW;
 use crate::network::Architecture;
 use crate::network::plan::Plan;
 
-/// The name of a checkpoint's file in its folder.
-pub const FILE_NAME: &str = "learner.ckpt";
-
 const MAGIC: &[u8; 16] = b"menagerie-learn1";
 
-/// Why a checkpoint could not be written or read.
+/// Why a checkpoint could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
-    /// The file system refused.
-    #[error("cannot {action} \"{path}\": {source}")]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The file is no checkpoint, or not a whole one.
-    #[error("\"{path}\" is no whole checkpoint: {why}")]
+    /// It is no checkpoint, or not a whole one.
+    #[error("\"{name}\" is no whole checkpoint: {why}")]
     Damaged {
-        /// The file.
-        path: PathBuf,
+        /// The checkpoint.
+        name: String,
         /// What is wrong with it.
         why: String,
     },
     /// The checkpoint is of another network than the one wanted.
-    #[error("\"{path}\" is of another network: its {what} is {found}, but {wanted} is wanted")]
+    #[error("\"{name}\" is of another network: its {what} is {found}, but {wanted} is wanted")]
     Mismatch {
-        /// The file.
-        path: PathBuf,
+        /// The checkpoint.
+        name: String,
         /// What differs.
         what: &'static str,
         /// What the file says.
@@ -85,23 +67,20 @@ fn entries(plan: &Plan) -> Vec<Entry> {
     parameters.map(|one| Entry { name: one.name.clone(), shape: one.shape.clone() }).collect()
 }
 
-/// Writes a checkpoint into a folder, which is made if need be.
-pub(super) fn save(
-    dir: &Path,
+/// The bytes of a checkpoint.
+pub(super) fn encode(
     shape: Shape,
     architecture: &Architecture,
     plan: &Plan,
     state: &State,
-) -> Result<(), CheckpointError> {
+) -> Result<Vec<u8>, toml::ser::Error> {
     let header = Header {
         step: state.step,
         shape: sizes(shape),
         architecture: architecture.clone(),
         tensors: entries(plan),
     };
-    let path = dir.join(FILE_NAME);
-    let header = toml::to_string(&header)
-        .map_err(|error| CheckpointError::Damaged { path: path.clone(), why: error.to_string() })?;
+    let header = toml::to_string(&header)?;
     let arrays = [&state.weights, &state.average, &state.optimizer.first, &state.optimizer.second];
     let numbers: usize = arrays.iter().map(|array| array.len()).sum();
     let mut bytes = Vec::with_capacity(MAGIC.len() + 16 + header.len() + 4 * numbers);
@@ -113,43 +92,18 @@ pub(super) fn save(
     }
     let sum = checksum(&bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
-    replace(dir, &path, &bytes)
+    Ok(bytes)
 }
 
-/// Puts a file in place of another so that the name holds the old or the new one at any moment.
-fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
-    let failed = |action, path: &Path| {
-        let path = path.to_path_buf();
-        move |source| CheckpointError::Io { action, path, source }
-    };
-    let temporary = path.with_extension("tmp");
-    fs::create_dir_all(dir).map_err(failed("make the folder", dir))?;
-    let mut file = File::create(&temporary).map_err(failed("create", &temporary))?;
-    file.write_all(bytes).map_err(failed("write", &temporary))?;
-    file.sync_all().map_err(failed("sync", &temporary))?;
-    drop(file);
-    fs::rename(&temporary, path).map_err(failed("rename a new checkpoint to", path))?;
-    // The rename itself must reach the disk; only Unix can sync a folder.
-    if cfg!(unix) {
-        File::open(dir).and_then(|dir| dir.sync_all()).map_err(failed("sync", dir))?;
-    }
-    Ok(())
-}
-
-/// Reads the checkpoint in a folder, which must be of this network.
-pub(super) fn load(
-    dir: &Path,
+/// Reads a checkpoint, which must be of this network; `name` is for errors.
+pub(super) fn decode(
+    name: &str,
+    bytes: &[u8],
     shape: Shape,
     architecture: &Architecture,
     plan: &Plan,
 ) -> Result<State, CheckpointError> {
-    let path = dir.join(FILE_NAME);
-    let bytes = fs::read(&path).map_err(|source| CheckpointError::Io {
-        action: "read",
-        path: path.clone(),
-        source,
-    })?;
-    let damaged = |why: String| CheckpointError::Damaged { path: path.clone(), why };
+    let damaged = |why: String| CheckpointError::Damaged { name: name.to_owned(), why };
     let cut = || damaged(format!("its {} bytes are too few", bytes.len()));
 
     let body =
@@ -165,7 +119,7 @@ pub(super) fn load(
     let header: Header = toml::from_str(header).map_err(|error| damaged(error.to_string()))?;
 
     let differs = |what, found: String, wanted: String| {
-        Err(CheckpointError::Mismatch { path: path.clone(), what, found, wanted })
+        Err(CheckpointError::Mismatch { name: name.to_owned(), what, found, wanted })
     };
     if header.shape != sizes(shape) {
         let (found, wanted) = (format!("{:?}", header.shape), format!("{:?}", sizes(shape)));

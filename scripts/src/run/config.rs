@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use menagerie::variant::Variant;
+use menagerie::variant::{Catalogue, Variant};
 use serde::{Deserialize, Serialize};
 
 use crate::learner::LearnerConfig;
@@ -17,6 +18,9 @@ use crate::starts::Opening;
 pub struct RunConfig {
     /// The game.
     pub variant: String,
+    /// Sections of the user's in the syntax of `variants.ini`, beside those that are shipped.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub variants: String,
     /// The seed of all that is random.
     pub seed: u64,
     /// How often self-play and learning take turns.
@@ -70,6 +74,7 @@ impl RunConfig {
         }
         RunConfig {
             variant: variant.name().to_owned(),
+            variants: String::new(),
             seed: 1,
             iterations: if tiny { 160 } else { 200 },
             games: if tiny { 4000 } else { 400 },
@@ -94,6 +99,14 @@ impl RunConfig {
         toml::from_str(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))
     }
 
+    /// The game among those that are shipped and the user's.
+    ///
+    /// # Errors
+    /// If there is none of that name, with what is wrong with the user's sections.
+    pub fn find_variant(&self) -> anyhow::Result<Arc<Variant>> {
+        find_variant(&self.variant, &self.variants)
+    }
+
     /// The learning rate of an iteration, counted from 1.
     pub fn learning_rate(&self, iteration: u64) -> f32 {
         let share = iteration as f64 / self.iterations.max(1) as f64;
@@ -101,4 +114,17 @@ impl RunConfig {
             ((share - self.decay_from) / (1.0 - self.decay_from).max(1e-9)).clamp(0.0, 1.0);
         self.learner.learning_rate * (1.0 - 0.95 * falling) as f32
     }
+}
+
+/// The game called `name` among those that are shipped and those of `sections`, in the syntax of
+/// `variants.ini`.
+///
+/// # Errors
+/// If there is none of that name, with what is wrong with the sections.
+pub fn find_variant(name: &str, sections: &str) -> anyhow::Result<Arc<Variant>> {
+    let (catalogue, faults) = Catalogue::shipped().extended(sections);
+    catalogue.require(name).map_err(|unknown| {
+        let faults: String = faults.iter().map(|fault| format!("\n{fault}")).collect();
+        anyhow::anyhow!("{unknown}{faults}")
+    })
 }

@@ -1,6 +1,5 @@
 //! The log of a run: a row of `metrics.csv` an iteration.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +8,8 @@ use super::State;
 use crate::learner::Losses;
 use crate::rows;
 use crate::selfplay::Spent;
+use crate::store::Store;
+use crate::tensorboard::{Scalar, events};
 
 /// What an iteration did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -58,6 +59,7 @@ pub struct Metrics {
 }
 
 const FILE: &str = "metrics.csv";
+const EVENTS: &str = "events.out.tfevents.0.menagerie";
 
 impl Metrics {
     pub(super) fn of_games(games: usize, positions: u64, decided: usize, spent: Spent) -> Metrics {
@@ -101,20 +103,41 @@ impl Metrics {
         }
     }
 
-    /// Reads the log of the run in `folder`; empty if there is none.
+    /// Reads the log of the run in `store`; empty if there is none.
     ///
     /// # Errors
-    /// What is wrong with the file.
-    pub fn read(folder: &Path) -> anyhow::Result<Vec<Metrics>> {
-        rows::read(&folder.join(FILE))
+    /// What is wrong with it.
+    pub fn read(store: &Store) -> anyhow::Result<Vec<Metrics>> {
+        rows::read(store, FILE)
     }
 
-    /// Leaves out the rows after `iterations`, and one that a kill cut short.
-    pub(super) fn cut(folder: &Path, iterations: u64) -> anyhow::Result<()> {
-        rows::cut(&folder.join(FILE), |row: &Metrics| row.iteration <= iterations)
+    /// Writes the log, also for TensorBoard, whose steps are the gradient's and whose time is the
+    /// CPU's.
+    pub(super) fn write(store: &Store, log: &[Metrics]) -> anyhow::Result<()> {
+        rows::write(store, FILE, log)?;
+        let scalars: Vec<Scalar> = log.iter().flat_map(Metrics::scalars).collect();
+        Ok(store.write(EVENTS, events(&scalars))?)
     }
 
-    pub(super) fn append(&self, folder: &Path) -> anyhow::Result<()> {
-        rows::append(&folder.join(FILE), self)
+    fn scalars(&self) -> Vec<Scalar> {
+        let curves = [
+            ("loss/total", self.loss),
+            ("loss/policy_excess", self.policy_excess),
+            ("loss/outcome", self.outcome_loss),
+            ("loss/moves_left", self.moves_left_loss),
+            ("accuracy/policy", self.policy_accuracy),
+            ("accuracy/outcome", self.outcome_accuracy),
+            ("games/plies", self.plies as f32),
+            ("games/decided", self.decided as f32),
+            ("run/window", self.window as f32),
+            ("run/learning_rate", self.learning_rate),
+        ];
+        let scalar = |(tag, value): (&str, f32)| Scalar {
+            tag: tag.to_owned(),
+            step: self.steps as i64,
+            seconds: self.cpu_minutes * 60.0,
+            value,
+        };
+        curves.into_iter().map(scalar).collect()
     }
 }

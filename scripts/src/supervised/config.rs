@@ -12,6 +12,7 @@ use crate::learner::LearnerConfig;
 use crate::network::Architecture;
 use crate::record::Targets;
 use crate::run::RunConfig;
+use crate::store::{Store, StoreError};
 
 /// The settings of a supervised run, as `config.toml` has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,6 +70,14 @@ impl SupervisedConfig {
         let name = path.display();
         let text = fs::read_to_string(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
         toml::from_str(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))
+    }
+
+    /// The configuration of the run in `store`, if there is one.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of_run(store: &Store) -> Result<Option<SupervisedConfig>, StoreError> {
+        store.find_toml(super::CONFIG)
     }
 
     /// Says in words what is wrong with it, if anything.

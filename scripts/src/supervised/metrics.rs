@@ -1,10 +1,9 @@
 //! The log of a supervised run: a row of `metrics.csv` a checkpoint.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 
 use crate::rows;
+use crate::store::Store;
 
 /// What a checkpoint found. What concerns learning are means over the steps since the checkpoint
 /// before, against the targets with smoothing and mixed scores; what is `held` is measured with the
@@ -51,11 +50,11 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Reads the log of the run in `folder`; empty if there is none.
+    /// Reads the log of the run in `store`; empty if there is none.
     ///
     /// # Errors
-    /// What is wrong with the file.
-    pub fn read(folder: &Path) -> anyhow::Result<Vec<Metrics>> {
-        rows::read(&folder.join(super::METRICS))
+    /// What is wrong with it.
+    pub fn read(store: &Store) -> anyhow::Result<Vec<Metrics>> {
+        rows::read(store, super::METRICS)
     }
 }
