@@ -19,6 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let architectures = [
         Architecture::Residual { blocks: 4, channels: 32 },
         Architecture::Residual { blocks: 6, channels: 64 },
+        Architecture::Mobile { blocks: 8, channels: 64, expanded: 192 },
         Architecture::Mlp { widths: vec![512, 256] },
     ];
     for architecture in architectures {

@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let small = Shape { planes: 12, height: 3, width: 3, policy_planes: 16, outcomes: 3 };
     let networks = [
         (chess, Architecture::Residual { blocks: 6, channels: 64 }),
+        (chess, Architecture::Mobile { blocks: 8, channels: 64, expanded: 192 }),
         (small, Architecture::Mlp { widths: vec![256, 256, 256] }),
         (small, Architecture::Residual { blocks: 4, channels: 32 }),
     ];

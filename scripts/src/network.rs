@@ -180,9 +180,10 @@ mod tests {
 
     const SHAPE: Shape = Shape { planes: 3, height: 3, width: 4, policy_planes: 5, outcomes: 4 };
 
-    fn architectures() -> [Architecture; 2] {
+    fn architectures() -> [Architecture; 3] {
         [
             Architecture::Residual { blocks: 2, channels: 8 },
+            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12 },
             Architecture::Mlp { widths: vec![16, 8] },
         ]
     }
@@ -239,6 +240,8 @@ mod tests {
         for architecture in [
             Architecture::Residual { blocks: 1, channels: 0 },
             Architecture::Residual { blocks: usize::MAX, channels: 64 },
+            Architecture::Mobile { blocks: 1, channels: 8, expanded: 0 },
+            Architecture::Mobile { blocks: usize::MAX, channels: 8, expanded: 8 },
             Architecture::Mlp { widths: vec![4, 0] },
             Architecture::Mlp { widths: vec![usize::MAX, usize::MAX] },
         ] {

@@ -321,6 +321,7 @@ mod tests {
     fn architectures() -> Vec<Architecture> {
         vec![
             Architecture::Residual { blocks: 2, channels: 8 },
+            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12 },
             Architecture::Mlp { widths: vec![16, 8] },
             Architecture::Mlp { widths: vec![] },
         ]
@@ -328,7 +329,7 @@ mod tests {
 
     #[test]
     fn no_two_products_of_bytes_saturate_sixteen_bits() {
-        let most = i16::from(quantised::LARGEST_WEIGHT) as i32;
+        let most = i32::from(quantised::LARGEST_WEIGHT);
         assert!(2 * i32::from(u8::MAX) * most <= i32::from(i16::MAX));
         for architecture in architectures() {
             let file = quantise(&trained(&architecture), &noise(1, 9 * SHAPE.input())).unwrap();

@@ -87,6 +87,8 @@ fn exported_networks_agree_with_onnx_runtime() {
     for (shape, architecture) in [
         (CHESS, Architecture::Residual { blocks: 3, channels: 32 }),
         (SMALL, Architecture::Residual { blocks: 1, channels: 8 }),
+        (CHESS, Architecture::Mobile { blocks: 3, channels: 16, expanded: 48 }),
+        (SMALL, Architecture::Mobile { blocks: 1, channels: 8, expanded: 12 }),
         (SMALL, Architecture::Mlp { widths: vec![64, 32] }),
         (CHESS, Architecture::Mlp { widths: vec![] }),
     ] {
@@ -128,6 +130,8 @@ fn quantised_networks_say_nearly_the_same() {
     for (shape, architecture) in [
         (CHESS, Architecture::Residual { blocks: 3, channels: 32 }),
         (SMALL, Architecture::Residual { blocks: 1, channels: 8 }),
+        (CHESS, Architecture::Mobile { blocks: 3, channels: 16, expanded: 48 }),
+        (SMALL, Architecture::Mobile { blocks: 1, channels: 8, expanded: 12 }),
         (SMALL, Architecture::Mlp { widths: vec![64, 32] }),
         (CHESS, Architecture::Mlp { widths: vec![] }),
     ] {
@@ -183,6 +187,19 @@ fn quantised_networks_are_computed_in_bytes() {
         ("DequantizeLinear", 1),
     ] {
         assert_eq!(residual(kind), count, "{kind} of the residual tower");
+    }
+    // Three a block here, and nothing between them.
+    let mobile = floats(CHESS, &Architecture::Mobile { blocks: 3, channels: 16, expanded: 48 });
+    for (kind, count) in [
+        ("QLinearConv", 12),
+        ("Conv", 1),
+        ("QLinearAdd", 3),
+        ("Add", 0),
+        ("Relu", 0),
+        ("QuantizeLinear", 1),
+        ("DequantizeLinear", 1),
+    ] {
+        assert_eq!(mobile(kind), count, "{kind} of the bottlenecks");
     }
     let mlp = floats(CHESS, &Architecture::Mlp { widths: vec![64, 32] });
     for (kind, count) in

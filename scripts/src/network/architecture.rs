@@ -20,6 +20,17 @@ pub enum Architecture {
         /// Channels of the tower.
         channels: usize,
     },
+    /// A tower of mobile bottlenecks (Sandler et al., 2018) for boards of any size: each widens the
+    /// tower by a 1x1 convolution, convolves every channel by itself (3x3), narrows it again by
+    /// a 1x1 convolution and adds that to the tower.
+    Mobile {
+        /// Bottlenecks.
+        blocks: usize,
+        /// Channels of the tower.
+        channels: usize,
+        /// Channels within a bottleneck.
+        expanded: usize,
+    },
     /// Dense layers over the flattened planes, for small boards.
     Mlp {
         /// Units of each hidden layer, first to last.

@@ -9,6 +9,8 @@
 //! are square with an odd side.
 
 mod columns;
+mod depthwise;
+mod padded;
 
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
@@ -20,6 +22,7 @@ use burn::backend::{Autodiff, Backend, Dispatch, Flex, backend_extension};
 use burn::tensor::{Tensor, TensorData};
 
 use columns::{Boards, turn};
+pub(super) use depthwise::convolve_depthwise;
 
 /// Numbers in the columns of the positions that are convolved at a time: what a core's second
 /// cache holds.
@@ -206,6 +209,33 @@ mod tests {
 
             let here = convolve(input.clone(), weight.clone(), bias.clone());
             let options = ConvOptions::new([1, 1], [kernel / 2; 2], [1, 1], 1);
+            let there = module::conv2d(input.clone(), weight.clone(), Some(bias.clone()), options);
+            close(here.clone().inner(), there.clone().inner(), "output");
+            let here = (here * pull.clone()).sum().backward();
+            let there = (there * pull).sum().backward();
+            let of = |tensor: &Tensor<4>| [&here, &there].map(|all| tensor.grad(all).unwrap());
+            let [one, other] = of(&input);
+            close(one, other, "input's gradient");
+            let [one, other] = of(&weight);
+            close(one, other, "weights' gradient");
+            close(bias.grad(&here).unwrap(), bias.grad(&there).unwrap(), "bias' gradient");
+        }
+    }
+
+    #[test]
+    fn channels_are_convolved_as_groups_are() {
+        let device = Device::flex().autodiff();
+        // Batch, channels, height, width, kernel.
+        for [batch, channels, height, width, kernel] in
+            [[1, 1, 1, 1, 1], [1, 1, 1, 1, 3], [2, 3, 3, 5, 3], [3, 2, 2, 1, 5], [5, 24, 8, 8, 3]]
+        {
+            let input = noise([batch, channels, height, width], 1, &device).require_grad();
+            let weight = noise([channels, 1, kernel, kernel], 2, &device).require_grad();
+            let bias = noise([channels], 3, &device).require_grad();
+            let pull = noise([batch, channels, height, width], 4, &device);
+
+            let here = convolve_depthwise(input.clone(), weight.clone(), bias.clone());
+            let options = ConvOptions::new([1, 1], [kernel / 2; 2], [1, 1], channels);
             let there = module::conv2d(input.clone(), weight.clone(), Some(bias.clone()), options);
             close(here.clone().inner(), there.clone().inner(), "output");
             let here = (here * pull.clone()).sum().backward();

@@ -6,7 +6,7 @@
 use burn::tensor::{Device, Tensor, TensorData, activation};
 use menagerie::encoding::Shape;
 
-use super::convolution::convolve;
+use super::convolution::{convolve, convolve_depthwise};
 use super::plan::{Layer, Op, Plan};
 use super::{MOVES_LEFT_SCALE, Outputs, softplus};
 
@@ -102,6 +102,16 @@ enum Flow {
 }
 
 impl Flow {
+    fn board(self) -> Tensor<4> {
+        match self {
+            Flow::Board(board) => board,
+            Flow::Row(row) => {
+                let [batch, units] = row.dims();
+                row.reshape([batch, units, 1, 1])
+            }
+        }
+    }
+
     fn row(self) -> Tensor<2> {
         match self {
             Flow::Board(board) => board.flatten(1, 3),
@@ -118,18 +128,15 @@ impl Pass {
         let mut leaves = Vec::with_capacity(plan.parameters.len());
         for op in &plan.ops {
             let flow = match op {
-                Op::Conv { input, layer, kernel } => {
+                Op::Conv { input, layer, kernel } | Op::Depthwise { input, layer, kernel } => {
                     let [weight, bias] = leaves_of(layer, weights, device);
                     leaves.extend([weight.clone(), bias.clone()]);
                     let weight = weight.reshape([layer.outputs, layer.inputs, *kernel, *kernel]);
-                    let board = match &flows[input.0] {
-                        Flow::Board(board) => board.clone(),
-                        Flow::Row(row) => {
-                            let [batch, units] = row.dims();
-                            row.clone().reshape([batch, units, 1, 1])
-                        }
-                    };
-                    Flow::Board(convolve(board, weight, bias))
+                    let board = flows[input.0].clone().board();
+                    Flow::Board(match op {
+                        Op::Conv { .. } => convolve(board, weight, bias),
+                        _ => convolve_depthwise(board, weight, bias),
+                    })
                 }
                 Op::Dense { input, layer } => {
                     let [weight, bias] = leaves_of(layer, weights, device);

@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::{Architecture, NamedTensor, NetworkError};
 
-/// Channels from which the residual tower's outcome and moves-left heads start.
+/// Channels from which a tower's outcome and moves-left heads start.
 const VALUE_CHANNELS: usize = 16;
 /// Units of the dense layer that those two heads share.
 const VALUE_UNITS: usize = 64;
@@ -25,6 +25,8 @@ pub(crate) const INPUT: Value = Value(0);
 pub(crate) enum Op {
     /// A convolution over the board, its edges padded with zeros so that the board keeps its size.
     Conv { input: Value, layer: Layer, kernel: usize },
+    /// The same of each channel by itself, with a kernel of its own.
+    Depthwise { input: Value, layer: Layer, kernel: usize },
     /// A matrix product and a bias, `[batch, inputs]` to `[batch, outputs]`.
     Dense { input: Value, layer: Layer },
     /// `max(x, 0)`.
@@ -39,7 +41,9 @@ impl Op {
     /// The values that it reads.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Value> {
         let (first, second) = match *self {
-            Op::Conv { input, .. } | Op::Dense { input, .. } => (input, None),
+            Op::Conv { input, .. } | Op::Depthwise { input, .. } | Op::Dense { input, .. } => {
+                (input, None)
+            }
             Op::Relu(input) | Op::Flatten(input) => (input, None),
             Op::Add(left, right) => (left, Some(right)),
         };
@@ -124,6 +128,9 @@ impl Plan {
         let [policy, outcome, moves_left] = match architecture {
             Architecture::Residual { blocks, channels } => {
                 builder.residual(shape, *blocks, *channels)?
+            }
+            Architecture::Mobile { blocks, channels, expanded } => {
+                builder.mobile(shape, *blocks, [*channels, *expanded])?
             }
             Architecture::Mlp { widths } => builder.mlp(shape, widths)?,
         };
@@ -224,15 +231,9 @@ impl Builder {
         blocks: usize,
         channels: usize,
     ) -> Result<[Value; 3], NetworkError> {
-        if blocks > 1000 {
-            return Err(refuse(format!("{blocks} blocks are more than the 1000 allowed")));
-        }
-        let he = Start::Scaled(1.0);
         // Fixup (Zhang et al., 2019): with two layers a block, the first is scaled by blocks^-1/2.
         let first = Start::Scaled(1.0 / (blocks.max(1) as f32).sqrt());
-
-        let mut tower = self.conv(INPUT, "stem", [shape.planes, channels], 3, he)?;
-        tower = self.push(Op::Relu(tower));
+        let mut tower = self.stem(shape, blocks, channels)?;
         for block in 0..blocks {
             let name = |part| format!("block{block}.{part}");
             let mut branch = self.conv(tower, &name("first"), [channels; 2], 3, first)?;
@@ -241,7 +242,53 @@ impl Builder {
             tower = self.push(Op::Add(tower, branch));
             tower = self.push(Op::Relu(tower));
         }
+        self.heads(shape, tower, channels)
+    }
 
+    fn mobile(
+        &mut self,
+        shape: Shape,
+        blocks: usize,
+        [channels, expanded]: [usize; 2],
+    ) -> Result<[Value; 3], NetworkError> {
+        // Fixup with three layers a block: the first two are scaled by blocks^-1/4.
+        let inner = Start::Scaled(1.0 / (blocks.max(1) as f32).sqrt().sqrt());
+        let mut tower = self.stem(shape, blocks, channels)?;
+        for block in 0..blocks {
+            let name = |part| format!("block{block}.{part}");
+            let mut branch = self.conv(tower, &name("expand"), [channels, expanded], 1, inner)?;
+            branch = self.push(Op::Relu(branch));
+            branch = self.depthwise(branch, &name("depthwise"), expanded, 3, inner)?;
+            branch = self.push(Op::Relu(branch));
+            branch = self.conv(branch, &name("project"), [expanded, channels], 1, Start::Zero)?;
+            tower = self.push(Op::Add(tower, branch));
+        }
+        self.heads(shape, tower, channels)
+    }
+
+    /// The first layer of a tower of `blocks` blocks.
+    fn stem(
+        &mut self,
+        shape: Shape,
+        blocks: usize,
+        channels: usize,
+    ) -> Result<Value, NetworkError> {
+        if blocks > 1000 {
+            return Err(refuse(format!("{blocks} blocks are more than the 1000 allowed")));
+        }
+        let sizes = [shape.planes, channels];
+        let stem = self.conv(INPUT, "stem", sizes, 3, Start::Scaled(1.0))?;
+        Ok(self.push(Op::Relu(stem)))
+    }
+
+    /// Policy, outcome and moves left of a tower.
+    fn heads(
+        &mut self,
+        shape: Shape,
+        tower: Value,
+        channels: usize,
+    ) -> Result<[Value; 3], NetworkError> {
+        let he = Start::Scaled(1.0);
         let mut policy = self.conv(tower, "policy.hidden", [channels; 2], 3, he)?;
         policy = self.push(Op::Relu(policy));
         let planes = [channels, shape.policy_planes];
@@ -284,6 +331,18 @@ impl Builder {
     ) -> Result<Value, NetworkError> {
         let layer = self.layer(name, &[outputs, inputs, kernel, kernel], inputs, outputs, start)?;
         Ok(self.push(Op::Conv { input, layer, kernel }))
+    }
+
+    fn depthwise(
+        &mut self,
+        input: Value,
+        name: &str,
+        channels: usize,
+        kernel: usize,
+        start: Start,
+    ) -> Result<Value, NetworkError> {
+        let layer = self.layer(name, &[channels, 1, kernel, kernel], 1, channels, start)?;
+        Ok(self.push(Op::Depthwise { input, layer, kernel }))
     }
 
     fn dense(

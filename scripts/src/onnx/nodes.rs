@@ -21,7 +21,9 @@ impl Names<'_> {
             return "planes".into();
         };
         match &self.plan.ops[index] {
-            Op::Conv { layer, .. } | Op::Dense { layer, .. } => format!("{}.sum", layer.name),
+            Op::Conv { layer, .. } | Op::Depthwise { layer, .. } | Op::Dense { layer, .. } => {
+                format!("{}.sum", layer.name)
+            }
             Op::Relu(input) => format!("{}.relu", self.of(*input)),
             Op::Add(_, branch) => format!("{}.add", self.of(*branch)),
             Op::Flatten(input) => format!("{}.flat", self.of(*input)),
@@ -35,11 +37,13 @@ impl Names<'_> {
             [self.of(input), format!("{}.weight", layer.name), format!("{}.bias", layer.name)]
         };
         match op {
-            Op::Conv { input, layer, kernel } => {
+            Op::Conv { input, layer, kernel } | Op::Depthwise { input, layer, kernel } => {
                 let [input, weight, bias] = of(layer, *input);
+                let groups = if let Op::Conv { .. } = op { 1 } else { layer.outputs as i64 };
                 let (kernel, pad) = (*kernel as i64, *kernel as i64 / 2);
                 Node {
                     attribute: vec![
+                        Attribute::number("group", groups),
                         Attribute::numbers("kernel_shape", &[kernel; 2]),
                         Attribute::numbers("pads", &[pad; 4]),
                         Attribute::numbers("strides", &[1; 2]),

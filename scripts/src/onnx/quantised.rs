@@ -56,7 +56,9 @@ pub(super) fn graph(plan: &Plan, weights: &[f32], ranges: &[Range]) -> (Vec<Node
     for (index, op) in plan.ops.iter().enumerate() {
         match op {
             Op::Conv { layer, .. } if exact[index + 1] => writer.keep(layer),
-            Op::Conv { input, layer, .. } => writer.quantise(layer, *input, Outputs::First),
+            Op::Conv { input, layer, .. } | Op::Depthwise { input, layer, .. } => {
+                writer.quantise(layer, *input, Outputs::First)
+            }
             Op::Dense { input, layer } => writer.quantise(layer, *input, Outputs::Last),
             Op::Relu(_) | Op::Add(..) | Op::Flatten(_) => {}
         }
