@@ -18,12 +18,15 @@
 //! - [`store`]: where a run lives, a folder or a bucket.
 //! - [`tensorboard`]: event files of TensorBoard.
 //! - [`teach`]: games that another engine plays, to start networks from.
-//! - [`uci_engine`]: a UCI engine as a child process.
 //! - [`warm_start`]: weights to learn on from.
+//! - [`engine_process`], [`uci_engine`], [`xboard_engine`]: engines as child processes.
 //! - [`window`]: the games that are learned from at a time.
+//! - [`arena`]: matches between players of this process and engines outside.
 //! - [`run`]: a training run, a folder that goes on after a kill.
 
+pub mod arena;
 pub mod calibration;
+pub mod engine_process;
 pub mod learner;
 pub mod network;
 pub mod onnx;
@@ -45,3 +48,4 @@ pub mod tensorboard;
 pub mod uci_engine;
 pub mod warm_start;
 pub mod window;
+pub mod xboard_engine;

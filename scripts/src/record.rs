@@ -104,10 +104,7 @@ pub(crate) fn encode_part(games: &[(u64, GameRecord)]) -> Result<Vec<u8>, postca
 }
 
 /// Reads what [`encode_part`] made.
-pub(crate) fn decode_part(
-    name: &str,
-    bytes: &[u8],
-) -> Result<Vec<(u64, GameRecord)>, RecordError> {
+pub(crate) fn decode_part(name: &str, bytes: &[u8]) -> Result<Vec<(u64, GameRecord)>, RecordError> {
     unpack(PART, name, bytes)
 }
 

@@ -106,9 +106,7 @@ impl Supervised {
                 Learner::with_tensors(shape, &config.network, learning, &tensors)
                     .map_err(|error| fault(error.to_string()))?
             }
-            (done, _) => {
-                Learner::load(&store, &saved(done), shape, &config.network, learning)?
-            }
+            (done, _) => Learner::load(&store, &saved(done), shape, &config.network, learning)?,
         };
         let mut log: Vec<Metrics> = Metrics::read(&store)?;
         log.retain(|row| row.steps <= state.steps);

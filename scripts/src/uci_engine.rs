@@ -1,84 +1,24 @@
-//! A UCI engine as a child process: whatever it does, the caller gets an answer or an error.
-//!
-//! A thread reads the engine's lines, so that waiting for one can end. The engine is told to quit
-//! when dropped, and killed if it does not.
+//! A UCI engine as a child process.
 
 mod answer;
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use answer::{Answer, Line};
+
+pub use crate::engine_process::EngineError;
+use crate::engine_process::{EngineProcess, PATIENCE};
 
 /// A running engine.
 #[derive(Debug)]
 pub struct UciEngine {
-    /// The executable's path, for messages.
-    executable: String,
-    process: Child,
-    input: ChildStdin,
-    lines: Receiver<String>,
+    process: EngineProcess,
     /// The options it told, each with the values it may have, if it told those.
     options: BTreeMap<String, Vec<String>>,
     patience: Duration,
 }
-
-/// Why an engine could not be used.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// It could not be started, or the pipe to it broke.
-    #[error("the engine {engine}: {source}")]
-    Io {
-        /// The executable.
-        engine: String,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// It ended while an answer was awaited.
-    #[error("the engine {engine} ended before \"{awaited}\"")]
-    Ended {
-        /// The executable.
-        engine: String,
-        /// How the awaited line begins.
-        awaited: String,
-    },
-    /// It lives, but did not answer in time.
-    #[error("the engine {engine} did not say \"{awaited}\" within {seconds} s")]
-    Silent {
-        /// The executable.
-        engine: String,
-        /// How the awaited line begins.
-        awaited: String,
-        /// How long it was given.
-        seconds: f64,
-    },
-    /// It has no such option, or the option no such value.
-    #[error("the engine {engine} has no option \"{name}\" that takes \"{value}\"")]
-    Option {
-        /// The executable.
-        engine: String,
-        /// The option's name.
-        name: String,
-        /// The value.
-        value: String,
-    },
-    /// A line that makes no sense.
-    #[error("the engine said \"{line}\"")]
-    Line {
-        /// The line.
-        line: String,
-    },
-}
-
-/// How long an engine may take for all but a search: python-chess and cutechess give it as long.
-const PATIENCE: Duration = Duration::from_secs(15);
-/// How long it may take to quit.
-const PARTING: Duration = Duration::from_secs(2);
 
 impl UciEngine {
     /// Starts an engine and shakes hands. An answer to anything but a search may take 15 seconds.
@@ -94,19 +34,15 @@ impl UciEngine {
     /// # Errors
     /// If it cannot be started or does not answer.
     pub fn start_with(executable: &Path, patience: Duration) -> Result<UciEngine, EngineError> {
-        let executable = executable.display().to_string();
-        let io = |source| EngineError::Io { engine: executable.clone(), source };
-        let mut process = Command::new(&executable)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(io)?;
-        let pipes = process.stdin.take().zip(process.stdout.take());
-        let (input, output) = pipes.ok_or_else(|| io(std::io::Error::other("it has no pipes")))?;
-        let (sender, lines) = mpsc::channel();
-        thread::spawn(move || forward(output, &sender));
-        let options = BTreeMap::new();
-        let mut engine = UciEngine { executable, process, input, lines, options, patience };
+        UciEngine::shaken(EngineProcess::start(executable, [""; 0])?, patience)
+    }
+
+    /// Shakes hands with an engine that has been started.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub fn shaken(process: EngineProcess, patience: Duration) -> Result<UciEngine, EngineError> {
+        let mut engine = UciEngine { process, options: BTreeMap::new(), patience };
         engine.shake_hands()?;
         Ok(engine)
     }
@@ -126,7 +62,7 @@ impl UciEngine {
 
     /// The executable's path.
     pub fn executable(&self) -> &str {
-        &self.executable
+        self.process.executable()
     }
 
     /// Whether the engine told that it has this option and that it takes this value.
@@ -141,8 +77,7 @@ impl UciEngine {
     /// # Errors
     /// If the pipe is broken.
     pub fn say(&mut self, line: &str) -> Result<(), EngineError> {
-        let sent = writeln!(self.input, "{line}").and_then(|()| self.input.flush());
-        sent.map_err(|source| EngineError::Io { engine: self.executable.clone(), source })
+        self.process.say(line)
     }
 
     /// Reads lines until one begins with `word`, and gives it.
@@ -160,25 +95,13 @@ impl UciEngine {
         patience: Duration,
         mut see: impl FnMut(&str),
     ) -> Result<String, EngineError> {
-        let (engine, awaited) = (|| self.executable.clone(), || word.to_owned());
-        let deadline = Instant::now() + patience;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let line = self.lines.recv_timeout(left).map_err(|error| match error {
-                RecvTimeoutError::Timeout => EngineError::Silent {
-                    engine: engine(),
-                    awaited: awaited(),
-                    seconds: patience.as_secs_f64(),
-                },
-                RecvTimeoutError::Disconnected => {
-                    EngineError::Ended { engine: engine(), awaited: awaited() }
-                }
-            })?;
-            if line.split_whitespace().next() == Some(word) {
-                return Ok(line);
+        self.process.await_line(word, patience, |line| {
+            let found = line.split_whitespace().next() == Some(word);
+            if !found {
+                see(line);
             }
-            see(&line);
-        }
+            found.then(|| line.to_owned())
+        })
     }
 
     /// Sets an option and waits until the engine is ready.
@@ -188,7 +111,7 @@ impl UciEngine {
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
         if !self.takes(name, value) {
             let (name, value) = (name.to_owned(), value.to_owned());
-            return Err(EngineError::Option { engine: self.executable.clone(), name, value });
+            return Err(EngineError::Option { engine: self.executable().to_owned(), name, value });
         }
         self.say(&format!("setoption name {name} value {value}"))?;
         self.ready()
@@ -239,35 +162,5 @@ impl UciEngine {
         self.new_game()?;
         let answer = self.go(&format!("fen {fen}"), &format!("nodes {nodes}"), self.patience)?;
         Ok(answer.best)
-    }
-}
-
-/// Sends what an engine writes on, line by line, until it ends or nobody listens. What is no UTF-8
-/// is shown as such and not an end.
-fn forward(output: ChildStdout, listener: &mpsc::Sender<String>) {
-    let mut output = BufReader::new(output);
-    let mut line = Vec::new();
-    while output.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-        if listener.send(text).is_err() {
-            return;
-        }
-        line.clear();
-    }
-}
-
-impl Drop for UciEngine {
-    fn drop(&mut self) {
-        // An engine that does not hear it any more has ended already.
-        let _ = self.say("quit");
-        let deadline = Instant::now() + PARTING;
-        while Instant::now() < deadline {
-            if !matches!(self.process.try_wait(), Ok(None)) {
-                return;
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }

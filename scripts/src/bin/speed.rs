@@ -56,8 +56,7 @@ fn main() -> anyhow::Result<()> {
     let mut ratios = Vec::new();
     for round in 0..arguments.rounds {
         let wall = Instant::now();
-        let games: Vec<u64> =
-            (round * arguments.games..(round + 1) * arguments.games).collect();
+        let games: Vec<u64> = (round * arguments.games..(round + 1) * arguments.games).collect();
         let players = std::slice::from_mut(&mut network);
         let (records, spent) = play(&variant, players, &config, &games, 1, &|_, _| ())?;
         let wall = wall.elapsed().as_secs_f64();

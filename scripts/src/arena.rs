@@ -1,0 +1,217 @@
+//! Matches: players of this process and engines outside against one another, in any game, for two
+//! sides or more.
+//!
+//! - [`spec`]: players as data; [`config`]: a match as data.
+//! - [`opening`], [`schedule`]: where games begin, and who sits where.
+//! - [`player`], [`plain_mcts`], [`outside`]: players at work.
+//! - [`game`]: one game, from its opening to its end.
+//! - [`folder`]: what is kept of a match, so that it goes on after a kill.
+//! - [`statistics`], [`table`], [`pgn`]: what came of it.
+
+pub mod config;
+pub mod folder;
+pub mod game;
+pub mod opening;
+pub mod outside;
+pub mod pgn;
+pub mod plain_mcts;
+pub mod player;
+pub mod schedule;
+pub mod spec;
+pub mod statistics;
+pub mod table;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+
+use menagerie::variant::Variant;
+
+use config::MatchConfig;
+use folder::Folder;
+use game::Played;
+use opening::Openings;
+use player::Player;
+use schedule::Schedule;
+
+/// A match: the part that has been played, and all it takes to go on.
+#[derive(Debug)]
+pub struct Arena {
+    config: MatchConfig,
+    variant: Arc<Variant>,
+    openings: Openings,
+    schedule: Schedule,
+    folder: Folder,
+    /// The games that are over, in the order of their numbers.
+    games: Vec<Played>,
+}
+
+impl Arena {
+    /// Opens a match in its folder, to begin it or to go on.
+    ///
+    /// # Errors
+    /// If the configuration makes no sense, a file of it cannot be read, or the folder is that of
+    /// another match.
+    pub fn open(folder: &Path, config: MatchConfig) -> anyhow::Result<Arena> {
+        let variant = config.catalogue()?.require(&config.variant)?;
+        config.check(&variant)?;
+        let openings = config.openings(&variant)?;
+        let schedule = Schedule::new(&config);
+        let (folder, games) = Folder::open(folder, &config)?;
+        Ok(Arena { config, variant, openings, schedule, folder, games })
+    }
+
+    /// Who plays, and how many games.
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// How many openings there are before they begin again, if they do.
+    pub fn openings(&self) -> Option<u64> {
+        self.openings.count()
+    }
+
+    /// How many games are over.
+    pub fn done(&self) -> usize {
+        self.games.len()
+    }
+
+    /// Plays the games that are missing, so many at a time, and calls `seen` after each with its
+    /// result. A sequential test that is decided ends the match.
+    ///
+    /// # Errors
+    /// If a player of this process fails, one outside cannot be started, or the folder cannot be
+    /// written. What was played until then is kept.
+    pub fn play(&mut self, threads: usize, seen: &mut dyn FnMut(&Played)) -> anyhow::Result<()> {
+        let done: BTreeSet<u64> = self.games.iter().map(|game| game.number).collect();
+        let mut missing = (0..self.schedule.games).filter(|number| !done.contains(number));
+        if self.decided() {
+            return Ok(());
+        }
+        let threads = threads.clamp(1, self.schedule.games as usize);
+        let next: Mutex<&mut Missing<'_>> = Mutex::new(&mut missing);
+        let stop = AtomicBool::new(false);
+        let table = Table {
+            config: &self.config,
+            variant: &self.variant,
+            openings: &self.openings,
+            schedule: &self.schedule,
+        };
+        let (folder, games) = (&mut self.folder, &mut self.games);
+        std::thread::scope(|scope| {
+            let (sender, results) = mpsc::channel();
+            for _ in 0..threads {
+                let (sender, next, stop) = (sender.clone(), &next, &stop);
+                scope.spawn(move || table.work(next, stop, &sender));
+            }
+            drop(sender);
+            let mut failure = Ok(());
+            for result in results {
+                let kept = result.and_then(|game| folder.add(&game).map(|()| game));
+                match kept {
+                    Ok(game) => {
+                        seen(&game);
+                        let place = games.partition_point(|other| other.number < game.number);
+                        games.insert(place, game);
+                        let decided = decided(table.config, games);
+                        stop.fetch_or(decided, Ordering::Relaxed);
+                    }
+                    Err(error) => {
+                        stop.store(true, Ordering::Relaxed);
+                        failure = failure.and(Err(error));
+                    }
+                }
+            }
+            failure
+        })
+    }
+
+    fn decided(&self) -> bool {
+        decided(&self.config, &self.games)
+    }
+
+    /// The games that count: all, or those on which a sequential test was decided.
+    pub fn games(&self) -> &[Played] {
+        let sprt = self.config.sprt.as_ref();
+        let end = sprt.and_then(|sprt| table::decision(sprt, &self.games));
+        let count = end.map_or(self.games.len(), |(count, _)| count as usize);
+        let asked = self.games.partition_point(|game| game.number < self.schedule.games);
+        &self.games[..count.min(asked)]
+    }
+
+    /// Writes `games.pgn` and `table.txt` into the folder, and gives the table.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn report(&self) -> anyhow::Result<String> {
+        let games = self.games();
+        self.folder.write("games.pgn", &pgn::games(&self.variant, &self.schedule, games))?;
+        let table = table::table(&self.schedule, self.config.sprt.as_ref(), games);
+        self.folder.write("table.txt", &table)?;
+        Ok(table)
+    }
+}
+
+fn decided(config: &MatchConfig, games: &[Played]) -> bool {
+    config.sprt.is_some_and(|sprt| table::decision(&sprt, games).is_some())
+}
+
+/// The numbers of games that nobody has begun.
+type Missing<'a> = dyn Iterator<Item = u64> + Send + 'a;
+
+/// What all threads of a match look at.
+#[derive(Clone, Copy)]
+struct Table<'a> {
+    config: &'a MatchConfig,
+    variant: &'a Arc<Variant>,
+    openings: &'a Openings,
+    schedule: &'a Schedule,
+}
+
+impl Table<'_> {
+    /// Plays games until none is left, with players of this thread's own.
+    fn work(
+        self,
+        next: &Mutex<&mut Missing<'_>>,
+        stop: &AtomicBool,
+        results: &mpsc::Sender<anyhow::Result<Played>>,
+    ) {
+        let mut players: Option<Vec<Box<dyn Player>>> = None;
+        while !stop.load(Ordering::Relaxed) {
+            // A thread that panicked took no number back with it.
+            let number = next.lock().unwrap_or_else(|broken| broken.into_inner()).next();
+            let Some(number) = number else { return };
+            let result = self.one(&mut players, number, stop).transpose();
+            let Some(result) = result else { return };
+            if results.send(result).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn one(
+        self,
+        players: &mut Option<Vec<Box<dyn Player>>>,
+        number: u64,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Option<Played>> {
+        let players = match players {
+            Some(players) => players,
+            None => players.insert(self.players()?),
+        };
+        let (opening, seats) = self.schedule.game(number);
+        let start = self.openings.get(opening, self.variant)?;
+        game::play(players, seats, &start, number, self.config.seed, stop)
+    }
+
+    fn players(self) -> anyhow::Result<Vec<Box<dyn Player>>> {
+        let specs = self.config.players.iter();
+        specs
+            .map(|spec| match spec.kind.outside() {
+                true => outside::outside(self.variant, self.config.chess960, spec),
+                false => player::inside(self.variant, spec),
+            })
+            .collect()
+    }
+}

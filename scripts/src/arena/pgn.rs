@@ -1,0 +1,90 @@
+//! The games of a match as PGN.
+
+use std::fmt::Write;
+
+use menagerie::rules::Side;
+use menagerie::variant::Variant;
+
+use super::game::{Played, result};
+use super::schedule::Schedule;
+
+/// Lines of moves are no longer, as PGN's export format has it.
+const LONGEST: usize = 79;
+
+/// All games, each with its tags and its turns as UCI writes them. Games of more than two sides have
+/// a tag for the player of each side's letter instead of White and Black, and `*` for a result
+/// beside the tag `Outcome`.
+pub fn games(variant: &Variant, schedule: &Schedule, games: &[Played]) -> String {
+    let mut text = String::new();
+    for game in games {
+        write(&mut text, variant, schedule, game);
+    }
+    text
+}
+
+fn write(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Played) {
+    let name = |seat: &usize| schedule.names[schedule.ids[*seat]].as_str();
+    let result = result(&game.scores);
+    let round = schedule.game(game.number).0 + 1;
+    let mut tag = |key: &str, value: &str| {
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+        // Writing into a String cannot fail.
+        let _ = writeln!(text, "[{key} \"{value}\"]");
+    };
+    tag("Event", &format!("{} arena", variant.name()));
+    tag("Site", "Menagerie");
+    tag("Date", "????.??.??");
+    tag("Round", &format!("{round}.{}", game.number % schedule.seatings.len() as u64 + 1));
+    if let [white, black] = &game.seats[..] {
+        tag("White", name(white));
+        tag("Black", name(black));
+    } else {
+        for (side, seat) in Side::all(game.seats.len()).zip(&game.seats) {
+            tag(&format!("Player{}", side.letter().to_ascii_uppercase()), name(seat));
+        }
+    }
+    tag("Result", result);
+    if game.seats.len() > 2 {
+        let winner = game.scores.iter().position(|&score| score > 0).map(Side::new);
+        let outcome = winner.map_or_else(
+            || if result == "*" { "nobody wins".to_owned() } else { "draw".to_owned() },
+            |side| format!("{} wins", side.letter()),
+        );
+        tag("Outcome", &outcome);
+    }
+    tag("Variant", variant.name());
+    tag("SetUp", "1");
+    tag("FEN", &game.start);
+    tag("Termination", &game.end);
+    if !game.detail.is_empty() {
+        tag("TerminationDetails", &game.detail);
+    }
+    text.push('\n');
+    let sides = game.seats.len();
+    let first = variant.position(&game.start, true).map_or(0, |start| start.turn().index());
+    let mut words = Vec::new();
+    for (index, turn) in game.turns.iter().enumerate() {
+        let place = first + index;
+        if place % sides == 0 {
+            words.push(format!("{}.", place / sides + 1));
+        } else if index == 0 {
+            words.push(format!("{}...", place / sides + 1));
+        }
+        words.push(turn.clone());
+    }
+    words.push(result.to_owned());
+    let mut column = 0;
+    for word in words {
+        if column > 0 && column + 1 + word.len() > LONGEST {
+            text.push('\n');
+            column = 0;
+        }
+        if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        column += word.len();
+        text.push_str(&word);
+    }
+    text.push_str("\n\n");
+}

@@ -1,0 +1,245 @@
+//! The contract of a match: it repeats, it goes on after a cut, and no player can end it.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+use trainer::arena::Arena;
+use trainer::arena::config::MatchConfig;
+use trainer::arena::game::Played;
+
+fn config(variant: &str, players: &[&str], games: u64) -> MatchConfig {
+    let players = players.iter().map(|text| text.parse().expect("a player")).collect();
+    MatchConfig { games, ..MatchConfig::new(variant, players) }
+}
+
+/// Plays a match and gives its games and its table.
+fn play(folder: &Path, config: &MatchConfig, threads: usize) -> (Vec<Played>, String) {
+    let mut arena = Arena::open(folder, config.clone()).expect("opened");
+    arena.play(threads, &mut |_| ()).expect("played");
+    let table = arena.report().expect("written");
+    (arena.games().to_vec(), table)
+}
+
+#[test]
+fn a_match_repeats_byte_for_byte_whatever_the_threads() {
+    let folder = TempDir::new().expect("a folder");
+    let config = config("tictactoe", &["random", "random"], 40);
+    let (one, three) = (folder.path().join("one"), folder.path().join("three"));
+    let (games, table) = play(&one, &config, 1);
+    assert_eq!(play(&three, &config, 3), (games.clone(), table.clone()));
+    let pgn = |folder: &Path| fs::read_to_string(folder.join("games.pgn")).expect("a file");
+    assert_eq!(pgn(&one), pgn(&three));
+    assert_eq!(games.len(), 40);
+    // Chance decides, and each pair has an opening of its own.
+    let [won, drawn, lost] = [1, 0, -1].map(|wanted| {
+        let score = |game: &&Played| game.scores[usize::from(game.seats[0] != 0)] == wanted;
+        games.iter().filter(score).count()
+    });
+    assert!(won > 5 && lost > 5, "{won}-{drawn}-{lost}");
+    assert!(table.ends_with(&format!("random:\n{won}-{drawn}-{lost}\n")), "{table}");
+    for pair in games.chunks(2) {
+        assert_eq!(pair[0].start, pair[1].start);
+        assert_eq!((&pair[0].seats[..], &pair[1].seats[..]), (&[0, 1][..], &[1, 0][..]));
+    }
+    let other = MatchConfig { seed: 2, ..config };
+    assert_ne!(play(&folder.path().join("other"), &other, 2).0, games);
+}
+
+#[test]
+fn searches_repeat_too() {
+    let folder = TempDir::new().expect("a folder");
+    let players = ["uniform:visits=30", "plain:visits=60", "random"];
+    let config = config("tictacmo", &players, 12);
+    let games = play(&folder.path().join("one"), &config, 1).0;
+    assert_eq!(play(&folder.path().join("two"), &config, 2).0, games);
+    let mut seatings: Vec<_> = games.iter().map(|game| game.seats.clone()).collect();
+    seatings.sort();
+    seatings.dedup();
+    assert_eq!(seatings.len(), 6);
+}
+
+#[test]
+fn a_cut_match_goes_on_to_the_same_table() {
+    let folder = TempDir::new().expect("a folder");
+    let config = config("connect4", &["random", "plain:visits=20"], 20);
+    let whole = play(&folder.path().join("whole"), &config, 2);
+    let cut = folder.path().join("cut");
+    play(&cut, &MatchConfig { games: 12, ..config.clone() }, 2);
+    let file = cut.join("games.csv");
+    let text = fs::read(&file).expect("a file");
+    // In the midst of the last line, and then with nothing but a part of the first.
+    for length in [text.len() - 7, 9, 0] {
+        fs::write(&file, &text[..length]).expect("written");
+        let arena = Arena::open(&cut, config.clone()).expect("opened");
+        assert!(arena.done() < 12);
+        drop(arena);
+        assert_eq!(play(&cut, &config, 2), whole);
+    }
+    // Once it is over, nothing is played again.
+    let arena = Arena::open(&cut, config.clone()).expect("opened");
+    assert_eq!(arena.done(), 20);
+    let error = Arena::open(&cut, config.clone()).expect_err("it is open").to_string();
+    assert!(error.contains("another arena"), "{error}");
+    drop(arena);
+    let other = MatchConfig { seed: 9, ..config };
+    let error = Arena::open(&cut, other).expect_err("another match").to_string();
+    assert!(error.contains("seed = 1") && error.contains("seed = 9"), "{error}");
+}
+
+#[test]
+fn a_search_beats_chance_and_a_test_ends_the_match() {
+    let folder = TempDir::new().expect("a folder");
+    let players = ["uniform:visits=200", "random"];
+    let config = MatchConfig {
+        sprt: Some("0,100".parse().expect("a test")),
+        ..config("connect4", &players, 1000)
+    };
+    let (games, table) = play(&folder.path().join("one"), &config, 2);
+    assert!(games.len() < 200 && games.len() % 2 == 0, "{}", games.len());
+    assert!(table.contains("Elo 100 is accepted"), "{table}");
+    // However many games were under way at the end, the same ones count.
+    assert_eq!(play(&folder.path().join("two"), &config, 1), (games, table));
+}
+
+#[test]
+fn games_have_tags_and_their_turns() {
+    let folder = TempDir::new().expect("a folder");
+    let players = ["plain:visits=50,name=one", "random", "random"];
+    play(folder.path(), &config("tictacmo", &players, 3), 1);
+    let pgn = fs::read_to_string(folder.path().join("games.pgn")).expect("a file");
+    for tag in [
+        "[PlayerA \"one\"]",
+        "[PlayerB \"random\"]",
+        "[Variant \"tictacmo\"]",
+        "[FEN \"5/5/5 a\"]",
+        "[Termination \"variant\"]",
+        "[Round \"1.3\"]",
+    ] {
+        assert!(pgn.contains(tag), "{tag} in {pgn}");
+    }
+    assert!(pgn.contains("\n\n1. "), "{pgn}");
+    let table = fs::read_to_string(folder.path().join("table.txt")).expect("a file");
+    assert!(table.contains("one") && !table.contains("random (2)"), "{table}");
+}
+
+#[test]
+fn a_users_game_is_played_and_nonsense_refused() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("my.ini");
+    fs::write(&file, "[fourbythree:tictactoe]\nmaxFile = 4\n").expect("written");
+    let mine = MatchConfig { variants: Some(file), ..config("fourbythree", &["random"; 2], 4) };
+    assert_eq!(play(&folder.path().join("mine"), &mine, 1).0.len(), 4);
+    let refused = |config: MatchConfig| {
+        Arena::open(&folder.path().join("none"), config).expect_err("refused").to_string()
+    };
+    assert!(refused(config("fourbythree", &["random"; 2], 4)).contains("fourbythree"));
+    assert!(refused(config("tictacmo", &["random"; 2], 4)).contains("3 players, not 2"));
+    let sprt = Some("0,5".parse().expect("a test"));
+    let three = MatchConfig { sprt, ..config("tictacmo", &["random"; 3], 4) };
+    assert!(refused(three).contains("two players"));
+    let book =
+        MatchConfig { book: Some("nowhere.epd".into()), ..config("chess", &["random"; 2], 4) };
+    assert!(refused(book).contains("nowhere.epd"));
+    let network = config("chess", &["net:nowhere.onnx,visits=5", "random"], 4);
+    assert!(refused(network).contains("nowhere.onnx"));
+}
+
+#[cfg(unix)]
+mod outside {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    const UCI: &str = "uci) echo option name UCI_Variant type combo default chess var chess var \
+                       tictactoe; echo uciok;;\nisready) echo readyok;;\nquit) exit;;";
+    const XBOARD: &str = "protover) echo feature done=0; echo 'feature ping=1 setboard=1 usermove=1 \
+                          variants=\"normal,tictactoe\" done=1';;\nping) echo pong $rest;;\n\
+                          quit) exit;;";
+
+    /// An engine of a shell's `case` over the first word of a line.
+    fn engine(folder: &TempDir, name: &str, cases: &[&str]) -> String {
+        let path = folder.path().join(name);
+        let cases = cases.join("\n");
+        let script =
+            format!("#!/bin/sh\nwhile read -r word rest; do case $word in\n{cases}\nesac; done\n");
+        fs::write(&path, script).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+        path.display().to_string()
+    }
+
+    /// Four games of an engine against chance, all of which it loses for this reason.
+    fn loses(player: &str, end: &str, words: &str) {
+        let folder = TempDir::new().expect("a folder");
+        let config = MatchConfig { plies: Some(0), ..config("tictactoe", &[player, "random"], 4) };
+        let (games, table) = play(folder.path(), &config, 2);
+        assert_eq!(games.len(), 4);
+        for game in &games {
+            assert_eq!(game.end, end, "{game:?}");
+            assert!(game.detail.contains(words), "{game:?}");
+            assert_eq!(game.scores[usize::from(game.seats[0] != 0)], -1, "{game:?}");
+        }
+        assert!(table.ends_with("0-0-4\n"), "{table}");
+        assert!(table.contains(&format!("ended by {end} of ")), "{table}");
+    }
+
+    #[test]
+    fn an_engine_that_plays_an_illegal_move_loses() {
+        let folder = TempDir::new().expect("a folder");
+        let uci = engine(&folder, "uci", &["go) echo bestmove z9;;", UCI]);
+        loses(&format!("uci:{uci},nodes=5"), "illegal move", "z9");
+        let none = engine(&folder, "none", &["go) echo 'bestmove (none)';;", UCI]);
+        loses(&format!("uci:{none},depth=5"), "illegal move", "(none)");
+        let cases = ["go|usermove) echo move z9;;", XBOARD];
+        let xboard = engine(&folder, "xboard", &cases);
+        loses(&format!("xboard:{xboard},depth=1"), "illegal move", "z9");
+        let claim = engine(&folder, "claim", &["go|usermove) echo '1/2-1/2 {because}';;", XBOARD]);
+        loses(&format!("xboard:{claim},depth=1"), "illegal move", "1/2-1/2");
+    }
+
+    #[test]
+    fn an_engine_that_dies_loses_and_is_started_again() {
+        let folder = TempDir::new().expect("a folder");
+        let uci = engine(&folder, "uci", &["go) exit 1;;", UCI]);
+        loses(&format!("uci:{uci},nodes=5"), "crash", "bestmove");
+        let xboard = engine(&folder, "xboard", &["go|usermove) exit 1;;", XBOARD]);
+        loses(&format!("xboard:{xboard},depth=1"), "crash", "move");
+    }
+
+    #[test]
+    fn an_engine_that_hangs_loses_on_time() {
+        let folder = TempDir::new().expect("a folder");
+        let uci = engine(&folder, "uci", &["go) ;;", UCI]);
+        loses(&format!("uci:{uci},nodes=5,patience=50"), "time", " ms in ");
+        loses(&format!("uci:{uci},tc=0.03+0,margin=20"), "time", " ms in ");
+        let xboard = engine(&folder, "xboard", &["go|usermove) ;;", XBOARD]);
+        loses(&format!("xboard:{xboard},movetime=30,margin=20"), "time", " ms in ");
+    }
+
+    #[test]
+    fn an_engine_that_resigns_loses() {
+        let folder = TempDir::new().expect("a folder");
+        let xboard = engine(&folder, "xboard", &["go|usermove) echo resign;;", XBOARD]);
+        loses(&format!("xboard:{xboard},depth=1"), "resignation", "in ");
+    }
+
+    #[test]
+    fn an_engine_that_cannot_play_ends_the_match_in_words() {
+        let folder = TempDir::new().expect("a folder");
+        let uci = engine(&folder, "uci", &[UCI]);
+        let xboard = engine(&folder, "xboard", &[XBOARD]);
+        for (player, variant, words) in [
+            (format!("uci:{uci},nodes=5"), "connect4", "connect4"),
+            (format!("uci:{uci},nodes=5,option.Contempt=3"), "tictactoe", "Contempt"),
+            (format!("xboard:{xboard},depth=5"), "connect4", "connect4"),
+            (format!("xboard:{xboard},depth=5,option.memory=9"), "tictactoe", "memory"),
+            ("uci:./nowhere/engine,nodes=5".to_owned(), "tictactoe", "nowhere"),
+        ] {
+            let config = config(variant, &[&player, "random"], 4);
+            let folder = TempDir::new().expect("a folder");
+            let mut arena = Arena::open(folder.path(), config).expect("opened");
+            let error = arena.play(2, &mut |_| ()).expect_err("no engine").to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}
