@@ -15,13 +15,13 @@ const LONGEST: usize = 200;
 /// The planes of `positions` positions spread evenly over `games`, or of all if there are fewer;
 /// `[positions, planes, height, width]`, flattened. Plies that do not replay, or that were recorded
 /// without a policy, are passed over.
-pub fn from_games(
+pub fn from_games<'a>(
     variant: &Variant,
     encoding: &Encoding,
-    games: &[GameRecord],
+    games: impl Iterator<Item = &'a GameRecord> + Clone,
     positions: usize,
 ) -> Vec<f32> {
-    let plies = games.iter().flat_map(|game| (0..game.plies.len()).map(move |nth| (game, nth)));
+    let plies = games.flat_map(|game| (0..game.plies.len()).map(move |nth| (game, nth)));
     let step = (plies.clone().count() / positions.max(1)).max(1);
     let samples = plies.step_by(step).filter_map(|(game, nth)| game.sample(variant, encoding, nth));
     samples.take(positions).flat_map(|sample| sample.planes).collect()

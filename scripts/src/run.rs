@@ -6,10 +6,11 @@
 //! games/00000.games    self-play of each iteration
 //! games/00001/         what there is of an iteration that is not done
 //! nets/00000.onnx      the network each iteration played with; 00000 is the fresh one
+//! nets/00000.int8.onnx the same in integers of eight bits, if the run is to use them
 //! learner/00001.ckpt   weights and optimizer after an iteration; only the newest is kept
 //! metrics.csv          a row an iteration
 //! events.out.tfevents.0.menagerie   the same for TensorBoard
-//! network.onnx         the newest network
+//! network.onnx         the newest network, and network.int8.onnx
 //! ```
 
 mod config;
@@ -24,12 +25,13 @@ use cpu_time::ProcessTime;
 use indicatif::{ProgressBar, ProgressStyle};
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::network::{Backend, seal};
-use menagerie::evaluation::{Cached, Onnx, Passport};
+use menagerie::evaluation::{Cached, NetworkFile, Passport, Weights};
 use menagerie::variant::Variant;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::{from_games, from_random_play};
 use crate::learner::{Learner, LearnerError, Losses, Sample};
 use crate::network::NamedTensor;
 use crate::record::{self, GameRecord};
@@ -71,6 +73,10 @@ struct State {
 const CONFIG: &str = "config.toml";
 const STATE: &str = "state.toml";
 const NETWORK: &str = "network.onnx";
+const QUANTISED: &str = "network.int8.onnx";
+
+/// Positions by which a network is quantised.
+const CALIBRATION: usize = 1000;
 
 /// Bytes of a thread's cache of evaluations in self-play; a network's numbers hold for one
 /// iteration only.
@@ -206,11 +212,11 @@ impl Run {
         }
         let (journal, mut games) = Journal::open(&self.store, parts(iteration))?;
         let known: BTreeSet<u64> = games.iter().map(|(number, _)| *number).collect();
-        let bytes = self.store.read(&net(iteration))?;
+        let weights = self.weights(iteration)?;
         let open = |_| -> anyhow::Result<_> {
-            let name = self.variant.name();
-            let network = Onnx::open(&bytes, &self.encoding, name, Backend::Cpu, 1)?;
-            Ok(Cached::new(network, CACHE))
+            let opened = weights.open(&self.encoding, self.variant.name(), Backend::Cpu)?;
+            anyhow::ensure!(opened.notes.is_empty(), opened.notes.join("; "));
+            Ok(Cached::new(opened.network, CACHE))
         };
         let mut evaluators =
             (0..self.config.threads).map(open).collect::<anyhow::Result<Vec<_>>>()?;
@@ -275,8 +281,36 @@ impl Run {
         let tensors = self.learner.averaged_tensors();
         let shape = self.encoding.shape();
         let bytes = seal(onnx::export(shape, &self.config.network, &tensors, &passport.entries())?);
+        if self.config.quantised {
+            let planes = self.calibration();
+            let quantised = onnx::quantise(&bytes, &planes)?;
+            self.store.write(&quantised_net(iteration), quantised.clone())?;
+            self.store.write(QUANTISED, quantised)?;
+        }
         self.store.write(&net(iteration), bytes.clone())?;
         Ok(self.store.write(NETWORK, bytes)?)
+    }
+
+    /// The network that an iteration plays with.
+    fn weights(&self, iteration: u64) -> anyhow::Result<Weights> {
+        let file = |name: String, bytes: Vec<u8>| NetworkFile { name, bytes: bytes.into() };
+        let name = net(iteration);
+        let floats = file(name.clone(), self.store.read(&name)?);
+        let name = quantised_net(iteration);
+        let quantised = match self.config.quantised {
+            true => Some(file(name.clone(), self.store.read(&name)?)),
+            false => None,
+        };
+        Ok(Weights::new(floats, quantised))
+    }
+
+    /// Positions by which a network is quantised.
+    fn calibration(&self) -> Vec<f32> {
+        let (variant, encoding) = (&self.variant, &self.encoding);
+        match self.window.is_empty() {
+            true => from_random_play(variant, encoding, CALIBRATION, self.config.seed),
+            false => from_games(variant, encoding, self.window.games(), CALIBRATION),
+        }
     }
 }
 
@@ -300,6 +334,10 @@ fn parts(iteration: u64) -> String {
 /// The name of an iteration's network.
 pub fn net(iteration: u64) -> String {
     format!("nets/{iteration:05}.onnx")
+}
+
+fn quantised_net(iteration: u64) -> String {
+    format!("nets/{iteration:05}.int8.onnx")
 }
 
 fn saved(iteration: u64) -> String {

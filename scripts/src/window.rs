@@ -36,6 +36,11 @@ impl Window {
         }
     }
 
+    /// Its games, the oldest first.
+    pub fn games(&self) -> impl Iterator<Item = &GameRecord> + Clone {
+        self.games.iter()
+    }
+
     /// How many positions it holds.
     pub fn len(&self) -> u64 {
         self.before.front().map_or(0, |first| self.end - first)

@@ -1,10 +1,9 @@
 //! A learner learns, and a checkpoint is the learner.
 
-use std::fs;
-
 use menagerie::encoding::Shape;
-use trainer::learner::{CheckpointError, FILE_NAME, Learner, LearnerConfig, LearnerError, Sample};
+use trainer::learner::{CheckpointError, Learner, LearnerConfig, LearnerError, Sample};
 use trainer::network::{Architecture, Network, NetworkError};
+use trainer::store::Store;
 
 const SHAPE: Shape = Shape { planes: 4, height: 4, width: 4, policy_planes: 3, outcomes: 3 };
 
@@ -14,6 +13,12 @@ fn architectures() -> [Architecture; 2] {
 
 fn config() -> LearnerConfig {
     LearnerConfig { learning_rate: 3e-3, warm_up_steps: 10, ..LearnerConfig::default() }
+}
+
+fn store() -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().to_str().unwrap()).unwrap();
+    (dir, store)
 }
 
 /// Positions and targets that look like noise; each target is one move and one outcome.
@@ -79,39 +84,36 @@ fn threads_share_a_batch_and_find_the_same_losses() {
 fn a_saved_learner_goes_on_as_if_never_stopped() {
     let samples = samples(16);
     for architecture in architectures() {
-        let dir = tempfile::tempdir().unwrap();
-        let dir = dir.path().join("not/yet/there");
+        let (_dir, store) = store();
         let mut learner = Learner::new(SHAPE, &architecture, config(), 1).unwrap();
         for _ in 0..4 {
             learner.step(&samples).unwrap();
         }
-        learner.save(&dir).unwrap();
-        learner.save(&dir).unwrap();
-        let mut resumed = Learner::load(&dir, SHAPE, &architecture, config()).unwrap();
+        learner.save(&store, "saved/learner").unwrap();
+        learner.save(&store, "saved/learner").unwrap();
+        let mut resumed =
+            Learner::load(&store, "saved/learner", SHAPE, &architecture, config()).unwrap();
         assert_eq!(resumed.steps(), 4);
         for _ in 0..3 {
             assert_eq!(learner.step(&samples).unwrap(), resumed.step(&samples).unwrap());
         }
         assert_eq!(learner.tensors(), resumed.tensors());
         assert_eq!(learner.averaged_tensors(), resumed.averaged_tensors());
-        let files: Vec<_> = fs::read_dir(&dir).unwrap().map(|f| f.unwrap().file_name()).collect();
-        assert_eq!(files, [FILE_NAME], "nothing temporary is left");
+        assert_eq!(store.list("saved").unwrap(), ["learner"], "nothing temporary is left");
     }
 }
 
 #[test]
 fn a_damaged_checkpoint_is_an_error_in_words() {
     let [residual, mlp] = architectures();
-    let dir = tempfile::tempdir().unwrap();
+    let (_dir, store) = store();
     let load = |shape, architecture: &Architecture| {
-        Learner::load(dir.path(), shape, architecture, config()).map(drop)
+        Learner::load(&store, "learner", shape, architecture, config()).map(drop)
     };
-    let error = load(SHAPE, &mlp).unwrap_err();
-    assert!(matches!(error, LearnerError::Checkpoint(CheckpointError::Io { .. })));
+    assert!(matches!(load(SHAPE, &mlp).unwrap_err(), LearnerError::Store(_)));
 
-    Learner::new(SHAPE, &mlp, config(), 1).unwrap().save(dir.path()).unwrap();
-    let path = dir.path().join(FILE_NAME);
-    let whole = fs::read(&path).unwrap();
+    Learner::new(SHAPE, &mlp, config(), 1).unwrap().save(&store, "learner").unwrap();
+    let whole = store.read("learner").unwrap();
     load(SHAPE, &mlp).unwrap();
 
     for (shape, architecture) in [(SHAPE, residual), (Shape { planes: 5, ..SHAPE }, mlp.clone())] {
@@ -130,9 +132,9 @@ fn a_damaged_checkpoint_is_an_error_in_words() {
     }
     damages.push([whole.as_slice(), &[0; 8]].concat());
     for damaged in damages {
-        fs::write(&path, &damaged).unwrap();
+        store.write("learner", damaged).unwrap();
         let error = load(SHAPE, &mlp).unwrap_err();
-        let named = error.to_string().contains(path.to_str().unwrap());
+        let named = error.to_string().contains(&format!("{}/learner", store.place()));
         let damage = matches!(error, LearnerError::Checkpoint(CheckpointError::Damaged { .. }));
         assert!(damage && named, "{error}");
     }

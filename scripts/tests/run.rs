@@ -2,10 +2,15 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use menagerie::variant::Catalogue;
 use trainer::network::Architecture;
+use trainer::onnx;
 use trainer::run::{Metrics, Run, RunConfig};
+use trainer::store::Store;
 
 fn config(iterations: u64) -> RunConfig {
     let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
@@ -21,8 +26,12 @@ fn config(iterations: u64) -> RunConfig {
     }
 }
 
+fn store(folder: &Path) -> Store {
+    Store::open(folder.to_str().expect("a text")).expect("a store")
+}
+
 fn learn(folder: &Path, iterations: u64) {
-    Run::open(folder, config(iterations)).expect("a run").learn().expect("learned");
+    Run::open(store(folder), config(iterations), None).expect("a run").learn().expect("learned");
 }
 
 /// Lets the run of `folder` go on for more iterations than it was begun with.
@@ -45,16 +54,15 @@ fn a_run_that_was_stopped_comes_to_the_same_network() {
     prolong(parts.path(), 4);
     // What a kill after self-play and learning, but before the state was written, leaves behind.
     let state = fs::read(parts.path().join("state.toml")).expect("a state");
-    let saved = parts.path().join("learner/00003/learner.ckpt");
+    let saved = parts.path().join("learner/00003.ckpt");
     let learner = fs::read(&saved).expect("a learner");
     learn(parts.path(), 4);
     fs::write(parts.path().join("state.toml"), state).expect("written");
-    fs::create_dir_all(saved.parent().expect("a folder")).expect("a folder");
     fs::write(&saved, learner).expect("written");
     learn(parts.path(), 4);
     assert_eq!(bytes(whole.path()), bytes(parts.path()));
     let log = |folder: &Path| -> Vec<(u64, u64, u64)> {
-        let rows = Metrics::read(folder).expect("a log");
+        let rows = Metrics::read(&store(folder)).expect("a log");
         rows.iter().map(|row| (row.iteration, row.games, row.positions)).collect()
     };
     assert_eq!(log(whole.path()), log(parts.path()));
@@ -65,14 +73,111 @@ fn a_run_that_was_stopped_comes_to_the_same_network() {
 fn a_damaged_run_is_refused_in_words() {
     let folder = tempfile::tempdir().expect("a folder");
     learn(folder.path(), 2);
-    for name in ["config.toml", "state.toml", "games/00001.games", "learner/00002/learner.ckpt"] {
+    for name in ["config.toml", "state.toml", "games/00001.games", "learner/00002.ckpt"] {
         let path = folder.path().join(name);
         let intact = fs::read(&path).expect("a file");
         fs::write(&path, b"what = is this").expect("written");
-        let error = Run::open(folder.path(), config(2)).expect_err("damage is seen");
+        let error = Run::open(store(folder.path()), config(2), None).expect_err("damage is seen");
         let file = name.rsplit('/').next().expect("a name");
         assert!(error.to_string().contains(file), "{name}: {error}");
         fs::write(&path, intact).expect("written");
     }
-    Run::open(folder.path(), config(2)).expect("an intact run");
+    Run::open(store(folder.path()), config(2), None).expect("an intact run");
+}
+
+/// Every file of a run but its log's times, and its parts.
+fn lasting(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    for part in ["games", "nets", "learner"] {
+        for name in store(folder).list(part).expect("listed") {
+            let name = format!("{part}/{name}");
+            files.push((name.clone(), fs::read(folder.join(name)).expect("a file")));
+        }
+    }
+    files
+}
+
+#[test]
+fn a_run_that_is_killed_again_and_again_loses_no_game_and_learns_none_twice() {
+    let (whole, killed) = (tempfile::tempdir().expect("a"), tempfile::tempdir().expect("b"));
+    let slow = RunConfig { games: 600, ..config(3) };
+    Run::open(store(whole.path()), slow.clone(), None).expect("a run").learn().expect("learned");
+    let text = toml::to_string(&slow).expect("a configuration");
+    fs::write(killed.path().join("config.toml"), text).expect("written");
+    let learn = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_learn"));
+        command.arg("3x3").arg("--run").arg(killed.path());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().expect("started")
+    };
+    let mut most = (0, 0);
+    for milliseconds in [20, 350, 90, 700, 40, 500, 150] {
+        let mut process = learn();
+        thread::sleep(Duration::from_millis(milliseconds));
+        process.kill().expect("killed");
+        process.wait().expect("gone");
+        // What is there stays there.
+        let rows = Metrics::read(&store(killed.path())).expect("a log").len();
+        let games = store(killed.path()).list("games").expect("listed").len();
+        assert!((rows, games) >= most, "{rows} rows and {games} shards after {most:?}");
+        most = (rows, games);
+    }
+    assert!(learn().wait().expect("gone").success());
+    assert_eq!(lasting(killed.path()), lasting(whole.path()));
+    let rows = Metrics::read(&store(killed.path())).expect("a log");
+    let games: Vec<_> = rows.iter().map(|row| (row.iteration, row.games)).collect();
+    assert_eq!(games, [(1, 600), (2, 1200), (3, 1800)]);
+}
+
+#[test]
+fn a_warm_start_begins_with_the_weights_it_was_given() {
+    let (first, second) = (tempfile::tempdir().expect("a"), tempfile::tempdir().expect("b"));
+    learn(first.path(), 1);
+    let given = bytes(first.path());
+    let run = Run::open(store(second.path()), config(1), Some(&given)).expect("a run");
+    drop(run);
+    let weights = |bytes: &[u8]| onnx::read(bytes).expect("a network").0.tensors();
+    assert_eq!(weights(&bytes(second.path())), weights(&given));
+    // Killed before its first iteration was done, it still begins there.
+    Run::open(store(second.path()), config(1), None).expect("a run");
+    assert_eq!(weights(&bytes(second.path())), weights(&given));
+    let error = Run::open(store(&second.path().join("other")), config(1), Some(b"no network"));
+    assert!(error.expect_err("no network").to_string().contains("--from"));
+}
+
+#[test]
+fn a_game_of_the_users_own_is_learned_as_any_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sections = "[queenless:3x3]\nstartFen = k1r/3/K1R w - - 0 1\nselfPlayMen = KRkr\n";
+    let config =
+        RunConfig { variant: "queenless".to_owned(), variants: sections.to_owned(), ..config(1) };
+    Run::open(store(folder.path()), config.clone(), None).expect("a run").learn().expect("learned");
+    let again = Run::open(store(folder.path()), self::config(1), None).expect("a run");
+    assert_eq!(again.config(), &config);
+    let unknown = RunConfig { variant: "nothing".to_owned(), ..config };
+    let other = store(&folder.path().join("other"));
+    let error = Run::open(other, unknown, None).expect_err("unknown").to_string();
+    assert!(error.contains("nothing"), "{error}");
+}
+
+#[test]
+fn a_run_may_play_with_its_networks_quantised() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = RunConfig {
+        quantised: true,
+        games: 20,
+        network: Architecture::Residual { blocks: 1, channels: 8 },
+        ..config(2)
+    };
+    Run::open(store(folder.path()), config, None).expect("a run").learn().expect("learned");
+    let names = store(folder.path()).list("nets").expect("listed");
+    assert_eq!(names.iter().filter(|name| name.ends_with(".int8.onnx")).count(), 3, "{names:?}");
+    // It is what is played with: without it there is no game.
+    fs::remove_file(folder.path().join("nets/00002.int8.onnx")).expect("removed");
+    let text = fs::read_to_string(folder.path().join("config.toml")).expect("a configuration");
+    let longer = text.replace("iterations = 2", "iterations = 3");
+    fs::write(folder.path().join("config.toml"), longer).expect("written");
+    let mut run = Run::open(store(folder.path()), self::config(2), None).expect("a run");
+    let error = run.learn().expect_err("it is missing").to_string();
+    assert!(error.contains("00002.int8.onnx"), "{error}");
 }

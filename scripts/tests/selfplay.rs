@@ -35,10 +35,12 @@ fn games_and_cost(
 ) -> (Vec<GameRecord>, Spent) {
     let uniform = Uniform::new(Encoding::of(&variant.start()).shape());
     let mut evaluators = vec![uniform; threads];
+    let numbers: Vec<u64> = (0..count).collect();
     let (games, spent) =
-        play(variant, &mut evaluators, config, 0..count, 7, &|_| ()).expect("games");
+        play(variant, &mut evaluators, config, &numbers, 7, &|_, _| ()).expect("games");
     assert!(spent.evaluations > 0 && spent.visits >= spent.evaluations);
-    assert_eq!(games.len() as u64, count);
+    let (found, games): (Vec<u64>, _) = games.into_iter().unzip();
+    assert_eq!(found, numbers);
     (games, spent)
 }
 
@@ -157,11 +159,12 @@ fn settings_that_make_no_sense_are_errors() {
     let uniform = Uniform::new(Encoding::of(&variant.start()).shape());
     let mut config = gumbel();
     config.search.insert("c_pukt".to_owned(), 1.0);
-    let error = play(&variant, &mut [uniform], &config, 0..1, 7, &|_| ()).expect_err("a bad name");
+    let error =
+        play(&variant, &mut [uniform], &config, &[0], 7, &|_, _| ()).expect_err("a bad name");
     assert!(error.to_string().contains("c_pukt"), "{error}");
     let mut uniform = [Uniform::new(Encoding::of(&variant.start()).shape())];
     let config = SelfPlayConfig { opening: Opening { share: 1.5, plies: 2 }, ..gumbel() };
-    let error = play(&variant, &mut uniform, &config, 0..1, 7, &|_| ()).expect_err("no share");
+    let error = play(&variant, &mut uniform, &config, &[0], 7, &|_, _| ()).expect_err("no share");
     assert!(error.to_string().contains("opening.share is 1.5"), "{error}");
 }
 

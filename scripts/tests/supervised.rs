@@ -10,6 +10,7 @@ use trainer::learner::LearnerConfig;
 use trainer::network::Architecture;
 use trainer::readers;
 use trainer::record::{GameRecord, Sampler, Targets};
+use trainer::store::Store;
 use trainer::supervised::{Metrics, Supervised, SupervisedConfig};
 
 fn crazyhouse() -> Arc<Variant> {
@@ -44,7 +45,11 @@ fn config(positions: u64, checkpoint_seconds: f64) -> SupervisedConfig {
 }
 
 fn open(folder: &Path, config: SupervisedConfig, from: Option<&Path>) -> Supervised {
-    Supervised::open(folder, config, &crazyhouse(), games(), from).expect("a run")
+    Supervised::open(store(folder), config, &crazyhouse(), games(), from).expect("a run")
+}
+
+fn store(folder: &Path) -> Store {
+    Store::open(folder.to_str().expect("a text")).expect("a store")
 }
 
 fn bytes(folder: &Path) -> Vec<u8> {
@@ -55,7 +60,7 @@ fn bytes(folder: &Path) -> Vec<u8> {
 fn a_run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
     let (whole, parts) = (tempfile::tempdir().expect("a"), tempfile::tempdir().expect("b"));
     open(whole.path(), config(6400, 1e6), None).learn(&|_| ()).expect("learned");
-    let rows = Metrics::read(whole.path()).expect("a log");
+    let rows = Metrics::read(&store(whole.path())).expect("a log");
     let [row] = &rows[..] else { panic!("{rows:?}") };
     assert_eq!((row.steps, row.positions), (400, 6400));
 
@@ -71,28 +76,27 @@ fn a_run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
     stop(70);
     // What a kill after the checkpoint, but before the state was written, leaves behind.
     let state = fs::read(parts.path().join("state.toml")).expect("a state");
-    let saved = parts.path().join("learner/0000000070/learner.ckpt");
+    let saved = parts.path().join("learner/0000000070.ckpt");
     let learner = fs::read(&saved).expect("a learner");
     stop(72);
     fs::write(parts.path().join("state.toml"), state).expect("written");
-    fs::create_dir_all(saved.parent().expect("a folder")).expect("a folder");
     fs::write(&saved, learner).expect("written");
     open(parts.path(), config(6400, 0.0), None).learn(&|_| ()).expect("learned");
     assert_eq!(bytes(whole.path()), bytes(parts.path()));
     let steps: Vec<_> =
-        Metrics::read(parts.path()).expect("a log").iter().map(|row| row.steps).collect();
+        Metrics::read(&store(parts.path())).expect("a log").iter().map(|row| row.steps).collect();
     // Its configuration is still that with which it began: a checkpoint after every step.
     assert_eq!(steps, (1..=400).collect::<Vec<_>>());
 
     // Few games are soon known by heart.
-    let first = &Metrics::read(parts.path()).expect("a log")[0];
+    let first = &Metrics::read(&store(parts.path())).expect("a log")[0];
     assert!(row.loss < first.loss && row.policy_accuracy > first.policy_accuracy, "{row:?}");
 
     // Another run starts from there.
     let warm = tempfile::tempdir().expect("a folder");
     let network = whole.path().join("network.onnx");
     open(warm.path(), config(16, 1e6), Some(&network)).learn(&|_| ()).expect("learned");
-    let begun = &Metrics::read(warm.path()).expect("a log")[0];
+    let begun = &Metrics::read(&store(warm.path())).expect("a log")[0];
     assert!(begun.policy_excess < first.policy_excess, "{begun:?} {first:?}");
 }
 
@@ -100,18 +104,19 @@ fn a_run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
 fn what_does_not_fit_is_refused_in_words() {
     let folder = tempfile::tempdir().expect("a folder");
     open(folder.path(), config(16, 1e6), None).learn(&|_| ()).expect("learned");
-    for name in ["config.toml", "state.toml", "learner/0000000001/learner.ckpt"] {
+    for name in ["config.toml", "state.toml", "learner/0000000001.ckpt"] {
         let path = folder.path().join(name);
         let intact = fs::read(&path).expect("a file");
         fs::write(&path, b"what = is this").expect("written");
-        let again = Supervised::open(folder.path(), config(32, 1e6), &crazyhouse(), games(), None);
+        let again =
+            Supervised::open(store(folder.path()), config(32, 1e6), &crazyhouse(), games(), None);
         let error = again.expect_err("damage is seen").to_string();
         assert!(error.contains(name.rsplit('/').next().expect("a name")), "{name}: {error}");
         fs::write(&path, intact).expect("written");
     }
     let fresh = tempfile::tempdir().expect("a folder");
     let refused = |config, games, from: Option<&Path>| {
-        let run = Supervised::open(fresh.path(), config, &crazyhouse(), games, from);
+        let run = Supervised::open(store(fresh.path()), config, &crazyhouse(), games, from);
         let _ = fs::remove_file(fresh.path().join("config.toml"));
         run.expect_err("refused").to_string()
     };

@@ -50,7 +50,7 @@ fn main() -> anyhow::Result<()> {
         for path in &arguments.records {
             games.extend(record::read(path)?);
         }
-        from_games(&variant, &encoding, &games, arguments.positions)
+        from_games(&variant, &encoding, games.iter(), arguments.positions)
     };
     let bytes = onnx::quantise(&file, &planes).with_context(named)?;
     record::replace(&quantised, &bytes)?;

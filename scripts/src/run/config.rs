@@ -37,6 +37,9 @@ pub struct RunConfig {
     pub decay_from: f64,
     /// Threads of self-play.
     pub threads: usize,
+    /// Whether self-play on a CPU runs the network in integers of eight bits.
+    #[serde(default)]
+    pub quantised: bool,
     /// The network.
     pub network: Architecture,
     /// How it learns.
@@ -83,6 +86,8 @@ impl RunConfig {
             batch: 256,
             decay_from: 0.5,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            // Small dense layers cost less than the search.
+            quantised: !tiny,
             network,
             learner: LearnerConfig::default(),
             selfplay,
