@@ -52,7 +52,7 @@ enum Engine {
     Xboard {
         engine: XboardEngine,
         /// The position that it knows, and how many turns led there.
-        known: (Position, usize),
+        known: Box<(Position, usize)>,
     },
 }
 
@@ -70,7 +70,7 @@ impl Outside {
             }
             let variant = self.xboard_name();
             anyhow::ensure!(engine.plays(variant), "{name} does not say that it plays {variant}");
-            return Ok(Engine::Xboard { engine, known: (self.variant.start(), 0) });
+            return Ok(Engine::Xboard { engine, known: Box::new((self.variant.start(), 0)) });
         }
         let mut engine = UciEngine::shaken(process, PATIENCE)?;
         for (option, value) in &spec.options {
@@ -227,7 +227,7 @@ impl Player for Outside {
             let begun = match &mut engine {
                 Engine::Uci(engine) => engine.new_game(),
                 Engine::Xboard { engine, known } => {
-                    *known = (start.clone(), 0);
+                    **known = (start.clone(), 0);
                     let fen = start.fen();
                     engine.begin(&Beginning { variant: &variant, fen: &fen, limits: &limits })
                 }
@@ -255,7 +255,8 @@ impl Player for Outside {
         }
         let plies = game.position.parse_turn(&text);
         let plies = plies.ok_or(NoTurn::Fault(Fault::Illegal(text)))?;
-        if let Some(Engine::Xboard { known: (position, count), .. }) = &mut self.engine {
+        if let Some(Engine::Xboard { known, .. }) = &mut self.engine {
+            let (position, count) = &mut **known;
             plies.iter().for_each(|&m| position.play_unchecked(m));
             *count += 1;
         }

@@ -65,7 +65,7 @@ fn write(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Playe
     let mut words = Vec::new();
     for (index, turn) in game.turns.iter().enumerate() {
         let place = first + index;
-        if place % sides == 0 {
+        if place.is_multiple_of(sides) {
             words.push(format!("{}.", place / sides + 1));
         } else if index == 0 {
             words.push(format!("{}...", place / sides + 1));
