@@ -5,7 +5,7 @@
 //! - [`learner`]: samples in, gradient steps and checkpoints out.
 //! - [`onnx`]: weights to ONNX bytes and back.
 //! - [`starts`]: where self-play games begin.
-//! - [`report`]: the story of a run of a solved game, as a table and a picture.
+//! - [`report`]: what came of runs and matches, as tables and pictures.
 //! - [`retrograde`]: small games solved exactly.
 //! - [`oracle`]: how well a network plays a solved game.
 //! - [`puzzles`]: positions of which the right moves are known, and how well a player does there.

@@ -90,7 +90,7 @@ impl Run {
     /// # Errors
     /// What is wrong, with the file.
     pub fn open(store: Store, config: RunConfig, from: Option<&[u8]>) -> anyhow::Result<Run> {
-        let config = match store.find_toml(CONFIG)? {
+        let config = match RunConfig::of_run(&store)? {
             Some(own) => own,
             None => {
                 store.write_toml(CONFIG, &config)?;

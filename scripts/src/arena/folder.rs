@@ -85,9 +85,32 @@ impl Folder {
         if whole == 0 {
             folder.games.write_all(b"game,seats,scores,end,detail,start,turns\n")?;
         }
-        let played = read(&text[..whole], config.players.len())
+        let played = parse(&text[..whole], config.players.len())
             .map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
         Ok((folder, played))
+    }
+
+    /// What was asked for and what has been played in a folder, without a hand in it; a line that
+    /// is being written is left out.
+    ///
+    /// # Errors
+    /// If there is no match there, or it cannot be read.
+    pub fn read(path: &Path) -> anyhow::Result<(MatchConfig, Vec<Played>)> {
+        let file = |name: &str| {
+            let path = path.join(name);
+            let bytes = fs::read(&path);
+            let bytes = bytes.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
+            Ok::<_, anyhow::Error>((path.display().to_string(), bytes))
+        };
+        let (name, config) = file(CONFIG)?;
+        let fault = |error: String| anyhow::anyhow!("{name}: {error}");
+        let config = String::from_utf8(config).map_err(|error| fault(error.to_string()))?;
+        let stored: Stored = toml::from_str(&config).map_err(|error| fault(error.to_string()))?;
+        let (name, games) = file(GAMES)?;
+        let whole = games.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+        let played = parse(&games[..whole], stored.config.players.len());
+        let played = played.map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        Ok((stored.config, played))
     }
 
     /// Where it is.
@@ -155,7 +178,7 @@ fn same_match(path: &Path, wanted: &Stored) -> anyhow::Result<()> {
     )
 }
 
-fn read(text: &[u8], sides: usize) -> anyhow::Result<Vec<Played>> {
+fn parse(text: &[u8], sides: usize) -> anyhow::Result<Vec<Played>> {
     let mut games = BTreeMap::new();
     for row in csv::Reader::from_reader(text).deserialize::<Row>() {
         let row = row?;

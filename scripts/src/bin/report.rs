@@ -1,39 +1,97 @@
-//! The story of a run of a solved game: `report VARIANT RUN` writes a table and a picture.
+//! What came of runs and matches: `report solved|run|matches`.
 
 use std::path::{Path, PathBuf};
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use menagerie::variant::Catalogue;
-use trainer::report::{draw, moments, samples};
+use trainer::report::{matches, run, solved};
 use trainer::retrograde::Solution;
 use trainer::store::Store;
 
-/// Marks the networks of a run against the exact solution of its game, and draws how they learned.
+/// Tells in tables and pictures what came of runs and matches.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The game, which must be small enough to be solved.
-    variant: String,
-    /// The folder of the run.
-    run: String,
-    /// Every so many networks are marked.
-    #[arg(long, default_value_t = 8)]
-    step: u64,
-    /// Visits of the search that is marked beside the bare network.
-    #[arg(long, default_value_t = 50)]
-    visits: u32,
-    /// Where the picture goes; RUN/report.svg if not given.
-    #[arg(long)]
-    picture: Option<PathBuf>,
+    #[command(subcommand)]
+    subject: Subject,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subject {
+    /// Marks the networks of a run against the exact solution of its game.
+    Solved {
+        /// The game, which must be small enough to be solved.
+        variant: String,
+        /// The folder of the run.
+        run: String,
+        /// Every so many networks are marked.
+        #[arg(long, default_value_t = 8)]
+        step: u64,
+        /// Visits of the search that is marked beside the bare network.
+        #[arg(long, default_value_t = 50)]
+        visits: u32,
+        /// Where the picture goes; RUN/report.svg if not given.
+        #[arg(long)]
+        picture: Option<PathBuf>,
+    },
+    /// Draws the log of a run: RUN/report.html.
+    Run {
+        /// The folder of the run.
+        run: String,
+        /// Folders of matches, in which networks of the run (nets/00040.onnx) play first.
+        #[arg(long, num_args = 1..)]
+        matches: Vec<PathBuf>,
+    },
+    /// Draws matches of the arena over the visits of their second players.
+    Matches {
+        /// Folders of matches.
+        #[arg(required = true)]
+        matches: Vec<PathBuf>,
+        /// Where the picture goes.
+        #[arg(long)]
+        picture: PathBuf,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
-    let variant = Catalogue::shipped().require(&arguments.variant)?;
+    match Arguments::parse().subject {
+        Subject::Solved { variant, run, step, visits, picture } => {
+            let picture = picture.unwrap_or_else(|| Path::new(&run).join("report.svg"));
+            tell_solved(&variant, &run, step, visits, &picture)
+        }
+        Subject::Run { run, matches } => {
+            let store = Store::open(&run)?;
+            store.write("report.html", run::page(&store, &matches)?.into_bytes())?;
+            println!("{run}/report.html");
+            Ok(())
+        }
+        Subject::Matches { matches, picture } => {
+            println!("variant,player,opponent,visits,won,drawn,lost,mean_score,margin");
+            for standing in matches::draw(&matches, &picture)? {
+                let ([won, drawn, lost], (score, margin)) = (standing.games, standing.score());
+                let matches::Standing { variant, player, opponent, visits, .. } = standing;
+                println!(
+                    "{variant},{player},{opponent},{visits},{won},{drawn},{lost},{score:.3},\
+                     {margin:.3}"
+                );
+            }
+            println!("# {}", picture.display());
+            Ok(())
+        }
+    }
+}
+
+fn tell_solved(
+    variant: &str,
+    run: &str,
+    step: u64,
+    visits: u32,
+    picture: &Path,
+) -> anyhow::Result<()> {
+    let variant = Catalogue::shipped().require(variant)?;
     let solution = Solution::of(&variant)?;
-    let samples = samples(&variant, &solution);
+    let samples = solved::samples(&variant, &solution);
     samples.iter().for_each(|sample| println!("# {}, {:?}", sample.name, sample.value));
-    let store = Store::open(&arguments.run)?;
-    let moments = moments(&store, &variant, &solution, arguments.step, arguments.visits)?;
+    let moments = solved::moments(&Store::open(run)?, &variant, &solution, step, visits)?;
     println!("iteration,cpu_minutes,bare_kept,search_kept,search_quickest,values,winning");
     for moment in &moments {
         let list = |numbers: &[f32]| {
@@ -50,8 +108,7 @@ fn main() -> anyhow::Result<()> {
             list(&moment.winning)
         );
     }
-    let picture = arguments.picture.unwrap_or_else(|| Path::new(&arguments.run).join("report.svg"));
-    draw(&picture, &samples, &moments, arguments.visits)?;
+    solved::draw(picture, &samples, &moments, visits)?;
     println!("# {}", picture.display());
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::learner::LearnerConfig;
 use crate::network::Architecture;
 use crate::selfplay::{RootSearch, SelfPlayConfig};
 use crate::starts::Opening;
+use crate::store::{Store, StoreError};
 
 /// The settings of a run, as `config.toml` has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -102,6 +103,14 @@ impl RunConfig {
         let name = path.display();
         let text = fs::read_to_string(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
         toml::from_str(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))
+    }
+
+    /// The configuration of the run in `store`, if there is one.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of_run(store: &Store) -> Result<Option<RunConfig>, StoreError> {
+        store.find_toml(super::CONFIG)
     }
 
     /// The game among those that are shipped and the user's.

@@ -1,0 +1,114 @@
+//! Curves in panels.
+
+use std::ops::Range;
+use std::path::Path;
+
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
+use plotters::prelude::*;
+
+/// A curve.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Series {
+    /// What it shows.
+    pub(super) name: String,
+    /// Where it goes, from left to right.
+    pub(super) points: Vec<(f64, f64)>,
+    /// From where to where each point's error bar goes; empty if there are none.
+    pub(super) errors: Vec<(f64, f64)>,
+}
+
+/// Curves over one axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Panel {
+    /// What they show.
+    pub(super) title: String,
+    /// What the axis is.
+    pub(super) x: String,
+    /// Whether that axis is logarithmic.
+    pub(super) logarithmic: bool,
+    /// What is shown of the other axis.
+    pub(super) range: Range<f64>,
+    /// The curves.
+    pub(super) curves: Vec<Series>,
+}
+
+impl Series {
+    pub(super) fn new(name: &str, points: impl Iterator<Item = (f64, f64)>) -> Series {
+        Series { name: name.to_owned(), points: points.collect(), errors: Vec::new() }
+    }
+}
+
+/// A panel's size in pixels.
+const SIZE: (u32, u32) = (900, 366);
+
+/// Draws panels one below the other into an SVG file.
+///
+/// # Errors
+/// If it cannot be written.
+pub(super) fn draw_panels(path: &Path, panels: &[Panel]) -> anyhow::Result<()> {
+    let backend = SVGBackend::new(path, (SIZE.0, SIZE.1 * panels.len() as u32));
+    Ok(draw(backend, panels)?)
+}
+
+/// The text of such a picture.
+///
+/// # Errors
+/// If it cannot be drawn.
+pub(super) fn svg(panels: &[Panel]) -> anyhow::Result<String> {
+    let mut text = String::new();
+    draw(SVGBackend::with_string(&mut text, (SIZE.0, SIZE.1 * panels.len() as u32)), panels)?;
+    Ok(text)
+}
+
+type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
+
+fn draw<'a>(backend: SVGBackend<'a>, panels: &[Panel]) -> Drawn<'a> {
+    let area = backend.into_drawing_area();
+    area.fill(&WHITE)?;
+    for (area, panel) in area.split_evenly((panels.len(), 1)).iter().zip(panels) {
+        let xs = || panel.curves.iter().flat_map(|curve| &curve.points).map(|(x, _)| *x);
+        let (first, last) = (xs().fold(f64::INFINITY, f64::min), xs().fold(0.1, f64::max));
+        if panel.logarithmic {
+            let first = first.clamp(1e-9, last);
+            draw_panel(area, panel, (first..last * 1.1).log_scale())?;
+        } else {
+            draw_panel(area, panel, 0.0..last)?;
+        }
+    }
+    area.present()
+}
+
+fn draw_panel<'a, X>(
+    area: &DrawingArea<SVGBackend<'a>, Shift>,
+    panel: &Panel,
+    x: impl AsRangedCoord<CoordDescType = X, Value = f64>,
+) -> Drawn<'a>
+where
+    X: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
+    let mut chart = ChartBuilder::on(area)
+        .caption(&panel.title, ("sans-serif", 18))
+        .margin(8)
+        .x_label_area_size(36)
+        .y_label_area_size(48)
+        .build_cartesian_2d(x, panel.range.clone())?;
+    chart.configure_mesh().x_desc(&panel.x).light_line_style(WHITE).draw()?;
+    for (nth, curve) in panel.curves.iter().enumerate() {
+        let color = Palette99::pick(nth).to_rgba();
+        chart
+            .draw_series(LineSeries::new(curve.points.iter().copied(), color.stroke_width(2)))?
+            .label(&curve.name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)));
+        chart.draw_series(curve.points.iter().zip(&curve.errors).map(
+            |(&(x, y), &(low, high))| ErrorBar::new_vertical(x, low, y, high, color.filled(), 6),
+        ))?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::LowerRight)
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK.mix(0.3))
+        .draw()?;
+    Ok(())
+}
