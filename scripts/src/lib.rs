@@ -12,6 +12,7 @@
 //! - [`readers`]: games of others, read into records.
 //! - [`record`]: games with what the search thought, in files and as samples.
 //! - [`rows`]: logs of runs.
+//! - [`san`]: turns as people write them.
 //! - [`selfplay`]: many games at once, one network call for all.
 //! - [`score`]: what engines say a position is worth.
 //! - [`supervised`]: a network from recorded games, in a folder that goes on after a kill.
@@ -38,6 +39,7 @@ pub mod report;
 pub mod retrograde;
 pub mod rows;
 pub mod run;
+pub mod san;
 pub mod score;
 pub mod selfplay;
 pub mod starts;

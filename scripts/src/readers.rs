@@ -3,7 +3,11 @@
 //! A game that cannot be read is a [`Fault`] with its line, quoted; those around it are read all the
 //! same. Nothing is left out in silence.
 
+pub mod bpgn;
+mod epd;
+mod pgn;
 mod teacher;
+mod words;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -32,7 +36,7 @@ pub struct Fault {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// The line's text, or its beginning.
+    /// The line's text, its beginning, or the word in it that is meant.
     pub text: String,
     /// What is wrong.
     pub reason: String,
@@ -60,7 +64,7 @@ pub enum ReadError {
     },
 }
 
-const KNOWN: &str = "games, tsv and tsv.gz";
+const KNOWN: &str = "games, and tsv, pgn and epd, which may be packed (.gz)";
 
 /// Reads several files; see [`read`].
 ///
@@ -73,7 +77,8 @@ pub fn read_all<P: AsRef<Path>>(paths: &[P], variant: &Variant) -> Result<Games,
 }
 
 /// Adds the games of `variant` in a file to `found`. The format is known by the name: our own
-/// records `games`; teachers' games `tsv`. All but records may be packed by gzip, as `.gz`.
+/// records `games`; teachers' games `tsv`; games as people write them `pgn`; positions with their best
+/// moves `epd`. All but records may be packed by gzip, as `.gz`.
 ///
 /// # Errors
 /// If the file cannot be read; what is wrong with single games is told in `found`.
@@ -86,14 +91,22 @@ pub fn read(path: &Path, variant: &Variant, found: &mut Games) -> Result<(), Rea
                 found.games.extend(record::read(path)?);
                 return Ok(());
             }
+            Some("epd") => epd::read,
+            Some("pgn") => pgn::read,
             Some("tsv") => teacher::read,
             _ => return Err(ReadError::Format { path: name }),
         };
+    lines(path, |lines| format(lines, variant, found))
+}
+
+/// Reads the lines of a file, which may be packed by gzip.
+fn lines<T>(path: &Path, read: impl FnOnce(&mut Lines) -> io::Result<T>) -> Result<T, ReadError> {
+    let name = path.display().to_string();
     let io = |source| ReadError::Io { path: name.clone(), source };
     let file = BufReader::new(File::open(path).map_err(io)?);
     let source: Box<dyn Read> =
-        if plain == name { Box::new(file) } else { Box::new(MultiGzDecoder::new(file)) };
-    format(&mut Lines::new(&name, source), variant, found).map_err(io)
+        if name.ends_with(".gz") { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    read(&mut Lines::new(&name, source)).map_err(io)
 }
 
 /// The lines of a file, counted. What is no UTF-8 is shown as such.
@@ -101,11 +114,12 @@ struct Lines<'a> {
     file: &'a str,
     source: BufReader<Box<dyn Read + 'a>>,
     number: usize,
+    ended: bool,
 }
 
 impl<'a> Lines<'a> {
     fn new(file: &'a str, source: impl Read + 'a) -> Lines<'a> {
-        Lines { file, source: BufReader::new(Box::new(source)), number: 0 }
+        Lines { file, source: BufReader::new(Box::new(source)), number: 0, ended: false }
     }
 
     /// The next line without its end; `None` after the last.
@@ -113,6 +127,7 @@ impl<'a> Lines<'a> {
         let mut bytes = Vec::new();
         let read = self.source.read_until(b'\n', &mut bytes)?;
         self.number += 1;
+        self.ended = read == 0;
         let text = String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']).to_owned();
         Ok((read > 0).then_some(text))
     }

@@ -3,10 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use menagerie::rules::PackedMove;
+use menagerie::variant::Catalogue;
 use tempfile::TempDir;
 use trainer::arena::Arena;
 use trainer::arena::config::MatchConfig;
 use trainer::arena::game::Played;
+use trainer::readers::{self, Games};
+use trainer::record::End;
 
 fn config(variant: &str, players: &[&str], games: u64) -> MatchConfig {
     let players = players.iter().map(|text| text.parse().expect("a player")).collect();
@@ -121,6 +125,35 @@ fn games_have_tags_and_their_turns() {
     assert!(pgn.contains("\n\n1. "), "{pgn}");
     let table = fs::read_to_string(folder.path().join("table.txt")).expect("a file");
     assert!(table.contains("one") && !table.contains("random (2)"), "{table}");
+}
+
+#[test]
+fn the_games_are_written_so_that_others_read_them() {
+    for (name, chess960) in
+        [("chess", true), ("crazyhouse", false), ("duck", false), ("3x3", false)]
+    {
+        let folder = TempDir::new().expect("a folder");
+        let config = MatchConfig { chess960, ..config(name, &["random", "random"], 4) };
+        let (games, _) = play(folder.path(), &config, 1);
+        let variant = Catalogue::shipped().get(name).expect("a shipped variant");
+        let mut found = Games::default();
+        readers::read(&folder.path().join("games.pgn"), &variant, &mut found).expect("read");
+        assert_eq!((found.games.len(), found.faults), (games.len(), vec![]));
+        for (played, read) in games.iter().zip(&found.games) {
+            let winner = played.scores.iter().position(|&score| score > 0).map(|side| side as u8);
+            assert_eq!(read.end, Some(End { winner, turns: 0 }));
+            let mut position = variant.position(&played.start, chess960).expect("a start");
+            let mut plies = read.plies.iter().map(|ply| PackedMove(ply.played).unpack());
+            for turn in &played.turns {
+                let turn = position.parse_turn(turn).expect("a turn");
+                for ply in turn {
+                    assert_eq!(plies.next(), Some(Some(ply)));
+                    position.play_unchecked(ply);
+                }
+            }
+            assert_eq!(plies.next(), None);
+        }
+    }
 }
 
 #[test]

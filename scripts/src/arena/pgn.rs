@@ -7,11 +7,12 @@ use menagerie::variant::Variant;
 
 use super::game::{Played, result};
 use super::schedule::Schedule;
+use crate::san;
 
 /// Lines of moves are no longer, as PGN's export format has it.
 const LONGEST: usize = 79;
 
-/// All games, each with its tags and its turns as UCI writes them. Games of more than two sides have
+/// All games, each with its tags and its turns as people write them. Games of more than two sides have
 /// a tag for the player of each side's letter instead of White and Black, and `*` for a result
 /// beside the tag `Outcome`.
 pub fn games(variant: &Variant, schedule: &Schedule, games: &[Played]) -> String {
@@ -61,7 +62,9 @@ fn write(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Playe
     }
     text.push('\n');
     let sides = game.seats.len();
-    let first = variant.position(&game.start, true).map_or(0, |start| start.turn().index());
+    // Castling is understood in either way of writing it.
+    let mut position = variant.position(&game.start, false).ok();
+    let first = position.as_ref().map_or(0, |start| start.turn().index());
     let mut words = Vec::new();
     for (index, turn) in game.turns.iter().enumerate() {
         let place = first + index;
@@ -70,7 +73,15 @@ fn write(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Playe
         } else if index == 0 {
             words.push(format!("{}...", place / sides + 1));
         }
-        words.push(turn.clone());
+        let plies = position.as_ref().and_then(|position| position.parse_turn(turn));
+        // A turn that does not replay stands as it was kept, and so do those behind it.
+        let Some((position, plies)) = position.as_mut().zip(plies) else {
+            position = None;
+            words.push(turn.clone());
+            continue;
+        };
+        words.push(san::write(position, &plies));
+        plies.into_iter().for_each(|ply| position.play_unchecked(ply));
     }
     words.push(result.to_owned());
     let mut column = 0;

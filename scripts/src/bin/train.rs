@@ -13,7 +13,8 @@ use trainer::supervised::{Supervised, SupervisedConfig};
 struct Arguments {
     /// The game, as the catalogue calls it.
     variant: String,
-    /// Files of games: records of the trainer's (.games), teachers' games (.tsv, .tsv.gz).
+    /// Files of games: records of the trainer's (.games), and those of others (.tsv, .pgn, .epd, also
+    /// as .gz).
     #[arg(long, required = true, num_args = 1..)]
     records: Vec<PathBuf>,
     /// The folder of the run, or s3://bucket/folder; runs/VARIANT-supervised if not given.
