@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use menagerie::encoding::Encoding;
 use menagerie::variant::{Catalogue, Variant};
 use serde::{Deserialize, Serialize};
 
@@ -49,29 +50,39 @@ pub struct RunConfig {
     pub selfplay: SelfPlayConfig,
 }
 
+/// Squares of a board on which dense layers know every square by heart.
+const TINY_BOARD: usize = 16;
+
+/// Entries of a policy that dense layers make at little cost.
+const FEW_MOVES: usize = 64;
+
 impl RunConfig {
-    /// Settings for a game that fit its size: dense layers for boards of a few squares, a small
-    /// residual tower for larger ones.
+    /// Settings for a game that fit its size: dense layers where squares or moves are few, a small
+    /// residual tower for other boards.
     pub fn for_variant(variant: &Variant) -> RunConfig {
-        let anatomy = variant.start().anatomy();
-        let tiny = anatomy.files * anatomy.ranks <= 16;
-        let network = if tiny {
-            Architecture::Mlp { widths: vec![256, 256, 256] }
-        } else {
-            Architecture::Residual { blocks: 4, channels: 32 }
+        let shape = Encoding::of(&variant.start()).shape();
+        let squares = shape.squares();
+        let dense = squares <= TINY_BOARD || shape.policy() <= FEW_MOVES;
+        let network = match dense {
+            true if squares <= TINY_BOARD => Architecture::Mlp { widths: vec![256, 256, 256] },
+            true => Architecture::Mlp { widths: vec![384, 256, 256] },
+            false => Architecture::Residual { blocks: 4, channels: 32 },
         };
+        let placed = variant.self_play_men().is_some();
         // The less there is of a game, the more of it can be seen.
-        let opening = match variant.self_play_men() {
-            Some(_) => Opening::default(),
-            None if tiny => Opening { share: 0.9, plies: anatomy.files * anatomy.ranks - 3 },
-            None => Opening { share: 0.5, plies: 8 },
+        let opening = match dense {
+            _ if placed => Opening::default(),
+            true => Opening { share: 0.9, plies: squares.saturating_sub(3).min(16) },
+            false => Opening { share: 0.5, plies: 8 },
         };
+        // Where all of a game's moves can be looked at, none is left to chance.
+        let considered = if dense && !placed { 16 } else { 8 };
         let mut selfplay = SelfPlayConfig {
-            root: RootSearch::Gumbel { considered: 8, c_visit: 50.0, c_scale: 0.5 },
+            root: RootSearch::Gumbel { considered, c_visit: 50.0, c_scale: 0.5 },
             opening,
             ..SelfPlayConfig::default()
         };
-        if tiny {
+        if dense {
             // A solved game is to be won in the fewest turns, so the policy learns to hurry.
             selfplay.search.insert("moves_left_slope".to_owned(), 0.03);
             selfplay.search.insert("moves_left_cap".to_owned(), 0.3);
@@ -80,15 +91,22 @@ impl RunConfig {
             variant: variant.name().to_owned(),
             variants: String::new(),
             seed: 1,
-            iterations: if tiny { 160 } else { 200 },
-            games: if tiny { 4000 } else { 400 },
+            iterations: if dense { 160 } else { 200 },
+            // Games from random men are short.
+            games: if !dense {
+                400
+            } else if placed {
+                4000
+            } else {
+                1000
+            },
             window: 40_000,
-            reuse: if tiny { 8.0 } else { 6.0 },
+            reuse: if dense { 8.0 } else { 6.0 },
             batch: 256,
             decay_from: 0.5,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             // Small dense layers cost less than the search.
-            quantised: !tiny,
+            quantised: !dense,
             network,
             learner: LearnerConfig::default(),
             selfplay,
