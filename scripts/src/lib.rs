@@ -48,6 +48,7 @@ pub mod supervised;
 pub mod teach;
 pub mod tensorboard;
 pub mod uci_engine;
+pub mod variants;
 pub mod warm_start;
 pub mod window;
 pub mod xboard_engine;

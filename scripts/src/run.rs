@@ -14,18 +14,18 @@
 //! ```
 
 mod config;
+mod farm;
 mod journal;
 mod metrics;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cpu_time::ProcessTime;
 use indicatif::{ProgressBar, ProgressStyle};
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::network::{Backend, seal};
-use menagerie::evaluation::{Cached, NetworkFile, Passport, Weights};
+use menagerie::evaluation::network::seal;
+use menagerie::evaluation::{NetworkFile, Passport, Weights};
 use menagerie::variant::Variant;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -35,11 +35,12 @@ use crate::calibration::{from_games, from_random_play};
 use crate::learner::{Learner, LearnerError, Losses, Sample};
 use crate::network::NamedTensor;
 use crate::record::{self, GameRecord};
-use crate::selfplay::{self, Spent};
+use crate::selfplay::Spent;
 use crate::store::Store;
 use crate::window::{Window, window_size};
 use crate::{onnx, warm_start};
-pub use config::{RunConfig, find_variant};
+pub use config::RunConfig;
+pub use farm::Farm;
 use journal::Journal;
 pub use metrics::Metrics;
 
@@ -77,10 +78,6 @@ const QUANTISED: &str = "network.int8.onnx";
 
 /// Positions by which a network is quantised.
 const CALIBRATION: usize = 1000;
-
-/// Bytes of a thread's cache of evaluations in self-play; a network's numbers hold for one
-/// iteration only.
-const CACHE: usize = 32 << 20;
 
 impl Run {
     /// Opens the run in `store`, which goes on where it stopped, or begins one there with `config`,
@@ -206,44 +203,20 @@ impl Run {
     /// played.
     fn play(&self) -> anyhow::Result<(Vec<GameRecord>, Spent)> {
         let iteration = self.state.iterations;
-        let name = shard(iteration);
+        let (name, count) = (shard(iteration), self.config.games);
         if let Some(bytes) = self.store.find(&name)? {
             return Ok((record::decode(&name, &bytes)?, Spent::default()));
         }
-        let (journal, mut games) = Journal::open(&self.store, parts(iteration))?;
-        let known: BTreeSet<u64> = games.iter().map(|(number, _)| *number).collect();
-        let weights = self.weights(iteration)?;
-        let open = |_| -> anyhow::Result<_> {
-            let opened = weights.open(&self.encoding, self.variant.name(), Backend::Cpu)?;
-            anyhow::ensure!(opened.notes.is_empty(), opened.notes.join("; "));
-            Ok(Cached::new(opened.network, CACHE))
+        let farm = Farm {
+            store: &self.store,
+            variant: &self.variant,
+            settings: &self.config.selfplay,
+            threads: self.config.threads,
+            seed: self.config.seed,
         };
-        let mut evaluators =
-            (0..self.config.threads).map(open).collect::<anyhow::Result<Vec<_>>>()?;
-        let bar = progress(self.config.games, iteration, "games");
-        bar.inc(known.len() as u64);
-        let range = iteration * self.config.games..(iteration + 1) * self.config.games;
-        let missing: Vec<u64> = range.filter(|number| !known.contains(number)).collect();
-        let settings = &self.config.selfplay;
-        let done = |number, game: &GameRecord| {
-            journal.add(number, game);
-            bar.inc(1);
-        };
-        let (played, spent) = selfplay::play(
-            &self.variant,
-            &mut evaluators,
-            settings,
-            &missing,
-            self.config.seed,
-            &done,
-        )?;
-        bar.finish_and_clear();
-        journal.end()?;
-        games.extend(played);
-        games.sort_by_key(|(number, _)| *number);
-        let games: Vec<GameRecord> = games.into_iter().map(|(_, game)| game).collect();
-        self.store.write(&name, record::encode(&games)?)?;
-        Ok((games, spent))
+        let bar = progress(count, iteration, "games");
+        let range = iteration * count..(iteration + 1) * count;
+        farm.play(&self.weights(iteration)?, &name, &parts(iteration), range, &bar)
     }
 
     /// Learns from as many samples as `positions` new ones call for.

@@ -188,3 +188,30 @@ fn records_come_back_whole_or_not_at_all() {
         }
     }
 }
+
+#[test]
+fn a_network_plays_with_itself_into_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let selfplay = |arguments: &[&str]| {
+        let command = std::process::Command::new(env!("CARGO_BIN_EXE_selfplay"))
+            .args(["3x3", "../nets/3x3.onnx", "--threads", "2", "--out"])
+            .arg(folder.path())
+            .args(arguments)
+            .output();
+        let output = command.expect("it runs");
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    };
+    let (done, text) = selfplay(&["--games", "20", "--seed", "7"]);
+    assert!(done && text.contains("7.games: 20 games"), "{text}");
+    let file = folder.path().join("7.games");
+    let games = record::read(&file).expect("games");
+    let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
+    assert!(games.len() == 20 && games.iter().all(|game| !game.plies.is_empty()));
+    assert!(games.iter().all(|game| variant.position(&game.start, false).is_ok()));
+    let (done, text) = selfplay(&["--games", "20", "--seed", "7"]);
+    assert!(done && text.contains("20 games are there"), "{text}");
+    let (done, text) = selfplay(&["--games", "20", "--seed", "8", "--variants", "nothing.ini"]);
+    assert!(!done && text.contains("nothing.ini"), "{text}");
+    assert!(!folder.path().join("8.games").exists() && !folder.path().join("7").exists());
+}

@@ -6,9 +6,9 @@ use anyhow::Context;
 use clap::Parser;
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::{Passport, Weights};
-use menagerie::variant::Catalogue;
 use trainer::calibration::{from_games, from_random_play};
-use trainer::{onnx, record};
+use trainer::variants::{find_variant, read_sections};
+use trainer::{onnx, readers, record};
 
 /// Quantises a network that the trainer wrote: NAME.onnx to NAME.int8.onnx beside it, which the
 /// engine then runs in its place on a CPU.
@@ -16,12 +16,16 @@ use trainer::{onnx, record};
 struct Arguments {
     /// The network.
     network: PathBuf,
-    /// Files of recorded games, by which it is calibrated; random play if none are given.
+    /// Files of games, of any form that `train` reads, by which it is calibrated; random play if
+    /// none are given.
     #[arg(long, num_args = 1..)]
     records: Vec<PathBuf>,
     /// Positions to calibrate by.
     #[arg(long, default_value_t = 2000)]
     positions: usize,
+    /// A file of your own games, in the syntax of variants.ini.
+    #[arg(long)]
+    variants: Option<PathBuf>,
     /// The seed of random play.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -40,17 +44,16 @@ fn main() -> anyhow::Result<()> {
         found.map(|(_, value)| value.clone())
     })?;
     let name = passport.variants.split_whitespace().next().unwrap_or_default();
-    let variant = Catalogue::shipped().require(name)?;
+    let sections = read_sections(arguments.variants.as_deref())?;
+    let variant = find_variant(name, &sections)?;
     let encoding = Encoding::of(&variant.start());
     passport.check(&encoding, name)?;
     let planes = if arguments.records.is_empty() {
         from_random_play(&variant, &encoding, arguments.positions, arguments.seed)
     } else {
-        let mut games = Vec::new();
-        for path in &arguments.records {
-            games.extend(record::read(path)?);
-        }
-        from_games(&variant, &encoding, games.iter(), arguments.positions)
+        let read = readers::read_all(&arguments.records, &variant)?;
+        read.faults.iter().for_each(|fault| eprintln!("{fault}"));
+        from_games(&variant, &encoding, read.games.iter(), arguments.positions)
     };
     let bytes = onnx::quantise(&file, &planes).with_context(named)?;
     record::replace(&quantised, &bytes)?;

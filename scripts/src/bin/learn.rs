@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Parser;
-use trainer::run::{Run, RunConfig, find_variant};
+use trainer::run::{Run, RunConfig};
 use trainer::store::Store;
+use trainer::variants::{find_variant, read_sections};
 
 /// Learns a game by self-play, from nothing. A run that was stopped goes on.
 #[derive(Debug, Parser)]
@@ -35,8 +36,7 @@ struct Arguments {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let read = |path: &PathBuf| std::fs::read(path).with_context(|| path.display().to_string());
-    let sections = arguments.variants.as_ref().map(read).transpose()?.unwrap_or_default();
-    let sections = String::from_utf8_lossy(&sections).into_owned();
+    let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
     let mut config = match &arguments.config {
         Some(path) => RunConfig::read(path)?,

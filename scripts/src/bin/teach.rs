@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use indicatif::ProgressBar;
-use menagerie::variant::Catalogue;
 use trainer::teach::{Lessons, teach};
+use trainer::variants::{find_variant, read_sections};
 
 /// Plays games with a UCI engine as teacher. Games that are in the file already are not played
 /// again.
@@ -14,6 +14,9 @@ use trainer::teach::{Lessons, teach};
 struct Arguments {
     /// The game, as the catalogue and the engine call it.
     variant: String,
+    /// A file of your own games, in the syntax of variants.ini.
+    #[arg(long)]
+    variants: Option<PathBuf>,
     /// The engine's executable.
     engine: PathBuf,
     /// Games that the file shall have.
@@ -49,7 +52,8 @@ fn option(text: &str) -> Result<(String, String), String> {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let variant = Catalogue::shipped().require(&arguments.variant)?;
+    let sections = read_sections(arguments.variants.as_deref())?;
+    let variant = find_variant(&arguments.variant, &sections)?;
     let file = arguments.out.unwrap_or_else(|| format!("{}.tsv", variant.name()).into());
     let plain = Lessons::of(arguments.engine);
     let movetime = arguments.movetime.unwrap_or(0);

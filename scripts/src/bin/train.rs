@@ -3,16 +3,19 @@
 use std::path::PathBuf;
 
 use clap::Parser;
-use menagerie::variant::Catalogue;
 use trainer::readers;
 use trainer::store::Store;
 use trainer::supervised::{Supervised, SupervisedConfig};
+use trainer::variants::{find_variant, read_sections};
 
 /// Learns a game from recorded games. A run that was stopped goes on.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The game, as the catalogue calls it.
     variant: String,
+    /// A file of your own games, in the syntax of variants.ini.
+    #[arg(long)]
+    variants: Option<PathBuf>,
     /// Files of games: records of the trainer's (.games), and those of others (.tsv, .pgn, .epd, also
     /// as .gz).
     #[arg(long, required = true, num_args = 1..)]
@@ -39,7 +42,8 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let variant = Catalogue::shipped().require(&arguments.variant)?;
+    let sections = read_sections(arguments.variants.as_deref())?;
+    let variant = find_variant(&arguments.variant, &sections)?;
     let place = arguments.run.unwrap_or_else(|| format!("runs/{}-supervised", variant.name()));
     let store = Store::open(&place)?;
     let mut config = match (SupervisedConfig::of_run(&store)?, &arguments.config) {

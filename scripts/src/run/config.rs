@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use menagerie::encoding::Encoding;
-use menagerie::variant::{Catalogue, Variant};
+use menagerie::variant::Variant;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::LearnerConfig;
@@ -13,6 +13,7 @@ use crate::network::Architecture;
 use crate::selfplay::{RootSearch, SelfPlayConfig};
 use crate::starts::Opening;
 use crate::store::{Store, StoreError};
+use crate::variants::find_variant;
 
 /// The settings of a run, as `config.toml` has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -146,17 +147,4 @@ impl RunConfig {
             ((share - self.decay_from) / (1.0 - self.decay_from).max(1e-9)).clamp(0.0, 1.0);
         self.learner.learning_rate * (1.0 - 0.95 * falling) as f32
     }
-}
-
-/// The game called `name` among those that are shipped and those of `sections`, in the syntax of
-/// `variants.ini`.
-///
-/// # Errors
-/// If there is none of that name, with what is wrong with the sections.
-pub fn find_variant(name: &str, sections: &str) -> anyhow::Result<Arc<Variant>> {
-    let (catalogue, faults) = Catalogue::shipped().extended(sections);
-    catalogue.require(name).map_err(|unknown| {
-        let faults: String = faults.iter().map(|fault| format!("\n{fault}")).collect();
-        anyhow::anyhow!("{unknown}{faults}")
-    })
 }
