@@ -1,7 +1,7 @@
-//! Positions by which a network is quantised: planes as it will meet them.
+//! Positions by which a network is quantised, as it will meet them.
 
 use menagerie::encoding::Encoding;
-use menagerie::rules::MoveList;
+use menagerie::rules::{MoveList, Position};
 use menagerie::variant::Variant;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -12,47 +12,47 @@ use crate::starts::{self, Opening};
 /// A game of random play ends after so many plies.
 const LONGEST: usize = 200;
 
-/// The planes of `positions` positions spread evenly over `games`, or of all if there are fewer;
-/// `[positions, planes, height, width]`, flattened. Plies that do not replay, or that were recorded
-/// without a policy, are passed over.
+/// So many positions spread evenly over `games`, or all if there are fewer. What does not replay is
+/// passed over.
 pub fn from_games<'a>(
     variant: &Variant,
-    encoding: &Encoding,
     games: impl Iterator<Item = &'a GameRecord> + Clone,
     positions: usize,
-) -> Vec<f32> {
+) -> Vec<Position> {
     let plies = games.flat_map(|game| (0..game.plies.len()).map(move |nth| (game, nth)));
     let step = (plies.clone().count() / positions.max(1)).max(1);
-    let samples = plies.step_by(step).filter_map(|(game, nth)| game.sample(variant, encoding, nth));
-    samples.take(positions).flat_map(|sample| sample.planes).collect()
+    let found = plies.step_by(step).filter_map(|(game, nth)| game.position(variant, nth));
+    found.take(positions).collect()
 }
 
-/// The planes of `positions` positions of random play, likewise. The same seed gives the same.
-pub fn from_random_play(
-    variant: &Variant,
-    encoding: &Encoding,
-    positions: usize,
-    seed: u64,
-) -> Vec<f32> {
+/// So many positions of random play. The same seed gives the same.
+pub fn from_random_play(variant: &Variant, positions: usize, seed: u64) -> Vec<Position> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let size = encoding.shape().input();
-    let mut planes = Vec::with_capacity(positions * size);
+    let mut found = Vec::with_capacity(positions);
     let mut moves = MoveList::new();
-    while planes.len() < positions * size {
+    while found.len() < positions {
         let mut position = starts::start(variant, &Opening::default(), &mut rng);
         for _ in 0..LONGEST {
             moves.clear();
             position.legal_moves(&mut moves);
-            if planes.len() == positions * size || moves.is_empty() || position.result().is_some() {
+            if found.len() == positions || moves.is_empty() || position.result().is_some() {
                 break;
             }
-            let from = planes.len();
-            planes.resize(from + size, 0.0);
-            encoding.write_planes(position.view(), &mut planes[from..]);
+            found.push(position.clone());
             if !position.play(moves[rng.random_range(0..moves.len())]) {
                 break;
             }
         }
+    }
+    found
+}
+
+/// Positions as planes, `[positions, planes, height, width]`, flattened.
+pub fn planes(encoding: &Encoding, positions: &[Position]) -> Vec<f32> {
+    let size = encoding.shape().input();
+    let mut planes = vec![0.0; positions.len() * size];
+    for (position, planes) in positions.iter().zip(planes.chunks_exact_mut(size)) {
+        encoding.write_planes(position.view(), planes);
     }
     planes
 }
@@ -68,10 +68,11 @@ mod tests {
             let variant = Catalogue::shipped().require(name).unwrap();
             let encoding = Encoding::of(&variant.start());
             let size = encoding.shape().input();
-            let planes = from_random_play(&variant, &encoding, 300, 1);
+            let of = |seed| planes(&encoding, &from_random_play(&variant, 300, seed));
+            let planes = of(1);
             assert_eq!(planes.len(), 300 * size);
-            assert_eq!(planes, from_random_play(&variant, &encoding, 300, 1));
-            assert_ne!(planes, from_random_play(&variant, &encoding, 300, 2));
+            assert_eq!(planes, of(1));
+            assert_ne!(planes, of(2));
             let mut distinct: Vec<_> = planes.chunks(size).map(|p| format!("{p:?}")).collect();
             distinct.sort();
             distinct.dedup();

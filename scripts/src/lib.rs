@@ -22,9 +22,11 @@
 //! - [`warm_start`]: weights to learn on from.
 //! - [`engine_process`], [`uci_engine`], [`xboard_engine`]: engines as child processes.
 //! - [`window`]: the games that are learned from at a time.
+//! - [`agreement`]: how much two networks agree.
 //! - [`arena`]: matches between players of this process and engines outside.
 //! - [`run`]: a training run, a folder that goes on after a kill.
 
+pub mod agreement;
 pub mod arena;
 pub mod calibration;
 pub mod engine_process;

@@ -1,6 +1,7 @@
 //! Positions of games of rows of which the right moves are known, and how well a player does there.
 //!
-//! A file has a line a position, of columns between tabs: the cells, rank by rank from the top, `.`
+//! A file has a line a position, and perhaps the names of the columns before them, which begin with
+//! `board`. A line is of columns between tabs: the cells, rank by rank from the top, `.`
 //! or the number of the side that holds it; the side to move, from 1; the ends that some way of
 //! breaking ties leads to; the moves that keep the score which the mover can be sure of; and the
 //! moves that are right under some way of breaking ties. Moves are numbers of cells in that order,
@@ -52,7 +53,9 @@ impl Puzzle {
     /// # Errors
     /// The first line that cannot be read.
     pub fn read(variant: &Variant, text: &str) -> Result<Vec<Puzzle>, PuzzleError> {
-        let lines = text.lines().zip(1..).filter(|(text, _)| !text.trim().is_empty());
+        let head = |text: &str, line| line == 1 && text.starts_with("board\t");
+        let lines = text.lines().zip(1..);
+        let lines = lines.filter(|&(text, line)| !text.trim().is_empty() && !head(text, line));
         let puzzles = lines.map(|(text, line)| {
             let refused = |reason| PuzzleError { line, text: text.to_owned(), reason };
             Puzzle::parse(variant, text).map_err(refused)
@@ -152,6 +155,14 @@ mod tests {
         };
         assert_eq!(ask(&puzzles, sound).map(|score| score.sound), Ok(600));
         assert_eq!(ask(&puzzles, |_| Ok::<_, ()>(None)).map(|score| score.faults.len()), Ok(600));
+    }
+
+    #[test]
+    fn columns_may_be_named() {
+        let line = "...............\t1\t0\t3\t3\n";
+        let named = read(&format!("board\tside\n{line}")).expect("good");
+        assert_eq!(named.len(), 1);
+        assert!(read(&format!("{line}board\tside\n")).is_err());
     }
 
     #[test]

@@ -31,7 +31,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::calibration::{from_games, from_random_play};
+use crate::calibration::{from_games, from_random_play, planes};
 use crate::learner::{Learner, LearnerError, Losses, Sample};
 use crate::network::NamedTensor;
 use crate::record::{self, GameRecord};
@@ -279,11 +279,11 @@ impl Run {
 
     /// Positions by which a network is quantised.
     fn calibration(&self) -> Vec<f32> {
-        let (variant, encoding) = (&self.variant, &self.encoding);
-        match self.window.is_empty() {
-            true => from_random_play(variant, encoding, CALIBRATION, self.config.seed),
-            false => from_games(variant, encoding, self.window.games(), CALIBRATION),
-        }
+        let positions = match self.window.is_empty() {
+            true => from_random_play(&self.variant, CALIBRATION, self.config.seed),
+            false => from_games(&self.variant, self.window.games(), CALIBRATION),
+        };
+        planes(&self.encoding, &positions)
     }
 }
 

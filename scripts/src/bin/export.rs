@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Parser;
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::{Passport, Weights};
-use trainer::calibration::{from_games, from_random_play};
+use menagerie::evaluation::network::Backend;
+use menagerie::evaluation::{Onnx, Passport, Weights};
+use trainer::agreement::Agreement;
+use trainer::calibration::{from_games, from_random_play, planes};
 use trainer::variants::{find_variant, read_sections};
 use trainer::{onnx, readers, record};
 
@@ -48,20 +50,31 @@ fn main() -> anyhow::Result<()> {
     let variant = find_variant(name, &sections)?;
     let encoding = Encoding::of(&variant.start());
     passport.check(&encoding, name)?;
-    let planes = if arguments.records.is_empty() {
-        from_random_play(&variant, &encoding, arguments.positions, arguments.seed)
+    // Half to calibrate by, half to see by what came of it.
+    let wanted = 2 * arguments.positions;
+    let positions = if arguments.records.is_empty() {
+        from_random_play(&variant, wanted, arguments.seed)
     } else {
         let read = readers::read_all(&arguments.records, &variant)?;
         read.faults.iter().for_each(|fault| eprintln!("{fault}"));
-        from_games(&variant, &encoding, read.games.iter(), arguments.positions)
+        from_games(&variant, read.games.iter(), wanted)
     };
-    let bytes = onnx::quantise(&file, &planes).with_context(named)?;
+    let (seen, unseen) = positions.split_at(positions.len() / 2);
+    let bytes = onnx::quantise(&file, &planes(&encoding, seen)).with_context(named)?;
     record::replace(&quantised, &bytes)?;
     println!(
         "{}: {:?}, calibrated by {} positions of {name}",
         quantised.display(),
         network.architecture(),
-        planes.len() / encoding.shape().input()
+        seen.len()
+    );
+    let open = |bytes: &[u8]| Onnx::open(bytes, &encoding, name, Backend::Cpu, 1);
+    let Agreement { positions, same_move, mean_gap, greatest_gap } =
+        Agreement::of(&mut open(&file)?, &mut open(&bytes)?, &encoding, unseen)?;
+    println!(
+        "in {positions} others the likeliest move is the same in {:.2}%; the expected scores are \
+         {mean_gap:.4} apart on average, {greatest_gap:.3} at most",
+        100.0 * same_move
     );
     Ok(())
 }

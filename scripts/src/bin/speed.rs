@@ -3,15 +3,20 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use anyhow::Context;
 use clap::Parser;
 use cpu_time::ThreadTime;
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::network::{Backend, Session, seal};
 use menagerie::evaluation::{Onnx, Passport};
 use menagerie::variant::{Catalogue, Variant};
+use trainer::calibration::{from_random_play, planes};
 use trainer::network::{Architecture, Network};
 use trainer::onnx;
 use trainer::selfplay::{SelfPlayConfig, play};
+
+/// Positions by which the network is quantised; how well does not matter to its speed.
+const CALIBRATION: usize = 200;
 
 /// Measures self-play on one thread, in turns with the bare network at the same batch.
 #[derive(Debug, Parser)]
@@ -21,6 +26,9 @@ struct Arguments {
     /// A network of it; if not given, a fresh residual one of 6 blocks and 64 channels.
     #[arg(long)]
     network: Option<PathBuf>,
+    /// Runs the network in floats, though there were integers of eight bits.
+    #[arg(long)]
+    floats: bool,
     /// Games at once, which is the batch.
     #[arg(long, default_value_t = 64)]
     parallel: usize,
@@ -42,9 +50,16 @@ fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let variant = Catalogue::shipped().require(&arguments.variant)?;
     let encoding = Encoding::of(&variant.start());
-    let file = match &arguments.network {
-        Some(path) => std::fs::read(path)?,
+    let floats = match &arguments.network {
+        Some(path) => std::fs::read(path).with_context(|| path.display().to_string())?,
         None => fresh(&variant, &encoding)?,
+    };
+    let file = match arguments.floats {
+        true => floats,
+        false => {
+            let positions = from_random_play(&variant, CALIBRATION, 1);
+            onnx::quantise(&floats, &planes(&encoding, &positions))?
+        }
     };
     let mut network = Onnx::open(&file, &encoding, variant.name(), Backend::Cpu, 1)?;
     let config = SelfPlayConfig {

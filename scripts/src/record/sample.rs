@@ -75,6 +75,15 @@ impl GameRecord {
         Sampler { variant, encoding, targets }.sample(self, nth, false)
     }
 
+    /// The position before ply `nth`; `None` if there is no such ply, or the record does not replay.
+    pub fn position(&self, variant: &Variant, nth: usize) -> Option<Position> {
+        let mut position = variant.position(&self.start, true).ok()?;
+        for ply in self.plies.get(..nth)? {
+            position.play(PackedMove(ply.played).unpack()?).then_some(())?;
+        }
+        Some(position)
+    }
+
     /// The end of the game as seen from `position`, before ply `nth`.
     fn end_from(&self, mut position: Position, nth: usize) -> Option<End> {
         let end = self.end?;
@@ -98,10 +107,7 @@ impl Sampler<'_> {
     /// `mirrored` turns the board's left and right round, if nobody may castle any more: the
     /// position is then as good as the other in every game whose rules do not tell files apart.
     pub fn sample(&self, game: &GameRecord, nth: usize, mirrored: bool) -> Option<Sample> {
-        let mut position = self.variant.position(&game.start, true).ok()?;
-        for ply in game.plies.get(..nth)? {
-            position.play(PackedMove(ply.played).unpack()?).then_some(())?;
-        }
+        let position = game.position(self.variant, nth)?;
         let ply = game.plies.get(nth)?;
         let shape = self.encoding.shape();
         let mut legal = MoveList::new();
