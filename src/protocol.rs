@@ -32,6 +32,7 @@ use line::{Line, read_line};
 use output::Output;
 use uci::Uci;
 use xboard::XBoard;
+pub use xboard::legs;
 
 use crate::engine::Session;
 use crate::variant::Catalogue;

@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use menagerie::protocol::legs;
+
 use crate::engine_process::{EngineError, EngineProcess};
 
 /// A running engine.
@@ -175,7 +177,8 @@ impl XboardEngine {
         self.process.await_line(&pong, self.patience, |line| (line.trim() == pong).then_some(()))
     }
 
-    /// Tells the turns since the engine's last one and lets it play the next. `clocks` are its own
+    /// Tells the turns since the engine's last one, written as UCI has them, and lets it play the
+    /// next, which is given likewise. `clocks` are its own
     /// and its opponent's time left, in milliseconds; `patience` is how long it may take.
     ///
     /// # Errors
@@ -203,20 +206,20 @@ impl XboardEngine {
             self.process.say("go")?
         };
         self.playing = true;
-        let mut legs = String::new();
+        let mut told = String::new();
         self.process.await_line("move", patience, |line| {
             let reply = reply(line)?;
             let Reply::Move(leg) = reply else { return Some(reply) };
-            legs.push_str(&leg);
+            told.push_str(&leg);
             // A turn of two legs may come in two lines, the first with a comma at its end; the
             // second begins where the first ended.
-            (!legs.ends_with(',')).then(|| Reply::Move(std::mem::take(&mut legs)))
+            (!told.ends_with(',')).then(|| Reply::Move(legs::read(&std::mem::take(&mut told))))
         })
     }
 
     fn tell(&mut self, turn: &str) -> Result<(), EngineError> {
         let word = if self.feature("usermove") == "1" { "usermove " } else { "" };
-        self.process.say(&format!("{word}{turn}"))
+        self.process.say(&format!("{word}{}", legs::written(turn)))
     }
 
     /// The game is over.

@@ -231,6 +231,31 @@ mod outside {
     }
 
     #[test]
+    fn what_a_man_becomes_stands_after_the_last_leg_in_xboards_protocol() {
+        let folder = TempDir::new().expect("a folder");
+        let book = folder.path().join("book.epd");
+        fs::write(&book, "4k3/P7/8/8/8/8/p7/4K3 w - - 0 1\n").expect("written");
+        let duck = "protover) echo 'feature ping=1 setboard=1 usermove=1 variants=duck done=1';;";
+        let queen = "go) echo 'move a7a8,'; echo 'move a8c8q';;";
+        let white = engine(&folder, "white", &[queen, duck, XBOARD]);
+        let heard = folder.path().join("heard");
+        let hears = format!("usermove) echo $rest >> {}; echo resign;;", heard.display());
+        let black = engine(&folder, "black", &[&hears, queen, duck, XBOARD]);
+        let players = [white, black].map(|engine| format!("xboard:{engine},depth=1"));
+        let config =
+            MatchConfig { book: Some(book), ..config("duck", &[&players[0], &players[1]], 2) };
+        let (games, _) = play(folder.path(), &config, 1);
+        assert_eq!(
+            (games[0].turns[0].as_str(), games[0].end.as_str()),
+            ("a7a8q,a8c8", "resignation")
+        );
+        assert_eq!(
+            fs::read_to_string(&heard).expect("it heard").lines().next(),
+            Some("a7a8,a8c8q")
+        );
+    }
+
+    #[test]
     fn an_engine_that_dies_loses_and_is_started_again() {
         let folder = TempDir::new().expect("a folder");
         let uci = engine(&folder, "uci", &["go) exit 1;;", UCI]);

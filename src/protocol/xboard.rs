@@ -3,7 +3,7 @@
 mod clock;
 mod features;
 mod games;
-mod legs;
+pub mod legs;
 mod picked;
 mod report;
 mod search;

@@ -112,7 +112,7 @@ pub struct PlayerSpec {
     /// New visits to the root in each turn; to engines outside, `nodes`.
     #[serde(default, alias = "nodes", skip_serializing_if = "Option::is_none")]
     pub visits: Option<u32>,
-    /// Milliseconds for each turn.
+    /// Milliseconds for each turn. Many engines of XBoard's protocol know whole seconds only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub movetime: Option<u64>,
     /// Depth of each turn's search; engines outside only.

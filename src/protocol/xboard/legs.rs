@@ -5,7 +5,7 @@
 const STEP: usize = 4;
 
 /// A turn that is written as UCI has it, as XBoard writes it in one word.
-pub(super) fn written(turn: &str) -> String {
+pub fn written(turn: &str) -> String {
     match turn.split_once(',') {
         Some((first, rest)) if first.is_char_boundary(STEP) && !first.starts_with('O') => {
             let (step, becomes) = first.split_at(STEP);
@@ -16,7 +16,7 @@ pub(super) fn written(turn: &str) -> String {
 }
 
 /// A turn that is written as XBoard has it, as UCI writes it.
-pub(super) fn read(turn: &str) -> String {
+pub fn read(turn: &str) -> String {
     match turn.rsplit_once(',') {
         Some((first, last)) if last.is_char_boundary(STEP) && last.len() > STEP => {
             let (step, becomes) = last.split_at(STEP);
