@@ -180,6 +180,7 @@ impl Replay {
                 policy: policy(&agreed),
                 score: agreed.first().and_then(|(_, score)| *score),
                 proven: None,
+                surprise: None,
             });
             self.position.play_unchecked(m);
         }

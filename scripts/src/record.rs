@@ -4,7 +4,9 @@
 //! does not know (a move that nobody thought about, a score that nobody told, a game that was broken
 //! off) it does not make up: such a ply trains what is known of it.
 
+mod older;
 mod sample;
+pub(crate) mod surprise;
 
 use std::fs;
 use std::io::Write;
@@ -38,6 +40,10 @@ pub struct PlyRecord {
     pub score: Option<f32>,
     /// The end of the game, if the search proved it from here.
     pub proven: Option<End>,
+    /// How much the search surprised the network: the Kullback-Leibler divergence from the bare
+    /// network's policy to the search's, in nats; `None` where there is no policy to learn, or it
+    /// is not the network's search.
+    pub surprise: Option<f32>,
 }
 
 /// What stands for the move at the end of a record whose last position is known and was not played
@@ -79,7 +85,9 @@ pub enum RecordError {
 
 const GAMES: &[u8; 8] = b"MNGRGAME";
 const PART: &[u8; 8] = b"MNGRPART";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+/// The oldest version that is read.
+const OLDEST: u32 = 2;
 const HEADER: usize = 16;
 
 /// The bytes of some games: a header of magic, version and checksum, then the records.
@@ -95,7 +103,13 @@ pub fn encode(games: &[GameRecord]) -> Result<Vec<u8>, postcard::Error> {
 /// # Errors
 /// [`RecordError::Damaged`], which names the file.
 pub fn decode(name: &str, bytes: &[u8]) -> Result<Vec<GameRecord>, RecordError> {
-    unpack(GAMES, name, bytes)
+    match open(GAMES, name, bytes)? {
+        (OLDEST, body) => {
+            let games: Vec<older::Game> = unpack(name, body)?;
+            Ok(games.into_iter().map(GameRecord::from).collect())
+        }
+        (_, body) => unpack(name, body),
+    }
 }
 
 /// As [`encode`], for games of self-play with their numbers.
@@ -105,7 +119,13 @@ pub(crate) fn encode_part(games: &[(u64, GameRecord)]) -> Result<Vec<u8>, postca
 
 /// Reads what [`encode_part`] made.
 pub(crate) fn decode_part(name: &str, bytes: &[u8]) -> Result<Vec<(u64, GameRecord)>, RecordError> {
-    unpack(PART, name, bytes)
+    match open(PART, name, bytes)? {
+        (OLDEST, body) => {
+            let games: Vec<(u64, older::Game)> = unpack(name, body)?;
+            Ok(games.into_iter().map(|(number, game)| (number, game.into())).collect())
+        }
+        (_, body) => unpack(name, body),
+    }
 }
 
 fn pack<T: Serialize>(magic: &[u8; 8], content: &[T]) -> Result<Vec<u8>, postcard::Error> {
@@ -118,13 +138,9 @@ fn pack<T: Serialize>(magic: &[u8; 8], content: &[T]) -> Result<Vec<u8>, postcar
     Ok(bytes)
 }
 
-fn unpack<T: DeserializeOwned>(
-    magic: &[u8; 8],
-    name: &str,
-    bytes: &[u8],
-) -> Result<Vec<T>, RecordError> {
-    let damaged =
-        |reason: &str| RecordError::Damaged { path: name.to_owned(), reason: reason.to_owned() };
+/// Checks a header, and gives the version and the records' bytes.
+fn open<'a>(magic: &[u8; 8], name: &str, bytes: &'a [u8]) -> Result<(u32, &'a [u8]), RecordError> {
+    let damaged = |reason: &str| damaged(name, reason);
     let (header, body) =
         bytes.split_at_checked(HEADER).ok_or_else(|| damaged("it is cut short"))?;
     let number = |at: usize| {
@@ -133,14 +149,24 @@ fn unpack<T: DeserializeOwned>(
     if &header[..8] != magic {
         return Err(damaged("it holds no game records"));
     }
-    if number(8) != VERSION {
-        let version = number(8);
-        return Err(damaged(&format!("it is of version {version}; this trainer reads {VERSION}")));
+    let version = number(8);
+    if !(OLDEST..=VERSION).contains(&version) {
+        return Err(damaged(&format!(
+            "it is of version {version}; this trainer reads {OLDEST} to {VERSION}"
+        )));
     }
     if number(12) != crc32fast::hash(body) {
         return Err(damaged("its checksum is wrong"));
     }
-    postcard::from_bytes(body).map_err(|error| damaged(&error.to_string()))
+    Ok((version, body))
+}
+
+fn unpack<T: DeserializeOwned>(name: &str, body: &[u8]) -> Result<Vec<T>, RecordError> {
+    postcard::from_bytes(body).map_err(|error| damaged(name, &error.to_string()))
+}
+
+fn damaged(name: &str, reason: &str) -> RecordError {
+    RecordError::Damaged { path: name.to_owned(), reason: reason.to_owned() }
 }
 
 /// Writes games into a new file, which is there whole or not at all.

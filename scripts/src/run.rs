@@ -87,13 +87,13 @@ impl Run {
     /// # Errors
     /// What is wrong, with the file.
     pub fn open(store: Store, config: RunConfig, from: Option<&[u8]>) -> anyhow::Result<Run> {
-        let config = match RunConfig::of_run(&store)? {
-            Some(own) => own,
-            None => {
-                store.write_toml(CONFIG, &config)?;
-                config
-            }
-        };
+        let own = RunConfig::of_run(&store)?;
+        let begins = own.is_none();
+        let config = own.unwrap_or(config);
+        config.check()?;
+        if begins {
+            store.write_toml(CONFIG, &config)?;
+        }
         let variant = config.find_variant()?;
         let encoding = Encoding::of(&variant.start());
         let state: State = store.find_toml(STATE)?.unwrap_or_default();
@@ -118,7 +118,7 @@ impl Run {
                 Learner::load(&store, &saved(done), shape, &config.network, learner)?
             }
         };
-        let mut window = Window::default();
+        let mut window = Window::new(config.surprise);
         let size = window_size(state.positions, config.window);
         let mut held = Vec::new();
         let mut positions = 0;

@@ -9,21 +9,35 @@ use rand::{Rng, RngExt};
 use crate::learner::Sample;
 use crate::record::GameRecord;
 
-/// The newest positions of self-play, from which samples are drawn evenly.
+/// The newest positions of self-play, from which samples are drawn: evenly, or within a game partly
+/// by how much the search surprised the network ([`GameRecord::weights`]).
 #[derive(Debug, Default)]
 pub struct Window {
     games: VecDeque<GameRecord>,
     /// The number of positions before each game, counted from the first game ever taken in.
     before: VecDeque<u64>,
     end: u64,
+    /// The share of draws that go by surprise.
+    surprise: f64,
+    /// The sums of the weights of each game's plies, up to each of them; of no game where draws
+    /// are even.
+    sums: VecDeque<Vec<f32>>,
 }
 
 impl Window {
+    /// An empty window, with the share of a game's draws, 0 to 1, that goes by surprise.
+    pub fn new(surprise: f64) -> Window {
+        Window { surprise, ..Window::default() }
+    }
+
     /// Takes games in at the new end.
     pub fn extend(&mut self, games: impl IntoIterator<Item = GameRecord>) {
         for game in games {
             self.before.push_back(self.end);
             self.end += game.plies.len() as u64;
+            if self.surprise > 0.0 {
+                self.sums.push_back(sums(&game.weights(self.surprise)));
+            }
             self.games.push_back(game);
         }
     }
@@ -33,6 +47,7 @@ impl Window {
         while self.games.len() > 1 && self.len() > positions {
             self.games.pop_front();
             self.before.pop_front();
+            self.sums.pop_front();
         }
     }
 
@@ -51,7 +66,7 @@ impl Window {
         self.len() == 0
     }
 
-    /// A position drawn evenly; `None` if there is none, or if its game does not replay.
+    /// A position drawn; `None` if there is none, or if its game does not replay.
     pub fn draw(
         &self,
         variant: &Variant,
@@ -61,8 +76,28 @@ impl Window {
         let first = *self.before.front()?;
         let at = (first < self.end).then(|| rng.random_range(first..self.end))?;
         let game = self.before.partition_point(|before| *before <= at) - 1;
-        self.games[game].sample(variant, encoding, (at - self.before[game]) as usize)
+        let even = (at - self.before[game]) as usize;
+        let nth = match self.sums.get(game) {
+            // A game's weights sum to the number of its plies, as even ones do.
+            Some(sums) => pick(sums, even as f32 + rng.random::<f32>()),
+            None => even,
+        };
+        self.games[game].sample(variant, encoding, nth)
     }
+}
+
+/// The sums of weights up to each of them.
+fn sums(weights: &[f64]) -> Vec<f32> {
+    let add = |sum: &mut f64, weight: &f64| {
+        *sum += weight;
+        Some(*sum as f32)
+    };
+    weights.iter().scan(0.0, add).collect()
+}
+
+/// The place at which sums first exceed `level`; the last if none does.
+fn pick(sums: &[f32], level: f32) -> usize {
+    sums.partition_point(|sum| *sum <= level).min(sums.len().saturating_sub(1))
 }
 
 /// How many positions a window holds once `made` have been made in all: it grows as a power of
@@ -80,7 +115,8 @@ mod tests {
     use crate::record::{End, PlyRecord};
 
     fn game(plies: usize) -> GameRecord {
-        let ply = PlyRecord { played: 0, policy: Vec::new(), score: None, proven: None };
+        let ply =
+            PlyRecord { played: 0, policy: Vec::new(), score: None, proven: None, surprise: None };
         let end = Some(End { winner: None, turns: 0 });
         GameRecord { start: String::new(), plies: vec![ply; plies], end }
     }
@@ -97,6 +133,14 @@ mod tests {
         window.shrink(0);
         assert_eq!(window.len(), 7);
         assert_eq!(Window::default().len(), 0);
+    }
+
+    #[test]
+    fn draws_go_by_weight() {
+        let sums = sums(&[0.5, 2.25, 0.0, 1.25]);
+        let found: Vec<usize> = (0..16).map(|nth| pick(&sums, nth as f32 / 4.0)).collect();
+        assert_eq!(found, [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3]);
+        assert_eq!(pick(&sums, 4.0), 3, "a rounding error beyond the last");
     }
 
     #[test]

@@ -181,3 +181,23 @@ fn a_run_may_play_with_its_networks_quantised() {
     let error = run.learn().expect_err("it is missing").to_string();
     assert!(error.contains("00002.int8.onnx"), "{error}");
 }
+
+#[test]
+fn a_run_may_learn_by_surprise_and_is_repeated_exactly() {
+    let [even, whole, parts] = [0; 3].map(|_| tempfile::tempdir().expect("a folder"));
+    let config = |iterations, surprise| RunConfig { surprise, ..config(iterations) };
+    let open = |folder: &Path, config| Run::open(store(folder), config, None);
+    open(even.path(), config(2, 0.0)).expect("a run").learn().expect("learned");
+    open(whole.path(), config(2, 0.5)).expect("a run").learn().expect("learned");
+    open(parts.path(), config(1, 0.5)).expect("a run").learn().expect("learned");
+    let text = toml::to_string(&config(2, 0.5)).expect("a configuration");
+    fs::write(parts.path().join("config.toml"), text).expect("written");
+    open(parts.path(), config(2, 0.5)).expect("a run").learn().expect("learned");
+    assert_eq!(bytes(whole.path()), bytes(parts.path()));
+    assert_ne!(bytes(whole.path()), bytes(even.path()));
+    let games = |folder: &Path| fs::read(folder.join("games/00000.games")).expect("games");
+    assert_eq!(games(whole.path()), games(even.path()), "the same games, learnt from otherwise");
+    let refused = open(&even.path().join("other"), config(1, 1.5)).expect_err("no share");
+    assert!(refused.to_string().contains("surprise is 1.5"), "{refused}");
+    assert!(store(&even.path().join("other")).find("config.toml").expect("looked for").is_none());
+}

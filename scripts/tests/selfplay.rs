@@ -5,7 +5,7 @@ use menagerie::encoding::Encoding;
 use menagerie::evaluation::Uniform;
 use menagerie::rules::PackedMove;
 use menagerie::variant::{Catalogue, Variant};
-use trainer::record::{self, End, GameRecord, RecordError};
+use trainer::record::{self, End, GameRecord, PlyRecord, RecordError};
 use trainer::selfplay::{PlayoutCap, Resignation, RootSearch, SelfPlayConfig, Spent, play};
 use trainer::starts::Opening;
 
@@ -116,6 +116,7 @@ fn hasty_plies_teach_no_policy() {
                 let sample = game.sample(&variant, &encoding, nth).expect("a sample");
                 sample.check(encoding.shape()).expect("a sample that fits");
                 assert_eq!(sample.legal.is_empty(), ply.policy.is_empty());
+                assert_eq!(ply.surprise.is_none(), ply.policy.is_empty());
                 full += usize::from(!ply.policy.is_empty());
                 plies += 1;
             }
@@ -214,4 +215,57 @@ fn a_network_plays_with_itself_into_a_file() {
     let (done, text) = selfplay(&["--games", "20", "--seed", "8", "--variants", "nothing.ini"]);
     assert!(!done && text.contains("nothing.ini"), "{text}");
     assert!(!folder.path().join("8.games").exists() && !folder.path().join("7").exists());
+}
+
+#[test]
+fn a_record_tells_how_much_the_search_surprised_the_network() {
+    let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
+    let encoding = Encoding::of(&variant.start());
+    for config in [gumbel(), puct()] {
+        let mut surprised = 0;
+        for game in games(&variant, &config, 1, 20) {
+            for (nth, ply) in game.plies.iter().enumerate() {
+                let policy = game.sample(&variant, &encoding, nth).expect("a sample").policy;
+                // The bare network thinks all moves as likely as one another, whatever the noise.
+                let part = |share: &f32| if *share > 0.0 { share * share.ln() } else { 0.0 };
+                let expected = (policy.len() as f32).ln() + policy.iter().map(part).sum::<f32>();
+                let found = ply.surprise.expect("a surprise");
+                assert!((found - expected).abs() < 2e-3, "{found} is not {expected}");
+                surprised += usize::from(found > 0.1);
+            }
+        }
+        assert!(surprised > 5, "{surprised}");
+    }
+}
+
+#[test]
+fn records_of_version_2_are_read() {
+    let mut body = b"\x01\x0fk1r/3/K1R w 0 1\x02".to_vec();
+    // A move with two shares, a score and a proven end; then one that nobody thought about.
+    body.extend_from_slice(&[5, 2, 5, 0xff, 0xff, 1, 6, 1, 1]);
+    body.extend_from_slice(&0.25f32.to_le_bytes());
+    body.extend_from_slice(&[1, 1, 0, 7]);
+    body.extend_from_slice(&[9, 0, 0, 0]);
+    // The end of the game.
+    body.extend_from_slice(&[1, 0, 2]);
+    let checksum = crc32fast::hash(&body).to_le_bytes();
+    let bytes = [&b"MNGRGAME"[..], &[2, 0, 0, 0], &checksum, &body].concat();
+    let games = record::decode("old.games", &bytes).expect("an old record");
+    let [game] = &games[..] else { panic!("{games:?}") };
+    let first = PlyRecord {
+        played: 5,
+        policy: vec![(5, 0x7fff), (6, 1)],
+        score: Some(0.25),
+        proven: Some(End { winner: Some(0), turns: 7 }),
+        surprise: None,
+    };
+    assert_eq!(game.plies[0], first);
+    assert_eq!((game.plies.len(), game.plies[1].played), (2, 9));
+    assert_eq!(
+        (game.start.as_str(), game.end),
+        ("k1r/3/K1R w 0 1", Some(End { winner: None, turns: 2 }))
+    );
+    let unknown = [&b"MNGRGAME"[..], &[4, 0, 0, 0], &checksum, &body].concat();
+    let error = record::decode("new.games", &unknown).expect_err("unknown").to_string();
+    assert!(error.contains("new.games") && error.contains("version 4"), "{error}");
 }

@@ -57,7 +57,8 @@ fn position(line: &str, variant: &Variant) -> Result<GameRecord, String> {
     if best.is_empty() && score.is_none() {
         return Err("neither bm, ce nor dm tells anything to learn".to_owned());
     }
-    let ply = PlyRecord { played: NO_MOVE, policy: policy(&best), score, proven: None };
+    let ply =
+        PlyRecord { played: NO_MOVE, policy: policy(&best), score, proven: None, surprise: None };
     Ok(GameRecord { start: start.to_owned(), plies: vec![ply], end: None })
 }
 

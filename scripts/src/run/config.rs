@@ -34,6 +34,10 @@ pub struct RunConfig {
     pub window: u64,
     /// How often a position is learned from, on average.
     pub reuse: f64,
+    /// The share of a game's samples, 0 to 1, that are drawn by how much the search surprised the
+    /// network, the others evenly (KataGo's policy surprise weighting, where it is 0.5).
+    #[serde(default)]
+    pub surprise: f64,
     /// Samples in a step.
     pub batch: usize,
     /// From this share of the iterations on, the learning rate falls linearly to a twentieth.
@@ -103,6 +107,7 @@ impl RunConfig {
             },
             window: 40_000,
             reuse: if dense { 8.0 } else { 6.0 },
+            surprise: 0.0,
             batch: 256,
             decay_from: 0.5,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
@@ -130,6 +135,13 @@ impl RunConfig {
     /// What is wrong with it.
     pub fn of_run(store: &Store) -> Result<Option<RunConfig>, StoreError> {
         store.find_toml(super::CONFIG)
+    }
+
+    /// Says in words what is wrong with it, if anything can be seen before it is used.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        let share = self.surprise;
+        anyhow::ensure!((0.0..=1.0).contains(&share), "surprise is {share}, no share of 1");
+        Ok(())
     }
 
     /// The game among those that are shipped and the user's.

@@ -11,6 +11,7 @@ use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma};
 
 use super::{RootSearch, SelfPlayConfig, Spent};
+use crate::record::surprise::divergence;
 use crate::record::{End, GameRecord, PlyRecord};
 
 /// A game in progress.
@@ -23,6 +24,8 @@ pub(super) struct Game<'a> {
     plan: Plan,
     /// Whether the present ply is searched in full.
     full: bool,
+    /// What the bare network thinks of the moves of the present position.
+    priors: Vec<(Move, f32)>,
     rng: ChaCha8Rng,
     start: String,
     plies: Vec<PlyRecord>,
@@ -77,6 +80,7 @@ impl<'a> Game<'a> {
             leaf,
             plan: Plan::Fresh,
             full: true,
+            priors: Vec::new(),
             rng,
             start: fen,
             plies: Vec::new(),
@@ -168,6 +172,7 @@ impl<'a> Game<'a> {
             Some(cap) => self.rng.random_bool(cap.full.clamp(0.0, 1.0)),
             None => true,
         };
+        self.priors = self.tree.root_priors();
         match self.config.root {
             RootSearch::Gumbel { .. } => {
                 Plan::Gumbel(Gumbel::new(&self.tree, self.gumbel_params(), &mut self.rng))
@@ -216,6 +221,9 @@ impl<'a> Game<'a> {
             self.end = Some(End { winner: None, turns: 0 });
             return;
         };
+        let prior = |m: Move| self.priors.iter().find(|(known, _)| *known == m);
+        let pairs = policy.iter().map(|(m, share)| (*share, prior(*m).map_or(0.0, |it| it.1)));
+        let surprise = Some(divergence(pairs));
         let largest = policy.iter().map(|(_, share)| *share).fold(f32::MIN_POSITIVE, f32::max);
         let share = |share: f32| (share / largest * f32::from(u16::MAX)) as u16;
         let policy = policy.into_iter().map(|(m, part)| (m.pack().0, share(part)));
@@ -228,6 +236,7 @@ impl<'a> Game<'a> {
             policy: policy.filter(|(_, share)| *share > 0 && self.full).collect(),
             score: Some(score),
             proven,
+            surprise: surprise.filter(|_| self.full),
         });
         if let Some(end) = gives_up {
             self.end = Some(end);

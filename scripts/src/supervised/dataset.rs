@@ -121,7 +121,13 @@ mod tests {
     use crate::record::{End, PlyRecord};
 
     fn games() -> Vec<GameRecord> {
-        let ply = |played| PlyRecord { played, policy: vec![], score: Some(0.0), proven: None };
+        let ply = |played| PlyRecord {
+            played,
+            policy: vec![],
+            score: Some(0.0),
+            proven: None,
+            surprise: None,
+        };
         let end = |game| Some(End { winner: (game % 4 != 0).then_some(0), turns: 0 });
         let game = |game: u16| GameRecord {
             start: format!("start {game}"),
