@@ -43,6 +43,10 @@ pub struct LearnerConfig {
     pub outcome_weight: f32,
     /// Factor of the moves-left loss in the total loss.
     pub moves_left_weight: f32,
+    /// Factor of the softened policy's cross-entropy (nats) in the total loss, KataGo's auxiliary
+    /// soft policy target; with 0 there is no such target. It has a last layer of its own, which
+    /// is in checkpoints and not in exported networks.
+    pub soft_policy_weight: f32,
     /// Decay of the weights' exponential moving average a step; lower in the first steps, so that
     /// the average soon forgets where the weights started.
     pub average_decay: f32,
@@ -60,6 +64,7 @@ impl Default for LearnerConfig {
             policy_weight: 1.0,
             outcome_weight: 1.0,
             moves_left_weight: 0.2,
+            soft_policy_weight: 0.0,
             average_decay: 0.999,
             threads: 1,
         }
@@ -75,6 +80,7 @@ impl LearnerConfig {
             ("policy_weight", self.policy_weight),
             ("outcome_weight", self.outcome_weight),
             ("moves_left_weight", self.moves_left_weight),
+            ("soft_policy_weight", self.soft_policy_weight),
             ("average_decay", self.average_decay),
         ];
         for (name, value) in not_negative {
@@ -139,6 +145,8 @@ pub struct Losses {
     pub policy: f32,
     /// Entropy of the policy's targets, in nats: the least that `policy` can reach.
     pub policy_floor: f32,
+    /// Cross-entropy of the softened policy, in nats; 0 if it is not learnt.
+    pub soft_policy: f32,
     /// Cross-entropy of the outcome, in nats.
     pub outcome: f32,
     /// Huber loss of the moves left, in units of [`MOVES_LEFT_SCALE`](crate::network::MOVES_LEFT_SCALE)
@@ -167,6 +175,7 @@ impl Losses {
             total: mean(|losses| losses.total),
             policy: mean(|losses| losses.policy),
             policy_floor: mean(|losses| losses.policy_floor),
+            soft_policy: mean(|losses| losses.soft_policy),
             outcome: mean(|losses| losses.outcome),
             moves_left: mean(|losses| losses.moves_left),
             policy_accuracy: mean(|losses| losses.policy_accuracy),
@@ -184,7 +193,10 @@ pub struct Learner {
     shape: Shape,
     architecture: Architecture,
     config: LearnerConfig,
+    /// The network's plan, with what is there in training only at its end.
     plan: Plan,
+    /// How many of the plan's tensors are the network's.
+    tensors: usize,
     /// Where weight decay applies, by weight.
     decays: Vec<bool>,
     state: State,
@@ -231,14 +243,19 @@ impl Learner {
     fn of(network: Network, config: LearnerConfig) -> Result<Self, LearnerError> {
         config.check()?;
         let (shape, architecture) = (network.shape(), network.architecture().clone());
-        let (plan, weights) = network.into_parts();
+        let (mut plan, mut weights) = network.into_parts();
+        let tensors = plan.parameters.len();
+        if config.soft_policy_weight > 0.0 {
+            plan = plan.with_soft_policy()?;
+            weights.resize(plan.len(), 0.0);
+        }
         let mut decays = vec![false; plan.len()];
         for parameter in &plan.parameters {
             decays[parameter.range.clone()].fill(parameter.decays);
         }
         let optimizer = AdamW::new(weights.len());
         let state = State { step: 0, average: weights.clone(), weights, optimizer };
-        Ok(Self { shape, architecture, config, plan, decays, state })
+        Ok(Self { shape, architecture, config, plan, tensors, decays, state })
     }
 
     /// The shape of the network's inputs and outputs.
@@ -272,14 +289,21 @@ impl Learner {
         Ok(())
     }
 
-    /// The weights as the last step left them.
+    /// The network's weights as the last step left them.
     pub fn tensors(&self) -> Vec<NamedTensor> {
-        self.plan.name(&self.state.weights)
+        self.network(&self.state.weights)
     }
 
     /// The weights' exponential moving average: what to export and to play with.
     pub fn averaged_tensors(&self) -> Vec<NamedTensor> {
-        self.plan.name(&self.state.average)
+        self.network(&self.state.average)
+    }
+
+    /// The network's tensors, without those of training only.
+    fn network(&self, weights: &[f32]) -> Vec<NamedTensor> {
+        let mut tensors = self.plan.name(weights);
+        tensors.truncate(self.tensors);
+        tensors
     }
 
     /// Learns from one batch, and gives what the network made of it before.
@@ -383,7 +407,7 @@ impl Learner {
     }
 
     /// Reads a checkpoint back. Settings may differ from those it was trained with; the network
-    /// may not.
+    /// may not, nor whether a softened policy is learnt.
     ///
     /// # Errors
     /// [`LearnerError::Store`] if there is no checkpoint; [`LearnerError::Checkpoint`] if it is

@@ -29,7 +29,7 @@ use menagerie::evaluation::network::seal;
 use menagerie::variant::Variant;
 use serde::{Deserialize, Serialize};
 
-use crate::learner::{Learner, Losses, Sample};
+use crate::learner::{Learner, LearnerConfig, Losses, Sample};
 use crate::record::{GameRecord, Sampler, Targets};
 use crate::store::Store;
 use crate::{onnx, rows, warm_start};
@@ -205,7 +205,8 @@ impl Supervised {
         let learner = Learner::with_tensors(
             self.learner.shape(),
             &self.config.network,
-            self.config.learner.clone(),
+            // What is there in training only is not in the average either.
+            LearnerConfig { soft_policy_weight: 0.0, ..self.config.learner.clone() },
             &self.learner.averaged_tensors(),
         )?;
         let samples = self.samples(&spots, Targets::default(), |_| false)?;

@@ -103,6 +103,52 @@ fn a_saved_learner_goes_on_as_if_never_stopped() {
     }
 }
 
+fn soft() -> LearnerConfig {
+    LearnerConfig { soft_policy_weight: 2.0, ..config() }
+}
+
+#[test]
+fn a_softened_policy_is_learnt_beside_the_network_and_kept_out_of_it() {
+    let samples = samples(32);
+    for architecture in architectures() {
+        let plain = Network::new(SHAPE, &architecture, 1).unwrap().tensors();
+        let mut learner = Learner::new(SHAPE, &architecture, soft(), 1).unwrap();
+        assert_eq!(learner.tensors(), plain, "the same beginning as without");
+        let first = learner.step(&samples).unwrap();
+        assert!((first.soft_policy - 5f32.ln()).abs() < 1e-3, "{first:?}");
+        for _ in 0..200 {
+            learner.step(&samples).unwrap();
+        }
+        // The target itself is nearly even over the moves that were not played.
+        let last = learner.measure(&samples).unwrap();
+        let chances = [1.0, 1e-7f32.powf(0.25)];
+        let sum = chances[0] + 4.0 * chances[1];
+        let part = |chance: f32| -chance / sum * (chance / sum).ln();
+        let floor = part(chances[0]) + 4.0 * part(chances[1]);
+        assert!((last.soft_policy - floor).abs() < 0.05, "{last:?} against {floor}");
+        assert!(last.policy < 0.1, "{last:?}");
+        for tensors in [learner.tensors(), learner.averaged_tensors()] {
+            Network::with_tensors(SHAPE, &architecture, &tensors).expect("a network, no more");
+        }
+
+        // A checkpoint has it, and goes on as if never stopped.
+        let (_dir, store) = store();
+        learner.save(&store, "learner").unwrap();
+        let load = |config| Learner::load(&store, "learner", SHAPE, &architecture, config);
+        let mut resumed = load(soft()).unwrap();
+        assert_eq!(learner.step(&samples).unwrap(), resumed.step(&samples).unwrap());
+        assert_eq!(learner.tensors(), resumed.tensors());
+        let without = load(config()).map(drop).unwrap_err();
+        let mismatch =
+            matches!(without, LearnerError::Checkpoint(CheckpointError::Mismatch { .. }));
+        assert!(mismatch && without.to_string().contains("soft_policy.weight"), "{without}");
+
+        // A network without one is a start for a learner with one.
+        let warm = Learner::with_tensors(SHAPE, &architecture, soft(), &learner.tensors()).unwrap();
+        assert_eq!(warm.tensors(), learner.tensors());
+    }
+}
+
 #[test]
 fn a_damaged_checkpoint_is_an_error_in_words() {
     let [residual, mlp] = architectures();

@@ -14,6 +14,7 @@ pub(super) struct Sums {
     policy: f64,
     policy_floor: f64,
     policy_hits: f64,
+    soft_policy: f64,
     /// Weight of the samples that have a policy target.
     policy_weight: f64,
     outcome: f64,
@@ -32,6 +33,7 @@ impl AddAssign for Sums {
         self.policy += other.policy;
         self.policy_floor += other.policy_floor;
         self.policy_hits += other.policy_hits;
+        self.soft_policy += other.soft_policy;
         self.policy_weight += other.policy_weight;
         self.outcome += other.outcome;
         self.outcome_hits += other.outcome_hits;
@@ -52,9 +54,11 @@ impl Sums {
         Losses {
             total: config.policy_weight * mean(self.policy, self.weight)
                 + config.outcome_weight * mean(self.outcome, self.weight)
-                + config.moves_left_weight * mean(self.moves_left, self.weight),
+                + config.moves_left_weight * mean(self.moves_left, self.weight)
+                + config.soft_policy_weight * mean(self.soft_policy, self.weight),
             policy: mean(self.policy, self.policy_weight),
             policy_floor: mean(self.policy_floor, self.policy_weight),
+            soft_policy: mean(self.soft_policy, self.policy_weight),
             outcome: mean(self.outcome, self.outcome_weight),
             moves_left: mean(self.moves_left, self.moves_left_weight),
             policy_accuracy: mean(self.policy_hits, self.policy_weight),
@@ -79,6 +83,7 @@ pub(super) fn losses(
         policy: vec![0.0; heads.policy.len()],
         outcome: vec![0.0; heads.outcome.len()],
         moves_left: vec![0.0; heads.moves_left.len()],
+        soft_policy: vec![0.0; heads.soft_policy.len()],
     };
     let mut logits = Vec::new();
     for (index, sample) in samples.iter().enumerate() {
@@ -99,6 +104,17 @@ pub(super) fn losses(
             sums.policy_weight += weight;
             for (&index, slope) in sample.legal.iter().zip(&logits) {
                 gradient.policy[at + usize::from(index)] = config.policy_weight * share * slope;
+            }
+
+            if let Some(head) = heads.soft_policy.get(at..at + shape.policy()) {
+                logits.clear();
+                logits.extend(sample.legal.iter().map(|&index| head[usize::from(index)]));
+                let (loss, _) = cross_entropy(&mut logits, &softened(&sample.policy));
+                sums.soft_policy += weight * f64::from(loss);
+                for (&index, slope) in sample.legal.iter().zip(&logits) {
+                    let slope = config.soft_policy_weight * share * slope;
+                    gradient.soft_policy[at + usize::from(index)] = slope;
+                }
             }
         }
 
@@ -125,6 +141,16 @@ pub(super) fn losses(
         }
     }
     (sums, gradient)
+}
+
+/// A policy raised to the power of a quarter, which tells also unlikely moves from one another; no
+/// legal move has a chance of nought (as in KataGo).
+fn softened(policy: &[f32]) -> Vec<f32> {
+    const LEAST: f32 = 1e-7;
+    let mut soft: Vec<f32> = policy.iter().map(|chance| (chance + LEAST).sqrt().sqrt()).collect();
+    let total: f32 = soft.iter().sum();
+    soft.iter_mut().for_each(|chance| *chance /= total);
+    soft
 }
 
 /// The mover's expected score under chances of the outcome's classes: 1 for its win, -1 for that of
@@ -190,7 +216,11 @@ mod tests {
 
     #[test]
     fn the_gradient_is_that_of_the_loss() {
-        let config = LearnerConfig { moves_left_weight: 0.3, ..LearnerConfig::default() };
+        let config = LearnerConfig {
+            moves_left_weight: 0.3,
+            soft_policy_weight: 0.7,
+            ..LearnerConfig::default()
+        };
         let samples = [
             sample(1.0, vec![4, 1], vec![0.9, 0.1]),
             sample(0.5, vec![0, 2, 5], vec![0.2, 0.5, 0.3]),
@@ -199,14 +229,19 @@ mod tests {
         ];
         let samples: Vec<&Sample> = samples.iter().collect();
         let wave = |len: usize| (0..len).map(|i| (i as f32 * 1.7).sin() * 2.0).collect::<Vec<_>>();
-        let heads =
-            || Heads { policy: wave(24), outcome: wave(12), moves_left: vec![0.3, 2.5, -4.0, 1.0] };
+        let heads = || Heads {
+            policy: wave(24),
+            outcome: wave(12),
+            moves_left: vec![0.3, 2.5, -4.0, 1.0],
+            soft_policy: wave(24),
+        };
         let total =
             |heads: &Heads| losses(&samples, SHAPE, heads, &config, 5.0).0.losses(&config).total;
         let (_, gradient) = losses(&samples, SHAPE, &heads(), &config, 5.0);
         let step = 1e-2;
         type Part = fn(&mut Heads) -> &mut Vec<f32>;
-        let parts: [Part; 3] = [|h| &mut h.policy, |h| &mut h.outcome, |h| &mut h.moves_left];
+        let parts: [Part; 4] =
+            [|h| &mut h.policy, |h| &mut h.outcome, |h| &mut h.moves_left, |h| &mut h.soft_policy];
         for part in parts {
             let mut found = gradient.clone();
             for index in 0..part(&mut found).len() {
@@ -230,6 +265,16 @@ mod tests {
     }
 
     #[test]
+    fn a_softened_policy_is_its_fourth_root() {
+        let soft = softened(&[0.6561, 0.0625, 0.0001, 0.0]);
+        let sum = 0.9 + 0.5 + 0.1 + 1e-7f32.powf(0.25);
+        for (found, root) in soft.iter().zip([0.9, 0.5, 0.1, 1e-7f32.powf(0.25)]) {
+            assert!((found - root / sum).abs() < 1e-4, "{found}");
+        }
+        assert!((soft.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
     fn extreme_logits_stay_finite() {
         let mut logits = [1e30, -1e30, 0.0];
         let (loss, _) = cross_entropy(&mut logits, &[0.0, 0.0, 1.0]);
@@ -249,6 +294,7 @@ mod tests {
             policy: vec![0.5; n * 6],
             outcome: vec![0.1; n * 3],
             moves_left: vec![1.0; n],
+            soft_policy: vec![],
         };
         let (whole, _) = losses(&samples, SHAPE, &heads(2), &config, 4.0);
         let (mut sum, _) = losses(&samples[..1], SHAPE, &heads(1), &config, 4.0);

@@ -10,8 +10,8 @@ use super::convolution::{convolve, convolve_depthwise};
 use super::plan::{Layer, Op, Plan};
 use super::{MOVES_LEFT_SCALE, Outputs, softplus};
 
-/// The three heads of one batch, before the moves-left head's softplus and scale.
-#[derive(Clone, Debug)]
+/// The heads of one batch, before the moves-left head's softplus and scale.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Heads {
     /// `[batch, policy]`.
     pub(crate) policy: Vec<f32>,
@@ -19,13 +19,28 @@ pub(crate) struct Heads {
     pub(crate) outcome: Vec<f32>,
     /// `[batch]`.
     pub(crate) moves_left: Vec<f32>,
+    /// `[batch, policy]`; empty if the plan has no such head.
+    pub(crate) soft_policy: Vec<f32>,
+}
+
+impl Heads {
+    /// From the numbers of each head, in the plan's order.
+    fn of(heads: impl IntoIterator<Item = Vec<f32>>) -> Heads {
+        let mut heads = heads.into_iter();
+        let mut next = || heads.next().unwrap_or_default();
+        Heads { policy: next(), outcome: next(), moves_left: next(), soft_policy: next() }
+    }
+
+    /// The numbers of each head, in the plan's order.
+    fn into_parts(self) -> [Vec<f32>; 4] {
+        [self.policy, self.outcome, self.moves_left, self.soft_policy]
+    }
 }
 
 /// The heads of a batch. `planes` holds at least one position, and whole positions only.
 pub(crate) fn heads(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f32>) -> Heads {
     let pass = Pass::new(plan, shape, weights, planes, &Device::flex());
-    let [policy, outcome, moves_left] = pass.heads(plan).map(to_vec);
-    Heads { policy, outcome, moves_left }
+    Heads::of(pass.heads(plan).map(to_vec))
 }
 
 /// The numbers of each of a plan's values for a batch, in the order of the plan, the input first.
@@ -42,7 +57,7 @@ pub(crate) fn values(
 
 /// Evaluates a batch; as [`heads`], with the moves left in turns.
 pub(crate) fn evaluate(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f32>) -> Outputs {
-    let Heads { policy, outcome, mut moves_left } = heads(plan, shape, weights, planes);
+    let Heads { policy, outcome, mut moves_left, .. } = heads(plan, shape, weights, planes);
     for turns in &mut moves_left {
         *turns = MOVES_LEFT_SCALE * softplus(*turns);
     }
@@ -60,20 +75,15 @@ pub(crate) fn differentiate<L>(
 ) -> (L, Vec<f32>) {
     let device = Device::flex().autodiff();
     let pass = Pass::new(plan, shape, weights, planes, &device);
-    let heads = pass.heads(plan);
-    let [policy, outcome, moves_left] = heads.each_ref().map(|head| to_vec(head.clone().inner()));
-    let (losses, gradient) = loss(&Heads { policy, outcome, moves_left });
+    let (losses, gradient) = loss(&Heads::of(pass.heads(plan).map(|head| to_vec(head.inner()))));
 
     // The derivative of sum(head * g) with respect to the head is g: so burn starts from there.
-    let given = [gradient.policy, gradient.outcome, gradient.moves_left];
-    let [policy, outcome, moves_left] = heads;
-    let pull = |head: Tensor<2>, gradient: Vec<f32>| {
+    let pull = |(head, gradient): (Tensor<2>, Vec<f32>)| {
         let gradient = TensorData::new(gradient, head.dims());
         (head * Tensor::from_data(gradient, &device)).sum()
     };
-    let [to_policy, to_outcome, to_moves_left] = given;
-    let total =
-        pull(policy, to_policy) + pull(outcome, to_outcome) + pull(moves_left, to_moves_left);
+    let pulls = pass.heads(plan).zip(gradient.into_parts()).map(pull);
+    let total = pulls.fold(Tensor::<1>::zeros([1], &device), |all, one| all + one);
     let mut gradients = total.backward();
 
     let mut flat = Vec::with_capacity(weights.len());
@@ -160,9 +170,9 @@ impl Pass {
         Self { flows, leaves }
     }
 
-    /// Policy, outcome and moves left, each `[batch, ..]`.
-    fn heads(&self, plan: &Plan) -> [Tensor<2>; 3] {
-        [plan.policy, plan.outcome, plan.moves_left].map(|head| self.flows[head.0].clone().row())
+    /// The plan's heads in its order, each `[batch, ..]`.
+    fn heads(&self, plan: &Plan) -> impl Iterator<Item = Tensor<2>> {
+        plan.heads().map(|head| self.flows[head.0].clone().row())
     }
 }
 

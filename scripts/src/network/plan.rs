@@ -10,6 +10,8 @@ use super::{Architecture, NamedTensor, NetworkError};
 const VALUE_CHANNELS: usize = 16;
 /// Units of the dense layer that those two heads share.
 const VALUE_UNITS: usize = 64;
+/// The layer that gives the softened policy.
+const SOFT_POLICY: &str = "soft_policy";
 /// More weights than any network meant here: a guard against sizes mistyped in a configuration.
 const MOST_WEIGHTS: usize = 1 << 30;
 
@@ -105,6 +107,8 @@ pub(crate) struct Plan {
     pub(crate) outcome: Value,
     /// Moves left before softplus and scale, `[batch, 1]`.
     pub(crate) moves_left: Value,
+    /// Logits of the softened policy, `[batch, policy]`, where that is learnt as well.
+    pub(crate) soft_policy: Option<Value>,
     pub(crate) parameters: Vec<Parameter>,
 }
 
@@ -135,7 +139,39 @@ impl Plan {
             Architecture::Mlp { widths } => builder.mlp(shape, widths)?,
         };
         let Builder { ops, parameters, .. } = builder;
-        Ok(Self { ops, policy, outcome, moves_left, parameters })
+        Ok(Self { ops, policy, outcome, moves_left, soft_policy: None, parameters })
+    }
+
+    /// The same with a head for the softened policy, which is there in training only: a second
+    /// last layer beside the policy's, of the same sizes. Its parameters come after all others and
+    /// start at zero.
+    pub(crate) fn with_soft_policy(self) -> Result<Self, NetworkError> {
+        let mut last = self.policy;
+        while let Op::Flatten(input) = self.ops[last.0 - 1] {
+            last = input;
+        }
+        let made_by = self.ops[last.0 - 1].clone();
+        let weights = self.len();
+        let mut builder = Builder { ops: self.ops, parameters: self.parameters, weights };
+        let mut soft_policy = match made_by {
+            Op::Conv { input, layer: Layer { inputs, outputs, .. }, kernel } => {
+                builder.conv(input, SOFT_POLICY, [inputs, outputs], kernel, Start::Zero)?
+            }
+            Op::Dense { input, layer: Layer { inputs, outputs, .. } } => {
+                builder.dense(input, SOFT_POLICY, [inputs, outputs], Start::Zero)?
+            }
+            other => return Err(refuse(format!("its policy comes of {other:?}"))),
+        };
+        if last != self.policy {
+            soft_policy = builder.push(Op::Flatten(soft_policy));
+        }
+        let Builder { ops, parameters, .. } = builder;
+        Ok(Self { ops, parameters, soft_policy: Some(soft_policy), ..self })
+    }
+
+    /// What comes out: policy, outcome and moves left, and the softened policy if it is learnt.
+    pub(crate) fn heads(&self) -> impl Iterator<Item = Value> {
+        [self.policy, self.outcome, self.moves_left].into_iter().chain(self.soft_policy)
     }
 
     /// How many weights there are.
