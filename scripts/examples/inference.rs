@@ -17,9 +17,12 @@ const REPEATS: usize = 10;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let architectures = [
-        Architecture::Residual { blocks: 4, channels: 32 },
-        Architecture::Residual { blocks: 6, channels: 64 },
-        Architecture::Mobile { blocks: 8, channels: 64, expanded: 192 },
+        Architecture::Residual { blocks: 4, channels: 32, squeeze: 0 },
+        Architecture::Residual { blocks: 4, channels: 32, squeeze: 8 },
+        Architecture::Residual { blocks: 6, channels: 64, squeeze: 0 },
+        Architecture::Residual { blocks: 6, channels: 64, squeeze: 16 },
+        Architecture::Mobile { blocks: 8, channels: 64, expanded: 192, squeeze: 0 },
+        Architecture::Mobile { blocks: 8, channels: 64, expanded: 192, squeeze: 16 },
         Architecture::Mlp { widths: vec![512, 256] },
     ];
     for architecture in architectures {

@@ -22,10 +22,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let chess = Shape { planes: 24, height: 8, width: 8, policy_planes: 78, outcomes: 3 };
     let small = Shape { planes: 12, height: 3, width: 3, policy_planes: 16, outcomes: 3 };
     let networks = [
-        (chess, Architecture::Residual { blocks: 6, channels: 64 }),
-        (chess, Architecture::Mobile { blocks: 8, channels: 64, expanded: 192 }),
+        (chess, Architecture::Residual { blocks: 6, channels: 64, squeeze: 0 }),
+        (chess, Architecture::Mobile { blocks: 8, channels: 64, expanded: 192, squeeze: 0 }),
         (small, Architecture::Mlp { widths: vec![256, 256, 256] }),
-        (small, Architecture::Residual { blocks: 4, channels: 32 }),
+        (small, Architecture::Residual { blocks: 4, channels: 32, squeeze: 0 }),
     ];
     for (shape, architecture) in networks {
         let batch = batch(shape);

@@ -1,6 +1,6 @@
 //! A policy and value network: its architecture, its named weights and its forward pass.
 //!
-//! An [`Architecture`] is data. It is spelled out once, as a list of operations (`plan`); the
+//! An [`Architecture`] is data. It is spelled out once (`forms`), as a list of operations (`plan`); the
 //! weights' names and shapes, the forward pass on burn (`graph`) and the exported ONNX graph are
 //! all read off that one list, so they cannot disagree.
 //!
@@ -10,6 +10,7 @@
 
 mod architecture;
 mod convolution;
+mod forms;
 pub(crate) mod graph;
 pub(crate) mod plan;
 pub(crate) mod ranges;
@@ -180,10 +181,12 @@ mod tests {
 
     const SHAPE: Shape = Shape { planes: 3, height: 3, width: 4, policy_planes: 5, outcomes: 4 };
 
-    fn architectures() -> [Architecture; 3] {
+    fn architectures() -> [Architecture; 5] {
         [
-            Architecture::Residual { blocks: 2, channels: 8 },
-            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12 },
+            Architecture::Residual { blocks: 2, channels: 8, squeeze: 0 },
+            Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 },
+            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 0 },
+            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 3 },
             Architecture::Mlp { widths: vec![16, 8] },
         ]
     }
@@ -238,10 +241,11 @@ mod tests {
     #[test]
     fn sizes_that_make_no_network_are_refused() {
         for architecture in [
-            Architecture::Residual { blocks: 1, channels: 0 },
-            Architecture::Residual { blocks: usize::MAX, channels: 64 },
-            Architecture::Mobile { blocks: 1, channels: 8, expanded: 0 },
-            Architecture::Mobile { blocks: usize::MAX, channels: 8, expanded: 8 },
+            Architecture::Residual { blocks: 1, channels: 0, squeeze: 0 },
+            Architecture::Residual { blocks: usize::MAX, channels: 64, squeeze: 0 },
+            Architecture::Residual { blocks: 1, channels: 64, squeeze: usize::MAX },
+            Architecture::Mobile { blocks: 1, channels: 8, expanded: 0, squeeze: 0 },
+            Architecture::Mobile { blocks: usize::MAX, channels: 8, expanded: 8, squeeze: 0 },
             Architecture::Mlp { widths: vec![4, 0] },
             Architecture::Mlp { widths: vec![usize::MAX, usize::MAX] },
         ] {

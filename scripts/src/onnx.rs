@@ -245,7 +245,7 @@ mod tests {
     const SHAPE: Shape = Shape { planes: 3, height: 4, width: 2, policy_planes: 5, outcomes: 3 };
 
     fn network() -> (Architecture, Vec<NamedTensor>, Vec<(String, String)>) {
-        let architecture = Architecture::Residual { blocks: 2, channels: 4 };
+        let architecture = Architecture::Residual { blocks: 2, channels: 4, squeeze: 0 };
         let tensors = Network::new(SHAPE, &architecture, 5).unwrap().tensors();
         let pair = |key: &str, value: &str| (key.to_string(), value.to_string());
         (architecture, tensors, vec![pair("run", "seven"), pair("encoding", "chess 1")])
@@ -253,13 +253,23 @@ mod tests {
 
     #[test]
     fn what_is_exported_is_imported() {
-        let (architecture, tensors, metadata) = network();
-        let bytes = export(SHAPE, &architecture, &tensors, &metadata).unwrap();
-        for bytes in [bytes.clone(), seal(bytes)] {
-            let (network, found) = read(&bytes).unwrap();
-            assert_eq!((network.shape(), network.architecture()), (SHAPE, &architecture));
-            assert_eq!((network.tensors(), found), (tensors.clone(), metadata.clone()));
+        let (_, _, metadata) = network();
+        for architecture in architectures() {
+            let tensors = Network::new(SHAPE, &architecture, 5).unwrap().tensors();
+            let bytes = export(SHAPE, &architecture, &tensors, &metadata).unwrap();
+            for bytes in [bytes.clone(), seal(bytes)] {
+                let (network, found) = read(&bytes).unwrap();
+                assert_eq!((network.shape(), network.architecture()), (SHAPE, &architecture));
+                assert_eq!((network.tensors(), found), (tensors.clone(), metadata.clone()));
+            }
         }
+    }
+
+    #[test]
+    fn what_an_architecture_has_not_it_does_not_mention() {
+        let [residual, squeezed, ..] = &architectures()[..] else { panic!("too few") };
+        assert!(!toml::to_string(residual).unwrap().contains("squeeze"));
+        assert!(toml::to_string(squeezed).unwrap().contains("squeeze = 3"));
     }
 
     #[test]
@@ -320,8 +330,10 @@ mod tests {
 
     fn architectures() -> Vec<Architecture> {
         vec![
-            Architecture::Residual { blocks: 2, channels: 8 },
-            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12 },
+            Architecture::Residual { blocks: 2, channels: 8, squeeze: 0 },
+            Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 },
+            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 0 },
+            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 3 },
             Architecture::Mlp { widths: vec![16, 8] },
             Architecture::Mlp { widths: vec![] },
         ]

@@ -7,8 +7,12 @@ use trainer::store::Store;
 
 const SHAPE: Shape = Shape { planes: 4, height: 4, width: 4, policy_planes: 3, outcomes: 3 };
 
-fn architectures() -> [Architecture; 2] {
-    [Architecture::Residual { blocks: 2, channels: 16 }, Architecture::Mlp { widths: vec![64, 64] }]
+fn architectures() -> [Architecture; 3] {
+    [
+        Architecture::Residual { blocks: 2, channels: 16, squeeze: 0 },
+        Architecture::Mobile { blocks: 2, channels: 16, expanded: 32, squeeze: 4 },
+        Architecture::Mlp { widths: vec![64, 64] },
+    ]
 }
 
 fn config() -> LearnerConfig {
@@ -151,7 +155,7 @@ fn a_softened_policy_is_learnt_beside_the_network_and_kept_out_of_it() {
 
 #[test]
 fn a_damaged_checkpoint_is_an_error_in_words() {
-    let [residual, mlp] = architectures();
+    let [residual, _, mlp] = architectures();
     let (_dir, store) = store();
     let load = |shape, architecture: &Architecture| {
         Learner::load(&store, "learner", shape, architecture, config()).map(drop)
@@ -188,7 +192,7 @@ fn a_damaged_checkpoint_is_an_error_in_words() {
 
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_is_learnt() {
-    let [_, mlp] = architectures();
+    let [.., mlp] = architectures();
     let of = |config| Learner::new(SHAPE, &mlp, config, 1);
     for wrong in [
         LearnerConfig { learning_rate: -1.0, ..config() },

@@ -82,16 +82,24 @@ fn by_runtime(bytes: &[u8], shape: Shape, planes: &[f32]) -> Outputs {
     }
 }
 
-#[test]
-fn exported_networks_agree_with_onnx_runtime() {
-    for (shape, architecture) in [
-        (CHESS, Architecture::Residual { blocks: 3, channels: 32 }),
-        (SMALL, Architecture::Residual { blocks: 1, channels: 8 }),
-        (CHESS, Architecture::Mobile { blocks: 3, channels: 16, expanded: 48 }),
-        (SMALL, Architecture::Mobile { blocks: 1, channels: 8, expanded: 12 }),
+fn architectures() -> Vec<(Shape, Architecture)> {
+    vec![
+        (CHESS, Architecture::Residual { blocks: 3, channels: 32, squeeze: 0 }),
+        (CHESS, Architecture::Residual { blocks: 3, channels: 32, squeeze: 8 }),
+        (SMALL, Architecture::Residual { blocks: 1, channels: 8, squeeze: 0 }),
+        (SMALL, Architecture::Residual { blocks: 1, channels: 8, squeeze: 3 }),
+        (CHESS, Architecture::Mobile { blocks: 3, channels: 16, expanded: 48, squeeze: 0 }),
+        (CHESS, Architecture::Mobile { blocks: 3, channels: 16, expanded: 48, squeeze: 8 }),
+        (SMALL, Architecture::Mobile { blocks: 1, channels: 8, expanded: 12, squeeze: 0 }),
+        (SMALL, Architecture::Mobile { blocks: 1, channels: 8, expanded: 12, squeeze: 3 }),
         (SMALL, Architecture::Mlp { widths: vec![64, 32] }),
         (CHESS, Architecture::Mlp { widths: vec![] }),
-    ] {
+    ]
+}
+
+#[test]
+fn exported_networks_agree_with_onnx_runtime() {
+    for (shape, architecture) in architectures() {
         let network = network(shape, &architecture);
         let metadata = [("run".to_string(), "test".to_string())];
         let bytes = onnx::export(shape, &architecture, &network.tensors(), &metadata).unwrap();
@@ -127,14 +135,7 @@ fn error(found: &[f32], wanted: &[f32]) -> f32 {
 
 #[test]
 fn quantised_networks_say_nearly_the_same() {
-    for (shape, architecture) in [
-        (CHESS, Architecture::Residual { blocks: 3, channels: 32 }),
-        (SMALL, Architecture::Residual { blocks: 1, channels: 8 }),
-        (CHESS, Architecture::Mobile { blocks: 3, channels: 16, expanded: 48 }),
-        (SMALL, Architecture::Mobile { blocks: 1, channels: 8, expanded: 12 }),
-        (SMALL, Architecture::Mlp { widths: vec![64, 32] }),
-        (CHESS, Architecture::Mlp { widths: vec![] }),
-    ] {
+    for (shape, architecture) in architectures() {
         let network = network(shape, &architecture);
         let floats = seal(onnx::export(shape, &architecture, &network.tensors(), &[]).unwrap());
         let planes = noise(99, 100 * shape.input());
@@ -173,7 +174,7 @@ fn quantised_networks_are_computed_in_bytes() {
         let floats = seal(onnx::export(shape, architecture, &network.tensors(), &[]).unwrap());
         operations(&onnx::quantise(&floats, &noise(5, 9 * shape.input())).unwrap())
     };
-    let residual = floats(CHESS, &Architecture::Residual { blocks: 3, channels: 32 });
+    let residual = floats(CHESS, &Architecture::Residual { blocks: 3, channels: 32, squeeze: 0 });
     // A stem, two a block, one for the policy and one for the value; and the policy's last.
     for (kind, count) in [
         ("QLinearConv", 9),
@@ -189,7 +190,8 @@ fn quantised_networks_are_computed_in_bytes() {
         assert_eq!(residual(kind), count, "{kind} of the residual tower");
     }
     // Three a block here, and nothing between them.
-    let mobile = floats(CHESS, &Architecture::Mobile { blocks: 3, channels: 16, expanded: 48 });
+    let mobile =
+        floats(CHESS, &Architecture::Mobile { blocks: 3, channels: 16, expanded: 48, squeeze: 0 });
     for (kind, count) in [
         ("QLinearConv", 12),
         ("Conv", 1),
@@ -200,6 +202,27 @@ fn quantised_networks_are_computed_in_bytes() {
         ("DequantizeLinear", 1),
     ] {
         assert_eq!(mobile(kind), count, "{kind} of the bottlenecks");
+    }
+    // What squeezes is computed in bytes, too: the mean, two layers, their sigmoid and the product.
+    for (architecture, convolutions) in [
+        (Architecture::Residual { blocks: 3, channels: 32, squeeze: 8 }, 15),
+        (Architecture::Mobile { blocks: 3, channels: 16, expanded: 48, squeeze: 8 }, 18),
+    ] {
+        let squeezed = floats(CHESS, &architecture);
+        for (kind, count) in [
+            ("QLinearConv", convolutions),
+            ("Conv", 1),
+            ("QLinearGlobalAveragePool", 3),
+            ("GlobalAveragePool", 0),
+            ("QLinearSigmoid", 3),
+            ("QLinearMul", 3),
+            ("Mul", 1),
+            ("QLinearAdd", 3),
+            ("QuantizeLinear", 1),
+            ("DequantizeLinear", 1),
+        ] {
+            assert_eq!(squeezed(kind), count, "{kind} of {architecture:?}");
+        }
     }
     let mlp = floats(CHESS, &Architecture::Mlp { widths: vec![64, 32] });
     for (kind, count) in

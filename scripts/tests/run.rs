@@ -166,7 +166,7 @@ fn a_run_may_play_with_its_networks_quantised() {
     let config = RunConfig {
         quantised: true,
         games: 20,
-        network: Architecture::Residual { blocks: 1, channels: 8 },
+        network: Architecture::Residual { blocks: 1, channels: 8, squeeze: 0 },
         ..config(2)
     };
     Run::open(store(folder.path()), config, None).expect("a run").learn().expect("learned");

@@ -94,7 +94,7 @@ fn main() -> anyhow::Result<()> {
 
 /// A network that knows nothing, which costs as much as one that knows all.
 fn fresh(variant: &Variant, encoding: &Encoding) -> anyhow::Result<Vec<u8>> {
-    let architecture = Architecture::Residual { blocks: 6, channels: 64 };
+    let architecture = Architecture::Residual { blocks: 6, channels: 64, squeeze: 0 };
     let network = Network::new(encoding.shape(), &architecture, 1)?;
     let passport = Passport::new(encoding, variant.name(), "fresh");
     let entries = passport.entries();

@@ -8,8 +8,12 @@ use serde::{Deserialize, Serialize};
 /// # use trainer::network::Architecture;
 /// # #[derive(serde::Deserialize)] struct Run { network: Architecture }
 /// let run: Run = toml::from_str("network = { residual = { blocks = 6, channels = 64 } }").unwrap();
-/// assert_eq!(run.network, Architecture::Residual { blocks: 6, channels: 64 });
+/// assert_eq!(run.network, Architecture::Residual { blocks: 6, channels: 64, squeeze: 0 });
 /// ```
+///
+/// Squeeze-and-excitation (Hu et al., 2018) lets what stands anywhere on the board matter everywhere
+/// at once: the means of a block's channels over the board go through two small layers, which say
+/// how much of each channel the block adds to the tower.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Architecture {
@@ -19,6 +23,9 @@ pub enum Architecture {
         blocks: usize,
         /// Channels of the tower.
         channels: usize,
+        /// Units of the squeeze-and-excitation at the end of each block, 0 for none.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        squeeze: usize,
     },
     /// A tower of mobile bottlenecks (Sandler et al., 2018) for boards of any size: each widens the
     /// tower by a 1x1 convolution, convolves every channel by itself (3x3), narrows it again by
@@ -30,10 +37,18 @@ pub enum Architecture {
         channels: usize,
         /// Channels within a bottleneck.
         expanded: usize,
+        /// Units of the squeeze-and-excitation at the end of each bottleneck, 0 for none.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        squeeze: usize,
     },
     /// Dense layers over the flattened planes, for small boards.
     Mlp {
         /// Units of each hidden layer, first to last.
         widths: Vec<usize>,
     },
+}
+
+/// What is left out of a configuration, so that networks of before say the same of themselves.
+fn is_zero(size: &usize) -> bool {
+    *size == 0
 }

@@ -164,6 +164,20 @@ impl Pass {
                     (left, right) => Flow::Row(left.row() + right.row()),
                 },
                 Op::Flatten(input) => Flow::Row(flows[input.0].clone().row()),
+                Op::Pool(input) => {
+                    let board = flows[input.0].clone().board();
+                    let [batch, channels, ..] = board.dims();
+                    let means = board.flatten::<3>(2, 3).mean_dim(2);
+                    Flow::Board(means.reshape([batch, channels, 1, 1]))
+                }
+                Op::Sigmoid(input) => {
+                    Flow::Board(activation::sigmoid(flows[input.0].clone().board()))
+                }
+                Op::Scale(board, factors) => {
+                    let [board, factors] =
+                        [board, factors].map(|value| flows[value.0].clone().board());
+                    Flow::Board(board * factors)
+                }
             };
             flows.push(flow);
         }

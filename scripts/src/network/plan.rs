@@ -1,19 +1,14 @@
-//! An architecture spelled out as a list of operations, and its weights laid end to end.
+//! A network as a list of operations, and its weights laid end to end.
 
-use menagerie::encoding::Shape;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::{Architecture, NamedTensor, NetworkError};
+use super::{NamedTensor, NetworkError};
 
-/// Channels from which a tower's outcome and moves-left heads start.
-const VALUE_CHANNELS: usize = 16;
-/// Units of the dense layer that those two heads share.
-const VALUE_UNITS: usize = 64;
 /// The layer that gives the softened policy.
 const SOFT_POLICY: &str = "soft_policy";
 /// More weights than any network meant here: a guard against sizes mistyped in a configuration.
-const MOST_WEIGHTS: usize = 1 << 30;
+pub(super) const MOST_WEIGHTS: usize = 1 << 30;
 
 /// The result of an operation, or the input: an index into the values computed so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +32,12 @@ pub(crate) enum Op {
     Add(Value, Value),
     /// `[batch, channels, height, width]` to `[batch, channels * height * width]`.
     Flatten(Value),
+    /// The mean of each channel over the board, `[batch, channels, 1, 1]`.
+    Pool(Value),
+    /// `1 / (1 + e^-x)`.
+    Sigmoid(Value),
+    /// A board, each channel of it times a factor of `[batch, channels, 1, 1]`.
+    Scale(Value, Value),
 }
 
 impl Op {
@@ -46,8 +47,10 @@ impl Op {
             Op::Conv { input, .. } | Op::Depthwise { input, .. } | Op::Dense { input, .. } => {
                 (input, None)
             }
-            Op::Relu(input) | Op::Flatten(input) => (input, None),
-            Op::Add(left, right) => (left, Some(right)),
+            Op::Relu(input) | Op::Flatten(input) | Op::Pool(input) | Op::Sigmoid(input) => {
+                (input, None)
+            }
+            Op::Add(left, right) | Op::Scale(left, right) => (left, Some(right)),
         };
         std::iter::once(first).chain(second)
     }
@@ -79,7 +82,7 @@ impl Layer {
 
 /// How a layer's weights start; biases start at zero.
 #[derive(Clone, Copy, Debug)]
-enum Start {
+pub(super) enum Start {
     /// All zero.
     Zero,
     /// Drawn so that a ReLU after it keeps the variance (He et al., 2015), times this factor.
@@ -113,33 +116,10 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Spells an architecture out for a shape.
-    pub(crate) fn new(shape: Shape, architecture: &Architecture) -> Result<Self, NetworkError> {
-        let sizes = [shape.planes, shape.height, shape.width, shape.policy_planes, shape.outcomes];
-        if sizes.contains(&0) {
-            return Err(refuse(format!("a size of {shape:?} is zero")));
-        }
-        let product = |sizes: &[usize]| {
-            let product = sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
-            product.filter(|&product| product <= MOST_WEIGHTS)
-        };
-        let input = product(&[shape.planes, shape.height, shape.width]);
-        let policy = product(&[shape.policy_planes, shape.height, shape.width]);
-        if input.is_none() || policy.is_none() {
-            return Err(refuse(format!("{shape:?} is too large")));
-        }
-        let mut builder = Builder::default();
-        let [policy, outcome, moves_left] = match architecture {
-            Architecture::Residual { blocks, channels } => {
-                builder.residual(shape, *blocks, *channels)?
-            }
-            Architecture::Mobile { blocks, channels, expanded } => {
-                builder.mobile(shape, *blocks, [*channels, *expanded])?
-            }
-            Architecture::Mlp { widths } => builder.mlp(shape, widths)?,
-        };
+    /// The plan that `builder` has written, with its policy, outcome and moves left.
+    pub(super) fn of(builder: Builder, [policy, outcome, moves_left]: [Value; 3]) -> Self {
         let Builder { ops, parameters, .. } = builder;
-        Ok(Self { ops, policy, outcome, moves_left, soft_policy: None, parameters })
+        Self { ops, policy, outcome, moves_left, soft_policy: None, parameters }
     }
 
     /// The same with a head for the softened policy, which is there in training only: a second
@@ -248,116 +228,20 @@ impl Plan {
     }
 }
 
-fn refuse(why: String) -> NetworkError {
+pub(super) fn refuse(why: String) -> NetworkError {
     NetworkError::Architecture(why)
 }
 
 /// A plan being written.
 #[derive(Default)]
-struct Builder {
+pub(super) struct Builder {
     ops: Vec<Op>,
     parameters: Vec<Parameter>,
     weights: usize,
 }
 
 impl Builder {
-    fn residual(
-        &mut self,
-        shape: Shape,
-        blocks: usize,
-        channels: usize,
-    ) -> Result<[Value; 3], NetworkError> {
-        // Fixup (Zhang et al., 2019): with two layers a block, the first is scaled by blocks^-1/2.
-        let first = Start::Scaled(1.0 / (blocks.max(1) as f32).sqrt());
-        let mut tower = self.stem(shape, blocks, channels)?;
-        for block in 0..blocks {
-            let name = |part| format!("block{block}.{part}");
-            let mut branch = self.conv(tower, &name("first"), [channels; 2], 3, first)?;
-            branch = self.push(Op::Relu(branch));
-            branch = self.conv(branch, &name("second"), [channels; 2], 3, Start::Zero)?;
-            tower = self.push(Op::Add(tower, branch));
-            tower = self.push(Op::Relu(tower));
-        }
-        self.heads(shape, tower, channels)
-    }
-
-    fn mobile(
-        &mut self,
-        shape: Shape,
-        blocks: usize,
-        [channels, expanded]: [usize; 2],
-    ) -> Result<[Value; 3], NetworkError> {
-        // Fixup with three layers a block: the first two are scaled by blocks^-1/4.
-        let inner = Start::Scaled(1.0 / (blocks.max(1) as f32).sqrt().sqrt());
-        let mut tower = self.stem(shape, blocks, channels)?;
-        for block in 0..blocks {
-            let name = |part| format!("block{block}.{part}");
-            let mut branch = self.conv(tower, &name("expand"), [channels, expanded], 1, inner)?;
-            branch = self.push(Op::Relu(branch));
-            branch = self.depthwise(branch, &name("depthwise"), expanded, 3, inner)?;
-            branch = self.push(Op::Relu(branch));
-            branch = self.conv(branch, &name("project"), [expanded, channels], 1, Start::Zero)?;
-            tower = self.push(Op::Add(tower, branch));
-        }
-        self.heads(shape, tower, channels)
-    }
-
-    /// The first layer of a tower of `blocks` blocks.
-    fn stem(
-        &mut self,
-        shape: Shape,
-        blocks: usize,
-        channels: usize,
-    ) -> Result<Value, NetworkError> {
-        if blocks > 1000 {
-            return Err(refuse(format!("{blocks} blocks are more than the 1000 allowed")));
-        }
-        let sizes = [shape.planes, channels];
-        let stem = self.conv(INPUT, "stem", sizes, 3, Start::Scaled(1.0))?;
-        Ok(self.push(Op::Relu(stem)))
-    }
-
-    /// Policy, outcome and moves left of a tower.
-    fn heads(
-        &mut self,
-        shape: Shape,
-        tower: Value,
-        channels: usize,
-    ) -> Result<[Value; 3], NetworkError> {
-        let he = Start::Scaled(1.0);
-        let mut policy = self.conv(tower, "policy.hidden", [channels; 2], 3, he)?;
-        policy = self.push(Op::Relu(policy));
-        let planes = [channels, shape.policy_planes];
-        policy = self.conv(policy, "policy.planes", planes, 1, Start::Zero)?;
-        policy = self.push(Op::Flatten(policy));
-
-        let mut value = self.conv(tower, "value.squares", [channels, VALUE_CHANNELS], 1, he)?;
-        value = self.push(Op::Relu(value));
-        value = self.push(Op::Flatten(value));
-        let units = [VALUE_CHANNELS * shape.squares(), VALUE_UNITS];
-        value = self.dense(value, "value.hidden", units, he)?;
-        value = self.push(Op::Relu(value));
-        let outcome = self.dense(value, "outcome", [VALUE_UNITS, shape.outcomes], Start::Zero)?;
-        let moves_left = self.dense(value, "moves_left", [VALUE_UNITS, 1], Start::Zero)?;
-        Ok([policy, outcome, moves_left])
-    }
-
-    fn mlp(&mut self, shape: Shape, widths: &[usize]) -> Result<[Value; 3], NetworkError> {
-        let mut hidden = self.push(Op::Flatten(INPUT));
-        let mut inputs = shape.input();
-        for (layer, &width) in widths.iter().enumerate() {
-            let name = format!("hidden{layer}");
-            hidden = self.dense(hidden, &name, [inputs, width], Start::Scaled(1.0))?;
-            hidden = self.push(Op::Relu(hidden));
-            inputs = width;
-        }
-        let policy = self.dense(hidden, "policy", [inputs, shape.policy()], Start::Zero)?;
-        let outcome = self.dense(hidden, "outcome", [inputs, shape.outcomes], Start::Zero)?;
-        let moves_left = self.dense(hidden, "moves_left", [inputs, 1], Start::Zero)?;
-        Ok([policy, outcome, moves_left])
-    }
-
-    fn conv(
+    pub(super) fn conv(
         &mut self,
         input: Value,
         name: &str,
@@ -369,7 +253,7 @@ impl Builder {
         Ok(self.push(Op::Conv { input, layer, kernel }))
     }
 
-    fn depthwise(
+    pub(super) fn depthwise(
         &mut self,
         input: Value,
         name: &str,
@@ -381,7 +265,7 @@ impl Builder {
         Ok(self.push(Op::Depthwise { input, layer, kernel }))
     }
 
-    fn dense(
+    pub(super) fn dense(
         &mut self,
         input: Value,
         name: &str,
@@ -425,7 +309,7 @@ impl Builder {
         Ok(layer)
     }
 
-    fn push(&mut self, op: Op) -> Value {
+    pub(super) fn push(&mut self, op: Op) -> Value {
         self.ops.push(op);
         Value(self.ops.len())
     }

@@ -27,6 +27,9 @@ impl Names<'_> {
             Op::Relu(input) => format!("{}.relu", self.of(*input)),
             Op::Add(_, branch) => format!("{}.add", self.of(*branch)),
             Op::Flatten(input) => format!("{}.flat", self.of(*input)),
+            Op::Pool(input) => format!("{}.mean", self.of(*input)),
+            Op::Sigmoid(input) => format!("{}.sigmoid", self.of(*input)),
+            Op::Scale(board, _) => format!("{}.scaled", self.of(*board)),
         }
     }
 
@@ -59,6 +62,11 @@ impl Names<'_> {
             Op::Add(left, right) => Node::new("Add", &[&self.of(*left), &self.of(*right)], &output),
             // ONNX flattens from axis 1 on unless told otherwise.
             Op::Flatten(input) => Node::new("Flatten", &[&self.of(*input)], &output),
+            Op::Pool(input) => Node::new("GlobalAveragePool", &[&self.of(*input)], &output),
+            Op::Sigmoid(input) => Node::new("Sigmoid", &[&self.of(*input)], &output),
+            Op::Scale(board, factors) => {
+                Node::new("Mul", &[&self.of(*board), &self.of(*factors)], &output)
+            }
         }
     }
 }

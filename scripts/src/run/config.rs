@@ -71,7 +71,7 @@ impl RunConfig {
         let network = match dense {
             true if squares <= TINY_BOARD => Architecture::Mlp { widths: vec![256, 256, 256] },
             true => Architecture::Mlp { widths: vec![384, 256, 256] },
-            false => Architecture::Residual { blocks: 4, channels: 32 },
+            false => Architecture::Residual { blocks: 4, channels: 32, squeeze: 0 },
         };
         let placed = variant.self_play_men().is_some();
         // The less there is of a game, the more of it can be seen.

@@ -1,0 +1,164 @@
+//! The kinds of network, each spelled out as a plan.
+
+use menagerie::encoding::Shape;
+
+use super::plan::{Builder, INPUT, MOST_WEIGHTS, Op, Plan, Start, Value, refuse};
+use super::{Architecture, NetworkError};
+
+/// Channels from which a tower's outcome and moves-left heads start.
+const VALUE_CHANNELS: usize = 16;
+/// Units of the dense layer that those two heads share.
+const VALUE_UNITS: usize = 64;
+
+impl Plan {
+    /// Spells an architecture out for a shape.
+    pub(crate) fn new(shape: Shape, architecture: &Architecture) -> Result<Self, NetworkError> {
+        let sizes = [shape.planes, shape.height, shape.width, shape.policy_planes, shape.outcomes];
+        if sizes.contains(&0) {
+            return Err(refuse(format!("a size of {shape:?} is zero")));
+        }
+        let product = |sizes: &[usize]| {
+            let product = sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
+            product.filter(|&product| product <= MOST_WEIGHTS)
+        };
+        let input = product(&[shape.planes, shape.height, shape.width]);
+        let policy = product(&[shape.policy_planes, shape.height, shape.width]);
+        if input.is_none() || policy.is_none() {
+            return Err(refuse(format!("{shape:?} is too large")));
+        }
+        let mut builder = Builder::default();
+        let heads = match architecture {
+            &Architecture::Residual { blocks, channels, squeeze } => {
+                builder.residual(shape, blocks, channels, squeeze)?
+            }
+            &Architecture::Mobile { blocks, channels, expanded, squeeze } => {
+                builder.mobile(shape, blocks, [channels, expanded], squeeze)?
+            }
+            Architecture::Mlp { widths } => builder.mlp(shape, widths)?,
+        };
+        Ok(Self::of(builder, heads))
+    }
+}
+
+impl Builder {
+    fn residual(
+        &mut self,
+        shape: Shape,
+        blocks: usize,
+        channels: usize,
+        squeeze: usize,
+    ) -> Result<[Value; 3], NetworkError> {
+        // Fixup (Zhang et al., 2019): with two layers a block, the first is scaled by blocks^-1/2.
+        let first = Start::Scaled(1.0 / (blocks.max(1) as f32).sqrt());
+        let mut tower = self.stem(shape, blocks, channels)?;
+        for block in 0..blocks {
+            let name = |part| format!("block{block}.{part}");
+            let mut branch = self.conv(tower, &name("first"), [channels; 2], 3, first)?;
+            branch = self.push(Op::Relu(branch));
+            branch = self.conv(branch, &name("second"), [channels; 2], 3, Start::Zero)?;
+            branch = self.squeeze(branch, name, [channels, squeeze])?;
+            tower = self.push(Op::Add(tower, branch));
+            tower = self.push(Op::Relu(tower));
+        }
+        self.heads(shape, tower, channels)
+    }
+
+    fn mobile(
+        &mut self,
+        shape: Shape,
+        blocks: usize,
+        [channels, expanded]: [usize; 2],
+        squeeze: usize,
+    ) -> Result<[Value; 3], NetworkError> {
+        // Fixup with three layers a block: the first two are scaled by blocks^-1/4.
+        let inner = Start::Scaled(1.0 / (blocks.max(1) as f32).sqrt().sqrt());
+        let mut tower = self.stem(shape, blocks, channels)?;
+        for block in 0..blocks {
+            let name = |part| format!("block{block}.{part}");
+            let mut branch = self.conv(tower, &name("expand"), [channels, expanded], 1, inner)?;
+            branch = self.push(Op::Relu(branch));
+            branch = self.depthwise(branch, &name("depthwise"), expanded, 3, inner)?;
+            branch = self.push(Op::Relu(branch));
+            branch = self.conv(branch, &name("project"), [expanded, channels], 1, Start::Zero)?;
+            branch = self.squeeze(branch, name, [channels, squeeze])?;
+            tower = self.push(Op::Add(tower, branch));
+        }
+        self.heads(shape, tower, channels)
+    }
+
+    /// A block's branch, each channel of it times a factor from 0 to 1 that depends on the means of
+    /// all channels over the board (squeeze-and-excitation, Hu et al., 2018), by way of so many
+    /// `units`; the branch as it is if there are none.
+    fn squeeze(
+        &mut self,
+        branch: Value,
+        name: impl Fn(&'static str) -> String,
+        [channels, units]: [usize; 2],
+    ) -> Result<Value, NetworkError> {
+        if units == 0 {
+            return Ok(branch);
+        }
+        let mut gate = self.push(Op::Pool(branch));
+        // Convolutions of a single square: dense layers, without a change of layout.
+        gate = self.conv(gate, &name("squeeze"), [channels, units], 1, Start::Scaled(1.0))?;
+        gate = self.push(Op::Relu(gate));
+        gate = self.conv(gate, &name("excite"), [units, channels], 1, Start::Zero)?;
+        gate = self.push(Op::Sigmoid(gate));
+        Ok(self.push(Op::Scale(branch, gate)))
+    }
+
+    /// The first layer of a tower of `blocks` blocks.
+    fn stem(
+        &mut self,
+        shape: Shape,
+        blocks: usize,
+        channels: usize,
+    ) -> Result<Value, NetworkError> {
+        if blocks > 1000 {
+            return Err(refuse(format!("{blocks} blocks are more than the 1000 allowed")));
+        }
+        let sizes = [shape.planes, channels];
+        let stem = self.conv(INPUT, "stem", sizes, 3, Start::Scaled(1.0))?;
+        Ok(self.push(Op::Relu(stem)))
+    }
+
+    /// Policy, outcome and moves left of a tower.
+    fn heads(
+        &mut self,
+        shape: Shape,
+        tower: Value,
+        channels: usize,
+    ) -> Result<[Value; 3], NetworkError> {
+        let he = Start::Scaled(1.0);
+        let mut policy = self.conv(tower, "policy.hidden", [channels; 2], 3, he)?;
+        policy = self.push(Op::Relu(policy));
+        let planes = [channels, shape.policy_planes];
+        policy = self.conv(policy, "policy.planes", planes, 1, Start::Zero)?;
+        policy = self.push(Op::Flatten(policy));
+
+        let mut value = self.conv(tower, "value.squares", [channels, VALUE_CHANNELS], 1, he)?;
+        value = self.push(Op::Relu(value));
+        value = self.push(Op::Flatten(value));
+        let units = [VALUE_CHANNELS * shape.squares(), VALUE_UNITS];
+        value = self.dense(value, "value.hidden", units, he)?;
+        value = self.push(Op::Relu(value));
+        let outcome = self.dense(value, "outcome", [VALUE_UNITS, shape.outcomes], Start::Zero)?;
+        let moves_left = self.dense(value, "moves_left", [VALUE_UNITS, 1], Start::Zero)?;
+        Ok([policy, outcome, moves_left])
+    }
+
+    fn mlp(&mut self, shape: Shape, widths: &[usize]) -> Result<[Value; 3], NetworkError> {
+        let mut hidden = self.push(Op::Flatten(INPUT));
+        let mut inputs = shape.input();
+        for (layer, &width) in widths.iter().enumerate() {
+            let name = format!("hidden{layer}");
+            hidden = self.dense(hidden, &name, [inputs, width], Start::Scaled(1.0))?;
+            hidden = self.push(Op::Relu(hidden));
+            inputs = width;
+        }
+        let policy = self.dense(hidden, "policy", [inputs, shape.policy()], Start::Zero)?;
+        let outcome = self.dense(hidden, "outcome", [inputs, shape.outcomes], Start::Zero)?;
+        let moves_left = self.dense(hidden, "moves_left", [inputs, 1], Start::Zero)?;
+        Ok([policy, outcome, moves_left])
+    }
+}
