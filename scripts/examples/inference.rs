@@ -23,7 +23,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Architecture::Residual { blocks: 6, channels: 64, squeeze: 16 },
         Architecture::Mobile { blocks: 8, channels: 64, expanded: 192, squeeze: 0 },
         Architecture::Mobile { blocks: 8, channels: 64, expanded: 192, squeeze: 16 },
-        Architecture::Mlp { widths: vec![512, 256] },
+        Architecture::Mlp { widths: vec![512, 256], policy_channels: 0 },
+        Architecture::Mlp { widths: vec![512, 256], policy_channels: 16 },
     ];
     for architecture in architectures {
         let network = Network::new(SHAPE, &architecture, 1)?;

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let networks = [
         (chess, Architecture::Residual { blocks: 6, channels: 64, squeeze: 0 }),
         (chess, Architecture::Mobile { blocks: 8, channels: 64, expanded: 192, squeeze: 0 }),
-        (small, Architecture::Mlp { widths: vec![256, 256, 256] }),
+        (small, Architecture::Mlp { widths: vec![256, 256, 256], policy_channels: 0 }),
         (small, Architecture::Residual { blocks: 4, channels: 32, squeeze: 0 }),
     ];
     for (shape, architecture) in networks {

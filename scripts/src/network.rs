@@ -181,13 +181,14 @@ mod tests {
 
     const SHAPE: Shape = Shape { planes: 3, height: 3, width: 4, policy_planes: 5, outcomes: 4 };
 
-    fn architectures() -> [Architecture; 5] {
+    fn architectures() -> [Architecture; 6] {
         [
             Architecture::Residual { blocks: 2, channels: 8, squeeze: 0 },
             Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 },
             Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 0 },
             Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 3 },
-            Architecture::Mlp { widths: vec![16, 8] },
+            Architecture::Mlp { widths: vec![16, 8], policy_channels: 0 },
+            Architecture::Mlp { widths: vec![16, 8], policy_channels: 4 },
         ]
     }
 
@@ -246,8 +247,9 @@ mod tests {
             Architecture::Residual { blocks: 1, channels: 64, squeeze: usize::MAX },
             Architecture::Mobile { blocks: 1, channels: 8, expanded: 0, squeeze: 0 },
             Architecture::Mobile { blocks: usize::MAX, channels: 8, expanded: 8, squeeze: 0 },
-            Architecture::Mlp { widths: vec![4, 0] },
-            Architecture::Mlp { widths: vec![usize::MAX, usize::MAX] },
+            Architecture::Mlp { widths: vec![4, 0], policy_channels: 0 },
+            Architecture::Mlp { widths: vec![usize::MAX, usize::MAX], policy_channels: 0 },
+            Architecture::Mlp { widths: vec![4], policy_channels: usize::MAX },
         ] {
             let refused = Network::new(SHAPE, &architecture, 0);
             assert!(matches!(refused, Err(NetworkError::Architecture(_))), "{architecture:?}");

@@ -126,7 +126,9 @@ fn model(
     (mut node, mut initializer): (Vec<Node>, Vec<Tensor>),
     metadata: &[(String, String)],
 ) -> Result<Vec<u8>, OnnxError> {
-    let raw = Names { plan }.of(plan.moves_left);
+    let names = Names { plan };
+    let raw = names.of(plan.moves_left);
+    initializer.extend(names.constants(shape));
     initializer.push(Tensor::floats(SCALE_NAME, &[], &[MOVES_LEFT_SCALE]));
     node.push(Node::new("Softplus", &[&raw], "moves_left.softplus"));
     node.push(Node::new("Mul", &["moves_left.softplus", SCALE_NAME], "moves_left"));
@@ -270,6 +272,8 @@ mod tests {
         let [residual, squeezed, ..] = &architectures()[..] else { panic!("too few") };
         assert!(!toml::to_string(residual).unwrap().contains("squeeze"));
         assert!(toml::to_string(squeezed).unwrap().contains("squeeze = 3"));
+        let mlp = Architecture::Mlp { widths: vec![4], policy_channels: 0 };
+        assert!(!toml::to_string(&mlp).unwrap().contains("policy_channels"));
     }
 
     #[test]
@@ -334,8 +338,9 @@ mod tests {
             Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 },
             Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 0 },
             Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 3 },
-            Architecture::Mlp { widths: vec![16, 8] },
-            Architecture::Mlp { widths: vec![] },
+            Architecture::Mlp { widths: vec![16, 8], policy_channels: 0 },
+            Architecture::Mlp { widths: vec![16, 8], policy_channels: 4 },
+            Architecture::Mlp { widths: vec![], policy_channels: 0 },
         ]
     }
 

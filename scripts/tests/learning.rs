@@ -7,11 +7,12 @@ use trainer::store::Store;
 
 const SHAPE: Shape = Shape { planes: 4, height: 4, width: 4, policy_planes: 3, outcomes: 3 };
 
-fn architectures() -> [Architecture; 3] {
+fn architectures() -> [Architecture; 4] {
     [
         Architecture::Residual { blocks: 2, channels: 16, squeeze: 0 },
         Architecture::Mobile { blocks: 2, channels: 16, expanded: 32, squeeze: 4 },
-        Architecture::Mlp { widths: vec![64, 64] },
+        Architecture::Mlp { widths: vec![64, 64], policy_channels: 0 },
+        Architecture::Mlp { widths: vec![64, 64], policy_channels: 8 },
     ]
 }
 
@@ -155,7 +156,7 @@ fn a_softened_policy_is_learnt_beside_the_network_and_kept_out_of_it() {
 
 #[test]
 fn a_damaged_checkpoint_is_an_error_in_words() {
-    let [residual, _, mlp] = architectures();
+    let [residual, .., mlp] = architectures();
     let (_dir, store) = store();
     let load = |shape, architecture: &Architecture| {
         Learner::load(&store, "learner", shape, architecture, config()).map(drop)

@@ -92,8 +92,10 @@ fn architectures() -> Vec<(Shape, Architecture)> {
         (CHESS, Architecture::Mobile { blocks: 3, channels: 16, expanded: 48, squeeze: 8 }),
         (SMALL, Architecture::Mobile { blocks: 1, channels: 8, expanded: 12, squeeze: 0 }),
         (SMALL, Architecture::Mobile { blocks: 1, channels: 8, expanded: 12, squeeze: 3 }),
-        (SMALL, Architecture::Mlp { widths: vec![64, 32] }),
-        (CHESS, Architecture::Mlp { widths: vec![] }),
+        (SMALL, Architecture::Mlp { widths: vec![64, 32], policy_channels: 0 }),
+        (CHESS, Architecture::Mlp { widths: vec![], policy_channels: 0 }),
+        (CHESS, Architecture::Mlp { widths: vec![64, 32], policy_channels: 8 }),
+        (SMALL, Architecture::Mlp { widths: vec![32], policy_channels: 2 }),
     ]
 }
 
@@ -224,10 +226,17 @@ fn quantised_networks_are_computed_in_bytes() {
             assert_eq!(squeezed(kind), count, "{kind} of {architecture:?}");
         }
     }
-    let mlp = floats(CHESS, &Architecture::Mlp { widths: vec![64, 32] });
+    let mlp = floats(CHESS, &Architecture::Mlp { widths: vec![64, 32], policy_channels: 0 });
     for (kind, count) in
         [("QGemm", 5), ("Gemm", 0), ("Relu", 0), ("QuantizeLinear", 1), ("DequantizeLinear", 0)]
     {
         assert_eq!(mlp(kind), count, "{kind} of the dense layers");
+    }
+    // The policy's last layer is of floats here, as a tower's is.
+    let factorised = floats(CHESS, &Architecture::Mlp { widths: vec![64, 32], policy_channels: 8 });
+    for (kind, count) in
+        [("QGemm", 5), ("Gemm", 0), ("Relu", 0), ("QuantizeLinear", 1), ("DequantizeLinear", 1)]
+    {
+        assert_eq!(factorised(kind), count, "{kind} of the dense layers before a board");
     }
 }

@@ -25,7 +25,7 @@ fn learned(folder: &Path) -> Store {
         games: 40,
         threads: 1,
         batch: 16,
-        network: Architecture::Mlp { widths: vec![16] },
+        network: Architecture::Mlp { widths: vec![16], policy_channels: 0 },
         ..RunConfig::for_variant(&variant)
     };
     let store = || Store::open(folder.to_str().expect("a text")).expect("a store");

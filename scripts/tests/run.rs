@@ -19,7 +19,7 @@ fn config(iterations: u64) -> RunConfig {
         games: 40,
         threads: 2,
         batch: 16,
-        network: Architecture::Mlp { widths: vec![16] },
+        network: Architecture::Mlp { widths: vec![16], policy_channels: 0 },
         // The learning rate must not depend on where the run was to end.
         decay_from: 1.0,
         ..RunConfig::for_variant(&variant)

@@ -33,7 +33,7 @@ fn config(positions: u64, checkpoint_seconds: f64) -> SupervisedConfig {
         positions,
         batch: 16,
         checkpoint_seconds,
-        network: Architecture::Mlp { widths: vec![32] },
+        network: Architecture::Mlp { widths: vec![32], policy_channels: 0 },
         learner: LearnerConfig {
             threads: 2,
             learning_rate: 3e-3,

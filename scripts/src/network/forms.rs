@@ -34,7 +34,9 @@ impl Plan {
             &Architecture::Mobile { blocks, channels, expanded, squeeze } => {
                 builder.mobile(shape, blocks, [channels, expanded], squeeze)?
             }
-            Architecture::Mlp { widths } => builder.mlp(shape, widths)?,
+            Architecture::Mlp { widths, policy_channels } => {
+                builder.mlp(shape, widths, *policy_channels)?
+            }
         };
         Ok(Self::of(builder, heads))
     }
@@ -147,7 +149,12 @@ impl Builder {
         Ok([policy, outcome, moves_left])
     }
 
-    fn mlp(&mut self, shape: Shape, widths: &[usize]) -> Result<[Value; 3], NetworkError> {
+    fn mlp(
+        &mut self,
+        shape: Shape,
+        widths: &[usize],
+        policy_channels: usize,
+    ) -> Result<[Value; 3], NetworkError> {
         let mut hidden = self.push(Op::Flatten(INPUT));
         let mut inputs = shape.input();
         for (layer, &width) in widths.iter().enumerate() {
@@ -156,9 +163,32 @@ impl Builder {
             hidden = self.push(Op::Relu(hidden));
             inputs = width;
         }
-        let policy = self.dense(hidden, "policy", [inputs, shape.policy()], Start::Zero)?;
+        let policy = match policy_channels {
+            0 => self.dense(hidden, "policy", [inputs, shape.policy()], Start::Zero)?,
+            channels => self.factorised_policy(shape, hidden, inputs, channels)?,
+        };
         let outcome = self.dense(hidden, "outcome", [inputs, shape.outcomes], Start::Zero)?;
         let moves_left = self.dense(hidden, "moves_left", [inputs, 1], Start::Zero)?;
         Ok([policy, outcome, moves_left])
+    }
+
+    /// A policy of dense layers whose last one is the same on every square: first so many channels
+    /// over the board, then from each square's channels its moves.
+    fn factorised_policy(
+        &mut self,
+        shape: Shape,
+        hidden: Value,
+        inputs: usize,
+        channels: usize,
+    ) -> Result<Value, NetworkError> {
+        let units = channels.checked_mul(shape.squares());
+        let units = units.ok_or_else(|| refuse(format!("{channels} channels are too many")))?;
+        let he = Start::Scaled(1.0);
+        let mut policy = self.dense(hidden, "policy.squares", [inputs, units], he)?;
+        policy = self.push(Op::Relu(policy));
+        policy = self.push(Op::Board { input: policy, channels });
+        let planes = [channels, shape.policy_planes];
+        policy = self.conv(policy, "policy.planes", planes, 1, Start::Zero)?;
+        Ok(self.push(Op::Flatten(policy)))
     }
 }

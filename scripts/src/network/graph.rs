@@ -164,9 +164,13 @@ impl Pass {
                     (left, right) => Flow::Row(left.row() + right.row()),
                 },
                 Op::Flatten(input) => Flow::Row(flows[input.0].clone().row()),
+                Op::Board { input, channels } => {
+                    let row = flows[input.0].clone().row();
+                    Flow::Board(row.reshape([batch, *channels, shape.height, shape.width]))
+                }
                 Op::Pool(input) => {
                     let board = flows[input.0].clone().board();
-                    let [batch, channels, ..] = board.dims();
+                    let [_, channels, ..] = board.dims();
                     let means = board.flatten::<3>(2, 3).mean_dim(2);
                     Flow::Board(means.reshape([batch, channels, 1, 1]))
                 }

@@ -32,6 +32,8 @@ pub(crate) enum Op {
     Add(Value, Value),
     /// `[batch, channels, height, width]` to `[batch, channels * height * width]`.
     Flatten(Value),
+    /// The other way round, to so many channels.
+    Board { input: Value, channels: usize },
     /// The mean of each channel over the board, `[batch, channels, 1, 1]`.
     Pool(Value),
     /// `1 / (1 + e^-x)`.
@@ -50,6 +52,7 @@ impl Op {
             Op::Relu(input) | Op::Flatten(input) | Op::Pool(input) | Op::Sigmoid(input) => {
                 (input, None)
             }
+            Op::Board { input, .. } => (input, None),
             Op::Add(left, right) | Op::Scale(left, right) => (left, Some(right)),
         };
         std::iter::once(first).chain(second)

@@ -1,6 +1,8 @@
 //! The operations of a plan as nodes of an ONNX graph.
 
-use super::proto::{Attribute, Node};
+use menagerie::encoding::Shape;
+
+use super::proto::{Attribute, Node, Tensor, TensorKind};
 use crate::network::plan::{Layer, Op, Plan, Value};
 
 /// The names of a plan's values in the graph.
@@ -27,6 +29,7 @@ impl Names<'_> {
             Op::Relu(input) => format!("{}.relu", self.of(*input)),
             Op::Add(_, branch) => format!("{}.add", self.of(*branch)),
             Op::Flatten(input) => format!("{}.flat", self.of(*input)),
+            Op::Board { input, .. } => format!("{}.board", self.of(*input)),
             Op::Pool(input) => format!("{}.mean", self.of(*input)),
             Op::Sigmoid(input) => format!("{}.sigmoid", self.of(*input)),
             Op::Scale(board, _) => format!("{}.scaled", self.of(*board)),
@@ -62,6 +65,9 @@ impl Names<'_> {
             Op::Add(left, right) => Node::new("Add", &[&self.of(*left), &self.of(*right)], &output),
             // ONNX flattens from axis 1 on unless told otherwise.
             Op::Flatten(input) => Node::new("Flatten", &[&self.of(*input)], &output),
+            Op::Board { input, .. } => {
+                Node::new("Reshape", &[&self.of(*input), &axes_of(&output)], &output)
+            }
             Op::Pool(input) => Node::new("GlobalAveragePool", &[&self.of(*input)], &output),
             Op::Sigmoid(input) => Node::new("Sigmoid", &[&self.of(*input)], &output),
             Op::Scale(board, factors) => {
@@ -69,4 +75,21 @@ impl Names<'_> {
             }
         }
     }
+
+    /// The constants that the nodes need beside weights.
+    pub(super) fn constants(&self, shape: Shape) -> impl Iterator<Item = Tensor> {
+        self.plan.ops.iter().enumerate().filter_map(move |(index, op)| {
+            let Op::Board { channels, .. } = op else { return None };
+            // 0 stands for the batch as it is.
+            let axes = [0, *channels as i64, shape.height as i64, shape.width as i64];
+            let bytes = axes.into_iter().flat_map(i64::to_le_bytes).collect();
+            let name = axes_of(&self.of(Value(index + 1)));
+            Some(Tensor::new(&name, TensorKind::Int64, &[axes.len()], bytes))
+        })
+    }
+}
+
+/// The name of the axes of a value that is laid out over the board.
+fn axes_of(value: &str) -> String {
+    format!("{value}.axes")
 }

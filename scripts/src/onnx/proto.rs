@@ -161,6 +161,7 @@ pub(crate) enum TensorKind {
     Uint8 = 2,
     Int8 = 3,
     Int32 = 6,
+    Int64 = 7,
 }
 
 /// `ValueInfoProto`: an input or output and its type.

@@ -61,7 +61,7 @@ pub(super) fn graph(plan: &Plan, weights: &[f32], ranges: &[Range]) -> (Vec<Node
             }
             Op::Dense { input, layer } => writer.quantise(layer, *input, Outputs::Last),
             Op::Relu(_) | Op::Add(..) | Op::Flatten(_) => {}
-            Op::Pool(_) | Op::Sigmoid(_) | Op::Scale(..) => {}
+            Op::Board { .. } | Op::Pool(_) | Op::Sigmoid(_) | Op::Scale(..) => {}
         }
         let mut node = writer.names.node(index, op);
         for (name, value) in node.input.iter_mut().zip(op.inputs()) {

@@ -69,8 +69,10 @@ impl RunConfig {
         let squares = shape.squares();
         let dense = squares <= TINY_BOARD || shape.policy() <= FEW_MOVES;
         let network = match dense {
-            true if squares <= TINY_BOARD => Architecture::Mlp { widths: vec![256, 256, 256] },
-            true => Architecture::Mlp { widths: vec![384, 256, 256] },
+            true if squares <= TINY_BOARD => {
+                Architecture::Mlp { widths: vec![256, 256, 256], policy_channels: 0 }
+            }
+            true => Architecture::Mlp { widths: vec![384, 256, 256], policy_channels: 0 },
             false => Architecture::Residual { blocks: 4, channels: 32, squeeze: 0 },
         };
         let placed = variant.self_play_men().is_some();
