@@ -8,7 +8,14 @@ type Shipped = (&'static str, &'static [u8]);
 /// By the name of the variant: its network, and the quantised form of it, if there is one.
 const SHIPPED: &[(&str, Shipped, Option<Shipped>)] = &[
     ("3x3", ("nets/3x3.onnx", include_bytes!("../../nets/3x3.onnx")), None),
-    ("crazyhouse", ("nets/crazyhouse.onnx", include_bytes!("../../nets/crazyhouse.onnx")), None),
+    (
+        "crazyhouse",
+        ("nets/crazyhouse.onnx", include_bytes!("../../nets/crazyhouse.onnx")),
+        Some((
+            "nets/crazyhouse.int8.onnx",
+            include_bytes!("../../nets/crazyhouse.int8.onnx"),
+        )),
+    ),
 ];
 
 /// The network for a variant, if one is shipped.
