@@ -7,6 +7,8 @@ pub mod rules;
 
 pub mod variant;
 
+pub mod table;
+
 pub mod encoding;
 
 pub mod evaluation;

@@ -11,6 +11,7 @@ mod outcome;
 mod perft;
 mod side;
 mod toy;
+mod value;
 mod view;
 
 use std::sync::Arc;
@@ -25,9 +26,10 @@ pub use moves::{Move, MoveList, PackedMove};
 pub use notation::FenError;
 pub use outcome::{Outcome, Reason};
 pub use perft::perft;
-pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square};
+pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Piece, Role, Square};
 pub use side::{MAX_SIDES, PerSide, Side};
-pub use view::{Anatomy, View};
+pub use value::Value;
+pub use view::{Anatomy, Symmetry, View};
 
 /// Identity of a position in 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -81,6 +83,14 @@ pub(crate) trait Rules {
     fn key(&self) -> Key;
     /// What the side to move sees.
     fn view(&self) -> View<'_>;
+    /// Which images of a position without rights are worth the same.
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::default()
+    }
+    /// Puts other men on the board, with nothing of a past; says whether such a board may be.
+    fn set_up(&mut self, _board: &Board, _turn: Color) -> bool {
+        false
+    }
     /// The position as text.
     fn fen(&self) -> String;
     /// An end as people write it.
@@ -266,6 +276,21 @@ impl Position {
     /// though a FEN may tell it.
     pub fn opponent_in_check(&self) -> bool {
         self.rules().opponent_in_check()
+    }
+
+    /// Puts other men on the board, `turn` to move, with nothing of a past: no rights, no men in
+    /// hand, no counters, no earlier positions. Says whether a FEN might tell such a board; if not,
+    /// or in games without men that move, the position is left without meaning.
+    pub fn set_up(&mut self, board: &Board, turn: Color) -> bool {
+        let possible = self.rules_mut().set_up(board, turn);
+        let key = self.rules().key();
+        self.history.restart(key);
+        possible
+    }
+
+    /// Which images of a position that [`Position::set_up`] makes are worth the same.
+    pub fn symmetry(&self) -> Symmetry {
+        self.rules().symmetry()
     }
 
     /// How the game ended, by force or by a claim.

@@ -34,45 +34,49 @@ impl Marks {
     }
 }
 
-/// Has every position of `solution` that is not ended played with `visits` visits of a fresh tree,
+/// Has each of the `positions` of `solution` that is not ended played with `visits` visits of a fresh tree,
 /// as the engine plays `go nodes`, and marks the moves.
 ///
 /// # Errors
 /// If the evaluator fails.
 pub fn mark(
     solution: &Solution,
+    positions: impl IntoIterator<Item = (Position, Value)>,
     evaluator: &mut dyn Evaluator,
     params: Params,
     visits: u32,
 ) -> Result<Marks, EvalError> {
     let mut marks = Marks::default();
-    let Some((first, _)) = solution.iter().next() else { return Ok(marks) };
+    let mut positions = positions.into_iter().peekable();
+    let Some((first, _)) = positions.peek() else { return Ok(marks) };
     let mut tree = Tree::new(first.clone(), params, 1 << 22);
-    for (position, value) in solution.iter() {
+    for (position, value) in positions {
         tree.restart(position.clone());
         if let Some(m) = best_move(&mut tree, evaluator, visits)? {
-            marks.add(solution, position, value, m);
+            marks.add(solution, &position, value, m);
         }
     }
     Ok(marks)
 }
 
-/// Has every position of `solution` that is not ended played by an engine at `go nodes`, and
+/// Has each of the `positions` of `solution` that is not ended played by an engine at `go nodes`, and
 /// marks the moves.
 ///
 /// # Errors
 /// If the engine ends, or its move is not legal.
 pub fn mark_engine(
     solution: &Solution,
+    positions: impl IntoIterator<Item = (Position, Value)>,
     engine: &mut UciEngine,
     nodes: u32,
 ) -> Result<Marks, EngineError> {
     let mut marks = Marks::default();
-    for (position, value) in solution.iter() {
+    for (position, value) in positions {
         if position.outcome().is_some() {
             continue;
         }
-        marks.add(solution, position, value, engine_move(position, engine, nodes)?);
+        let m = engine_move(&position, engine, nodes)?;
+        marks.add(solution, &position, value, m);
     }
     Ok(marks)
 }

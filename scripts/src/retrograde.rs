@@ -1,180 +1,184 @@
 //! Exact solution of games of few positions: every placing of the men, worked backwards from the
-//! ends of the game. The oracle against which learning is measured.
+//! ends of the game. The oracle against which learning is measured, and the maker of tables.
+//!
+//! The moves are those of the rules themselves. What bounds time and memory is that men never come
+//! back: positions with fewer men are solved first, in layers, and of the moves of a layer only
+//! those that take nothing are kept in memory while it is solved. With every square full there are
+//! none.
 
-use std::collections::HashMap;
+mod layer;
 
-use menagerie::rules::{Key, MoveList, Position};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use menagerie::rules::Position;
+pub use menagerie::rules::Value;
+use menagerie::table::{Entry, Index, IndexError, Table};
 use menagerie::variant::Variant;
+use rand::seq::SliceRandom;
+use rand::{Rng, RngExt};
 
-use crate::starts;
+use layer::Layer;
 
-/// What perfect play makes of a position, for the side to move.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Value {
-    /// It wins in so many plies, an odd number.
-    Win(u32),
-    /// Nobody can win.
-    Draw,
-    /// It loses in so many plies, an even number; 0 if it is mated.
-    Loss(u32),
-}
+use crate::record::replace;
 
 /// All positions of a game of two sides with a given set of men, solved.
 ///
 /// Counters and repetition do not enter: a draw by them is what play without progress comes to.
 #[derive(Debug)]
 pub struct Solution {
-    positions: Vec<Position>,
-    values: Vec<Value>,
-    index: HashMap<Key, usize>,
+    table: Table,
+    size: usize,
 }
 
 /// Why a game cannot be solved here.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum UnsolvableGame {
-    /// The variant does not say of which men its positions are made.
-    #[error("[{0}] has no selfPlayMen, so its positions cannot be counted")]
-    NoMen(String),
+    /// Its positions are not numbered.
+    #[error(transparent)]
+    Index(#[from] IndexError),
     /// A move leads out of the set: a promotion, say, to a man that is not in it.
-    #[error("a move from \"{fen}\" leads to a position that the men of selfPlayMen do not make")]
+    #[error("a move from \"{fen}\" leads to a position that is not of the men to be solved")]
     Open {
         /// Where the move starts.
         fen: String,
     },
+    /// A win takes more plies than a table can say.
+    #[error("a win takes more than {} plies, so that no table can hold it", Entry::MOST_PLIES)]
+    Long,
+    /// There are no threads to work with.
+    #[error("{0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+/// A file that is no table of the game.
+#[derive(Debug, thiserror::Error)]
+#[error("the table {}: {reason}", path.display())]
+pub struct UnreadableTable {
+    path: PathBuf,
+    reason: String,
+}
+
+/// So often a number is drawn for each position of a sample, until games are given up in which
+/// hardly any position goes on.
+const TRIES: usize = 10_000;
+
+impl From<Table> for Solution {
+    fn from(table: Table) -> Solution {
+        let size = table.counts().iter().map(|counts| counts.of(|_| true)).sum::<u64>() as usize;
+        Solution { table, size }
+    }
 }
 
 impl Solution {
-    /// Solves the positions with at most the men of `selfPlayMen`, kings always among them.
+    /// Solves the positions with at most the men of `selfPlayMen`, kings always among them; without
+    /// such a list, those with any number of all men.
     ///
     /// # Errors
-    /// If the variant names no men, or its moves lead out of the positions that they make.
+    /// If the variant has too many positions or is no game of kings, or its moves lead out of the
+    /// positions that the men make.
     pub fn of(variant: &Variant) -> Result<Solution, UnsolvableGame> {
-        let men =
-            variant.self_play_men().ok_or(UnsolvableGame::NoMen(variant.name().to_owned()))?;
-        let positions = placings(variant, men);
-        let index: HashMap<_, _> =
-            positions.iter().enumerate().map(|(nth, position)| (position.key(), nth)).collect();
-        let mut legal = MoveList::new();
-        let mut graph = Vec::with_capacity(positions.len());
-        for position in &positions {
-            position.legal_moves(&mut legal);
-            let after = |&m: &_| {
-                let mut next = position.clone();
-                next.play_unchecked(m);
-                index.get(&next.key()).copied()
-            };
-            let next: Option<Vec<_>> = legal.iter().map(after).collect();
-            graph.push(next.ok_or_else(|| UnsolvableGame::Open { fen: position.fen() })?);
+        Solution::with_threads(variant, 1, |_, _| ())
+    }
+
+    /// [`Solution::of`] on so many threads, which make no difference to the result. `progress` is
+    /// told when the positions with so many men beside the kings are solved, and how many numbers
+    /// they have.
+    ///
+    /// # Errors
+    /// The same; and if the threads cannot be started.
+    pub fn with_threads(
+        variant: &Variant,
+        threads: usize,
+        mut progress: impl FnMut(usize, u64),
+    ) -> Result<Solution, UnsolvableGame> {
+        let index = Index::new(variant)?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build()?;
+        let mut entries = vec![Entry::NOBODY; index.len() as usize];
+        for (men, numbers) in index.layers().enumerate() {
+            let size = numbers.end - numbers.start;
+            pool.install(|| Layer::new(&index, numbers).solve(&variant.start(), &mut entries))?;
+            progress(men, size);
         }
-        let values = solve(&positions, &graph);
-        Ok(Solution { positions, values, index })
+        let table = Table::new(variant, index, entries);
+        Ok(Solution::from(table))
+    }
+
+    /// What a file has that [`Solution::save`] wrote.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no table of `variant`; in words.
+    pub fn read(variant: &Variant, path: &Path) -> Result<Solution, UnreadableTable> {
+        let wrong = |reason: String| UnreadableTable { path: path.to_owned(), reason };
+        let bytes = fs::read(path).map_err(|error| wrong(error.to_string()))?;
+        let table = Table::read(variant, &bytes).map_err(|error| wrong(error.to_string()))?;
+        Ok(Solution::from(table))
+    }
+
+    /// So many different positions in which the game is not over, each as likely as any other;
+    /// fewer if there are not so many.
+    pub fn sample(&self, count: usize, rng: &mut impl Rng) -> Vec<(Position, Value)> {
+        let goes_on = |(position, _): &(Position, Value)| position.outcome().is_none();
+        if count > self.size / 8 {
+            let mut all: Vec<_> = self.iter().filter(goes_on).collect();
+            all.shuffle(rng);
+            all.truncate(count);
+            return all;
+        }
+        let numbers = self.table.index().len();
+        let (mut chosen, mut found) = (HashSet::new(), Vec::new());
+        for _ in 0..count * TRIES {
+            if found.len() == count {
+                break;
+            }
+            // Four images share a number at most; where there are fewer, it is chosen less often.
+            let mut positions = self.table.positions_of(rng.random_range(0..numbers));
+            let image = rng.random_range(0..4);
+            if image >= positions.len() {
+                continue;
+            }
+            let position = positions.swap_remove(image);
+            if goes_on(&position) && chosen.insert(position.0.key()) {
+                found.push(position);
+            }
+        }
+        found
     }
 
     /// All positions with their values.
-    pub fn iter(&self) -> impl Iterator<Item = (&Position, Value)> {
-        self.positions.iter().zip(self.values.iter().copied())
+    pub fn iter(&self) -> impl Iterator<Item = (Position, Value)> + '_ {
+        self.table.positions()
     }
 
     /// How many positions there are.
     pub fn len(&self) -> usize {
-        self.positions.len()
+        self.size
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.positions.is_empty()
+        self.size == 0
     }
 
     /// The value of a position; `None` if its men are not of the set.
     pub fn value(&self, position: &Position) -> Option<Value> {
-        self.index.get(&position.key()).map(|&nth| self.values[nth])
-    }
-}
-
-impl Value {
-    /// 1 for a win of the side to move, 0 for a draw, -1 for a loss.
-    pub fn score(self) -> i8 {
-        match self {
-            Value::Win(_) => 1,
-            Value::Draw => 0,
-            Value::Loss(_) => -1,
-        }
+        self.table.value(position)
     }
 
-    /// The value of a position from which a move leads to a position of this value.
-    pub fn before(self) -> Value {
-        match self {
-            Value::Win(plies) => Value::Loss(plies + 1),
-            Value::Draw => Value::Draw,
-            Value::Loss(plies) => Value::Win(plies + 1),
-        }
+    /// Writes the table of `variant` to a file, whole or not at all, and gives its length in bytes.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn save(&self, variant: &Variant, path: &Path) -> io::Result<usize> {
+        let mut bytes = Vec::new();
+        self.table.write(variant, &mut bytes)?;
+        replace(path, &bytes)?;
+        Ok(bytes.len())
     }
-}
 
-/// Every legal placing of a subset of `men`, the kings always among it, with either side to move.
-fn placings(variant: &Variant, men: &str) -> Vec<Position> {
-    let anatomy = variant.start().anatomy();
-    let cells = anatomy.files * anatomy.ranks;
-    let (kings, others): (Vec<char>, Vec<char>) =
-        men.chars().partition(|man| man.eq_ignore_ascii_case(&'k'));
-    let mut found = Vec::new();
-    for subset in 0..1_u32 << others.len() {
-        let chosen = others.iter().enumerate().filter(|(nth, _)| subset >> nth & 1 == 1);
-        let men: Vec<char> = kings.iter().copied().chain(chosen.map(|(_, man)| *man)).collect();
-        place(&men, cells, &mut Vec::new(), &mut |squares| {
-            let board = starts::board(&men, squares, anatomy.files, anatomy.ranks);
-            for side in ['w', 'b'] {
-                let position = variant.position(&format!("{board} {side} - - 0 1"), false);
-                found.extend(position.ok().filter(|position| !position.opponent_in_check()));
-            }
-        });
+    /// The values, to be written down or looked up.
+    pub fn table(&self) -> &Table {
+        &self.table
     }
-    found
-}
-
-/// Calls `each` with every way of giving the men different squares.
-fn place(men: &[char], cells: usize, squares: &mut Vec<usize>, each: &mut impl FnMut(&[usize])) {
-    if squares.len() == men.len() {
-        return each(squares);
-    }
-    for square in 0..cells {
-        if !squares.contains(&square) {
-            squares.push(square);
-            place(men, cells, squares, each);
-            squares.pop();
-        }
-    }
-}
-
-/// Works backwards: in round `n` all that is won or lost in `n` plies becomes known.
-fn solve(positions: &[Position], graph: &[Vec<usize>]) -> Vec<Value> {
-    let ended = |(position, next): (&Position, &Vec<usize>)| {
-        let outcome = next.is_empty().then(|| position.outcome()).flatten()?;
-        Some(match outcome.score(position.turn()) {
-            -1 => Value::Loss(0),
-            0 => Value::Draw,
-            _ => Value::Win(0),
-        })
-    };
-    let mut values: Vec<Option<Value>> = positions.iter().zip(graph).map(ended).collect();
-    for plies in 1.. {
-        let reach = |next: &Vec<usize>| {
-            let after = || next.iter().map(|&nth| values[nth]);
-            let loses = |value| matches!(value, Some(Value::Loss(at)) if at + 1 == plies);
-            if after().any(loses) {
-                Some(Value::Win(plies))
-            } else if after().all(|value| matches!(value, Some(Value::Win(_)))) {
-                Some(Value::Loss(plies))
-            } else {
-                None
-            }
-        };
-        let open = graph.iter().enumerate().filter(|(nth, _)| values[*nth].is_none());
-        let known: Vec<_> = open.filter_map(|(nth, next)| Some((nth, reach(next)?))).collect();
-        if known.is_empty() {
-            break;
-        }
-        known.into_iter().for_each(|(nth, value)| values[nth] = Some(value));
-    }
-    values.into_iter().map(|value| value.unwrap_or(Value::Draw)).collect()
 }

@@ -12,6 +12,7 @@ mod fen;
 mod flag;
 mod moves;
 mod play;
+mod symmetry;
 mod walls;
 
 use std::sync::Arc;
@@ -24,7 +25,9 @@ use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square, attacks};
 
 use self::castling::Path;
 use self::walls::Owed;
-use super::{Anatomy, Key, Move, MoveList, Outcome, PerSide, Reason, Rules, Side, View, notation};
+use super::{
+    Anatomy, Key, Move, MoveList, Outcome, PerSide, Reason, Rules, Side, Symmetry, View, notation,
+};
 
 /// A position of a game of this family.
 #[derive(Debug)]
@@ -263,6 +266,14 @@ impl Rules for Chess8 {
             halfmoves: self.halfmoves,
             repeated: false,
         }
+    }
+
+    fn symmetry(&self) -> Symmetry {
+        self.axes.symmetry()
+    }
+
+    fn set_up(&mut self, board: &Board, turn: Color) -> bool {
+        self.place(board, turn)
     }
 
     fn fen(&self) -> String {

@@ -16,6 +16,13 @@ impl History {
         History { keys: vec![key], before_search: 0 }
     }
 
+    /// Forgets all and begins with the position of `key`.
+    pub(super) fn restart(&mut self, key: Key) {
+        self.keys.clear();
+        self.keys.push(key);
+        self.before_search = 0;
+    }
+
     /// Notes the position reached at the end of a turn. `reversible` is how many turns it can be
     /// taken back without crossing a capture or the like; 0 forgets all that went before.
     pub(super) fn push(&mut self, key: Key, reversible: u32) {

@@ -68,3 +68,12 @@ pub struct View<'a> {
     /// Whether the position stood before.
     pub repeated: bool,
 }
+
+/// Which images of a board are worth the same as it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Symmetry {
+    /// The board mirrored, the first file in the last one's place.
+    pub files: bool,
+    /// The board upside down, each man of the other colour, with the other side to move.
+    pub colours: bool,
+}

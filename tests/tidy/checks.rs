@@ -9,13 +9,14 @@ use crate::source::{Source, Word};
 const LONGEST: usize = 600;
 
 /// The modules of the library from the lowest on, and which of the others each may use.
-const LAYERS: [(&str, &[&str]); 7] = [
+const LAYERS: [(&str, &[&str]); 8] = [
     ("rules", &[]),
     ("variant", &["rules"]),
+    ("table", &["variant", "rules"]),
     ("encoding", &["rules"]),
     ("evaluation", &["encoding", "rules"]),
     ("search", &["evaluation", "encoding", "rules"]),
-    ("engine", &["search", "evaluation", "encoding", "variant", "rules"]),
+    ("engine", &["search", "evaluation", "encoding", "table", "variant", "rules"]),
     ("protocol", &["engine", "search", "evaluation", "encoding", "variant", "rules"]),
 ];
 
@@ -30,11 +31,12 @@ const FAMILY: [&str; 3] = ["src/rules.rs", "src/variant.rs", "src/variant/ini.rs
 const PURE: [&str; 4] = ["src/rules", "src/variant", "src/encoding", "src/search"];
 
 /// The files of the library that open files, start processes or read the environment.
-const WORLD: [(&str, &str); 6] = [
+const WORLD: [(&str, &str); 7] = [
     ("src/main.rs", "the executable"),
     ("src/protocol/", "standard input and output, and the log"),
     ("src/engine/files.rs", "reads files of games"),
     ("src/engine/network.rs", "finds the files of networks"),
+    ("src/engine/tables.rs", "reads tables"),
     ("src/evaluation/weights.rs", "reads the files of networks"),
     ("src/evaluation/runtime", "finds and checks the library that runs networks"),
 ];

@@ -8,8 +8,11 @@ use clap::Parser;
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::network::Backend;
 use menagerie::evaluation::{Cached, Evaluator, Opened, Uniform, Weights};
+use menagerie::rules::{Position, Value};
 use menagerie::search::{Params, Tree};
 use menagerie::variant::{Catalogue, Variant};
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
 use trainer::oracle::{Marks, best_move, engine_move, mark, mark_engine};
 use trainer::puzzles::{self, Puzzle, Score};
 use trainer::retrograde::Solution;
@@ -28,6 +31,18 @@ struct Arguments {
     /// A table of positions with their right moves, where the game is too large to be solved.
     #[arg(long)]
     puzzles: Option<PathBuf>,
+    /// A table of the solved game, as solve writes it; the game is not solved anew.
+    #[arg(long, conflicts_with = "puzzles")]
+    table: Option<PathBuf>,
+    /// Marks so many positions drawn at random, not all.
+    #[arg(long)]
+    sample: Option<usize>,
+    /// The random numbers by which they are drawn.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Options of the engine, as name=value.
+    #[arg(long = "option", value_parser = option)]
+    options: Vec<(String, String)>,
     /// Plays without a network as well: the search alone.
     #[arg(long)]
     uniform: bool,
@@ -42,9 +57,14 @@ struct Arguments {
     settings: Vec<(String, f32)>,
 }
 
-fn setting(text: &str) -> Result<(String, f32), String> {
+fn option(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("it is not name=value")?;
-    Ok((name.to_owned(), value.parse().map_err(|_| format!("\"{value}\" is no number"))?))
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+fn setting(text: &str) -> Result<(String, f32), String> {
+    let (name, value) = option(text)?;
+    Ok((name, value.parse().map_err(|_| format!("\"{value}\" is no number"))?))
 }
 
 fn main() -> anyhow::Result<()> {
@@ -58,6 +78,9 @@ fn main() -> anyhow::Result<()> {
     if let Some(path) = &arguments.engine {
         let mut engine = UciEngine::start(path)?;
         engine.set("UCI_Variant", variant.name())?;
+        for (name, value) in &arguments.options {
+            engine.set(name, value)?;
+        }
         engines.push((path.display().to_string(), engine));
     }
     let encoding = Encoding::of(&variant.start());
@@ -78,7 +101,18 @@ fn main() -> anyhow::Result<()> {
             let puzzles = Puzzle::read(&variant, &text);
             Exam::Puzzles(puzzles.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?)
         }
-        None => Exam::Solution(Solution::of(&variant)?),
+        None => {
+            let solution = match &arguments.table {
+                Some(path) => Solution::read(&variant, path)?,
+                None => Solution::of(&variant)?,
+            };
+            let mut rng = ChaCha8Rng::seed_from_u64(arguments.seed);
+            let positions = match arguments.sample {
+                Some(count) => solution.sample(count, &mut rng),
+                None => solution.iter().collect(),
+            };
+            Exam::Solution(Box::new(solution), positions)
+        }
     };
     println!("{}", exam.columns());
     for &visits in &arguments.visits {
@@ -96,7 +130,7 @@ fn main() -> anyhow::Result<()> {
 
 /// What is asked.
 enum Exam {
-    Solution(Solution),
+    Solution(Box<Solution>, Vec<(Position, Value)>),
     Puzzles(Vec<Puzzle>),
 }
 
@@ -109,14 +143,16 @@ enum Marked {
 impl Exam {
     fn columns(&self) -> &'static str {
         match self {
-            Exam::Solution(_) => "player,visits,positions,result_kept,wins,won_quickest",
+            Exam::Solution(..) => "player,visits,positions,result_kept,wins,won_quickest",
             Exam::Puzzles(_) => "player,visits,positions,sound,safe",
         }
     }
 
     fn engine(&self, engine: &mut UciEngine, visits: u32) -> anyhow::Result<Marked> {
         Ok(match self {
-            Exam::Solution(solution) => Marked::Solution(mark_engine(solution, engine, visits)?),
+            Exam::Solution(solution, positions) => {
+                Marked::Solution(mark_engine(solution, positions.clone(), engine, visits)?)
+            }
             Exam::Puzzles(puzzles) => Marked::Puzzles(puzzles::ask(puzzles, |position| {
                 engine_move(position, engine, visits).map(Some)
             })?),
@@ -131,8 +167,8 @@ impl Exam {
         visits: u32,
     ) -> anyhow::Result<Marked> {
         Ok(match self {
-            Exam::Solution(solution) => {
-                Marked::Solution(mark(solution, evaluator, params, visits)?)
+            Exam::Solution(solution, positions) => {
+                Marked::Solution(mark(solution, positions.clone(), evaluator, params, visits)?)
             }
             Exam::Puzzles(puzzles) => {
                 let mut tree = Tree::new(variant.start(), params, 1 << 22);

@@ -51,12 +51,12 @@ pub struct Sample {
 /// and a win for Black that is a mate in one, though other moves win too.
 pub fn samples(variant: &Variant, solution: &Solution) -> Vec<Sample> {
     let men = |position: &Position| position.view().board.occupied().count();
-    let most = solution.iter().map(|(position, _)| men(position)).max().unwrap_or(0);
+    let most = solution.iter().map(|(position, _)| men(&position)).max().unwrap_or(0);
     let fitting = |side: Side, fits: &dyn Fn(&Position, Value) -> bool| {
         solution
             .iter()
             .find(|(p, value)| p.turn() == side && men(p) == most && fits(p, *value))
-            .map(|(position, _)| position.clone())
+            .map(|(position, _)| position)
     };
     let slow = fitting(Side::WHITE, &|_, value| matches!(value, Value::Win(plies) if plies >= 7));
     let mate = fitting(Side::BLACK, &|position, value| {
@@ -112,8 +112,8 @@ pub fn moments(
         let file = store.read(&net(iteration))?;
         let network = Onnx::open(&file, &encoding, variant.name(), Backend::Cpu, 1)?;
         let mut evaluator = Cached::new(network, 64 << 20);
-        let bare = mark(solution, &mut evaluator, Params::default(), 1)?;
-        let searched = mark(solution, &mut evaluator, Params::default(), visits)?;
+        let bare = mark(solution, solution.iter(), &mut evaluator, Params::default(), 1)?;
+        let searched = mark(solution, solution.iter(), &mut evaluator, Params::default(), visits)?;
         let (values, winning) = followed(&samples, solution, &mut evaluator)?;
         moments.push(Moment {
             iteration,

@@ -78,7 +78,7 @@ impl Chess8 {
     }
 
     /// What the FEN's syntax cannot rule out.
-    fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         for color in Color::ALL {
             let kings = (self.board.kings() & self.board.by_color(color)).count();
             let kings = kings + usize::from(self.hands[color][Role::King]);

@@ -1,0 +1,59 @@
+//! Small games solved without any thought, against which tables are held.
+
+use menagerie::rules::{MoveList, Position, Value};
+use menagerie::table::{Entry, Image, Index, Table};
+use menagerie::variant::Variant;
+
+/// Solves a game by looking one ply further ahead each time, from drawn everywhere, until that
+/// changes nothing.
+pub(crate) fn table(variant: &Variant) -> Table {
+    let index = Index::new(variant).expect("the game's positions have numbers");
+    let (mut graph, mut values) = (Vec::new(), Vec::new());
+    for number in 0..index.len() {
+        let mut position = variant.start();
+        let real = index.set_up(number, Image::default(), &mut position);
+        let (next, ended) = if real { after(&index, &position) } else { (Vec::new(), None) };
+        graph.push(next);
+        values.push((real, ended));
+    }
+    let mut now: Vec<Value> =
+        values.iter().map(|(_, ended)| ended.unwrap_or(Value::Draw)).collect();
+    loop {
+        let best = |(nth, next): (usize, &Vec<usize>)| {
+            let after = next.iter().map(|&nth| now[nth].before());
+            after.max_by_key(|value| value.rank()).unwrap_or(now[nth])
+        };
+        let further: Vec<Value> = graph.iter().enumerate().map(best).collect();
+        if further == now {
+            break;
+        }
+        now = further;
+    }
+    let entry = |((real, ended), value): (&(bool, Option<Value>), Value)| match (real, ended) {
+        (false, _) => Entry::NOBODY,
+        (true, Some(Value::Draw)) => Entry::ENDED,
+        (true, _) => Entry::of(value).expect("no win is that long"),
+    };
+    let entries = values.iter().zip(now).map(entry).collect();
+    Table::new(variant, index, entries)
+}
+
+/// The numbers of the positions after each move, or how the game has ended.
+fn after(index: &Index, position: &Position) -> (Vec<usize>, Option<Value>) {
+    let mut legal = MoveList::new();
+    position.legal_moves(&mut legal);
+    if let Some(outcome) = position.outcome_given(&legal) {
+        let value = match outcome.score(position.turn()) {
+            1 => Value::Win(0),
+            0 => Value::Draw,
+            _ => Value::Loss(0),
+        };
+        return (Vec::new(), Some(value));
+    }
+    let next = legal.into_iter().map(|m| {
+        let mut next = position.clone();
+        next.play_unchecked(m);
+        index.number(&next).unwrap_or_else(|| panic!("{} has no number", next.fen())) as usize
+    });
+    (next.collect(), None)
+}
