@@ -12,6 +12,7 @@ mod network;
 mod options;
 mod report;
 mod shipped;
+mod tables;
 mod turns;
 mod worker;
 
@@ -31,6 +32,7 @@ pub use limits::Limits;
 use network::Chosen;
 pub use options::{Declaration, Kind, OptionError, Options};
 pub use report::{Best, Chances, Event, Report, Score, Sink};
+use tables::Lookup;
 use worker::{Control, Search};
 
 use crate::encoding::Encoding;
@@ -52,6 +54,8 @@ pub struct Session {
     variant: Arc<Variant>,
     game: Game,
     chosen: Option<Chosen>,
+    /// What `TablePath` came to.
+    lookup: Lookup,
     /// The tree, and the game at whose end its root stands.
     tree: Option<(Tree, Game)>,
     running: Option<Running>,
@@ -108,8 +112,18 @@ impl Session {
         let variant = catalogue.get(&options.variant);
         let variant = variant.unwrap_or_else(|| panic!("the catalogue has no game"));
         let game = Game::new(&variant, options.chess960);
-        let (chosen, tree, running, said) = (None, None, None, Vec::new());
-        Session { shipped, catalogue, options, variant, game, chosen, tree, running, said }
+        Session {
+            shipped,
+            catalogue,
+            options,
+            variant,
+            game,
+            chosen: None,
+            lookup: Lookup::default(),
+            tree: None,
+            running: None,
+            said: Vec::new(),
+        }
     }
 
     /// All options, in the order to show them.
@@ -163,6 +177,10 @@ impl Session {
                     "SyzygyPath \"{}\" is noted, but tables of endings are not read yet",
                     self.options.tables
                 )]);
+            }
+            "TablePath" => {
+                self.lookup = Lookup::default();
+                self.tree = None;
             }
             "VariantPath" => {
                 let (catalogue, errors) = with_files(self.shipped, &self.options.files);
@@ -242,6 +260,7 @@ impl Session {
         if self.running.is_none() {
             let chosen = self.choose(&mut notes);
             self.chosen = Some(chosen);
+            notes.extend(self.look_for_table());
         }
         notes
     }
@@ -262,6 +281,20 @@ impl Session {
                 chosen
             }
         }
+    }
+
+    /// Sees to it that the table is the one that the options name; returns what there is to know
+    /// about it.
+    fn look_for_table(&mut self) -> Option<String> {
+        if self.lookup.serves(&self.variant, &self.options.table) {
+            return None;
+        }
+        self.tree = None;
+        // The old table's memory is given back before the new one takes its own.
+        self.lookup = Lookup::default();
+        let (lookup, note) = Lookup::new(&self.variant, &self.options.table);
+        self.lookup = lookup;
+        note
     }
 
     /// Takes the tree, with its root where the game stands. What is known of it is kept if the
@@ -292,6 +325,7 @@ impl Session {
         }
         let mut notes = Vec::new();
         let mut chosen = self.choose(&mut notes);
+        notes.extend(self.look_for_table());
         notes.into_iter().for_each(|note| sink(Event::Note(note)));
         // One visit is to tell what the network thinks, not what the tree has found out before.
         let fresh = limits.nodes == Some(1);
@@ -305,6 +339,7 @@ impl Session {
             begun,
             control: Arc::clone(&control),
             sink: Arc::clone(&sink),
+            table: self.lookup.table(),
         };
         let game = self.game.clone();
         let thread = thread::Builder::new().name("search".to_owned()).spawn(move || {

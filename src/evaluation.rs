@@ -22,7 +22,7 @@ pub use uniform::Uniform;
 pub use weights::{NetworkFile, Opened, Weights};
 
 use crate::encoding::Shape;
-use crate::rules::Key;
+use crate::rules::{Key, Position, Value};
 
 /// Why a batch could not be evaluated, in words.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -46,6 +46,12 @@ pub trait Evaluator: Send {
     /// The evaluation of a position with that input key and as many legal moves, if it is known
     /// without work.
     fn recall(&self, _key: Key, _legal_moves: usize) -> Option<Arc<Remembered>> {
+        None
+    }
+
+    /// What perfect play makes of a position, if that is known for certain. Counters and repetition
+    /// do not enter.
+    fn known(&self, _position: &Position) -> Option<Value> {
         None
     }
 
@@ -105,6 +111,10 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
 
     fn recall(&self, key: Key, legal_moves: usize) -> Option<Arc<Remembered>> {
         (**self).recall(key, legal_moves)
+    }
+
+    fn known(&self, position: &Position) -> Option<Value> {
+        (**self).known(position)
     }
 
     fn forget(&mut self) {

@@ -1,8 +1,8 @@
 //! The search on game trees that are written out, against values found by looking at all of them.
 
-use menagerie::encoding::Encoding;
-use menagerie::evaluation::{Evaluator, Uniform};
-use menagerie::rules::{MoveList, PerSide, Position, Side};
+use menagerie::encoding::{Encoding, Shape};
+use menagerie::evaluation::{Batch, EvalError, Evaluator, Uniform};
+use menagerie::rules::{MoveList, PerSide, Position, Side, Value};
 use menagerie::search::{Params, Proof, Thinking, Tree};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -229,4 +229,69 @@ fn restricted_moves_are_the_only_ones_searched() {
     assert_eq!(choices.len(), 2);
     assert_eq!(choices[0].m, legal[3]);
     assert_eq!(choices[0].proof, Proof::Drawn);
+}
+
+/// Knows what perfect play makes of all positions of a game of two sides, or of a part of them.
+struct Sage {
+    uniform: Uniform,
+    all: bool,
+}
+
+impl Evaluator for Sage {
+    fn shape(&self) -> Shape {
+        self.uniform.shape()
+    }
+
+    fn preferred_batch(&self) -> usize {
+        self.uniform.preferred_batch()
+    }
+
+    fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
+        self.uniform.evaluate(batch)
+    }
+
+    fn known(&self, position: &Position) -> Option<Value> {
+        let (scores, turns) = solve(position, 2)[0];
+        let value = match scores[position.turn()] {
+            1 => Value::Win(turns),
+            0 => Value::Draw,
+            _ => Value::Loss(turns),
+        };
+        (self.all || position.key().0.is_multiple_of(3)).then_some(value)
+    }
+}
+
+#[test]
+fn what_the_evaluator_knows_is_proven() {
+    let proof = |position: &Position, side: Side| {
+        let (scores, turns) = solve(position, 2)[0];
+        match scores[side] {
+            1 => Proof::Won(turns as u8),
+            0 => Proof::Drawn,
+            _ => Proof::Lost(Some(turns as u8)),
+        }
+    };
+    let mut rng = SmallRng::seed_from_u64(9);
+    for case in 0..1000 {
+        let tree = format!("a({}{})", random_tree(&mut rng, 2, 4), random_tree(&mut rng, 2, 4));
+        let position = toy(&tree, 2);
+        let uniform = Uniform::new(Encoding::of(&position).shape());
+        let mut sage = Sage { uniform, all: case % 2 == 0 };
+        let mut search = Tree::new(position.clone(), Params::default(), 1 << 20);
+        // Who knows all needs one look.
+        let visits = if sage.all { 1 } else { 3000 };
+        think(&mut search, &mut sage, visits, 1 + case % 3);
+        assert_eq!(search.proof(), proof(&position, position.turn()), "{tree}");
+        for choice in search.choices().iter().filter(|_| sage.all) {
+            let mut next = position.clone();
+            next.play_unchecked(choice.m);
+            let turns = u8::from(!next.mid_turn() || next.outcome().is_some());
+            let right = match proof(&next, position.turn()) {
+                Proof::Won(left) => Proof::Won(left + turns),
+                Proof::Lost(left) => Proof::Lost(left.map(|left| left + turns)),
+                other => other,
+            };
+            assert_eq!(choice.proof, right, "{tree}");
+        }
+    }
 }

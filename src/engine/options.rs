@@ -98,6 +98,8 @@ pub struct Options {
     pub files: String,
     /// `SyzygyPath`: where tables of endings are.
     pub tables: String,
+    /// `TablePath`: the file of a solved game's table; empty for none.
+    pub table: String,
     /// `Debug Log File`: where all that is said goes, too; empty for nowhere.
     pub log: String,
 }
@@ -165,6 +167,7 @@ fn table(catalogue: &Catalogue) -> Vec<(Declaration, Setter)> {
         }),
         option("RuntimeLibrary", Kind::Text, set!(library, Text)),
         option("SyzygyPath", Kind::Text, set!(tables, Text)),
+        option("TablePath", Kind::Text, set!(table, Text)),
         option("Debug Log File", Kind::Text, set!(log, Text)),
     ]
 }
@@ -188,6 +191,7 @@ impl Options {
             library: String::new(),
             files: String::new(),
             tables: String::new(),
+            table: String::new(),
             log: String::new(),
         };
         for (Declaration { kind, .. }, set) in table(catalogue) {

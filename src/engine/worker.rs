@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 use super::limits::Limits;
 use super::network::Chosen;
 use super::report::{Best, Chances, Event, Report, Score, Sink};
+use super::tables::Tabled;
 use crate::evaluation::{EvalError, Evaluator, Uniform};
 use crate::rules::{Move, PerSide};
 use crate::search::{Budget, Line, Proof, Thinking, Tree};
+use crate::table::Table;
 
 /// Between two looks at the state of a search for a report or for the clock.
 const LOOK: Duration = Duration::from_millis(10);
@@ -39,6 +41,8 @@ pub(super) struct Search {
     pub(super) begun: Instant,
     pub(super) control: Arc<Control>,
     pub(super) sink: Sink,
+    /// What perfect play makes of the game's positions.
+    pub(super) table: Option<Arc<Table>>,
 }
 
 /// How far a search has come.
@@ -60,7 +64,9 @@ impl Search {
     pub(super) fn run(&self, tree: &mut Tree, chosen: &mut Chosen) {
         tree.restrict(&self.limits.moves);
         let mut progress = Progress::default();
-        while let Err(error) = self.think(tree, &mut *chosen.evaluator, &mut progress) {
+        loop {
+            let mut tabled = Tabled::new(&mut *chosen.evaluator, self.table.as_deref());
+            let Err(error) = self.think(tree, &mut tabled, &mut progress) else { break };
             (self.sink)(Event::Note(format!("{error}; the search goes on without a network")));
             chosen.give_up();
         }
@@ -68,7 +74,7 @@ impl Search {
         while self.held() {
             thread::park();
         }
-        (self.sink)(Event::Best(best(tree, &mut *chosen.evaluator)));
+        (self.sink)(Event::Best(self.best(tree, &mut *chosen.evaluator)));
     }
 
     /// Whether the best turn may not be told yet.
@@ -227,40 +233,56 @@ impl Search {
             }
             let mut report =
                 about(nth + 1, choice.proof, choice.value, choice.draw, choice.moves_left);
-            report.line = texts(tree, line);
+            report.line = self.texts(tree, line);
             (self.sink)(Event::Report(report));
         }
     }
-}
 
-/// The best turn and the reply to it.
-fn best(tree: &mut Tree, evaluator: &mut dyn Evaluator) -> Best {
-    let root = tree.root().clone();
-    let choices = tree.choices().into_iter();
-    let choices = choices.map(|choice| (root.move_text(choice.m), choice)).collect();
-    let mut best = Best { turn: None, reply: None, choices, mover: root.turn() };
-    let Some(line) = tree.lines(1).pop() else { return best };
-    let mut turns = texts(tree, &line).into_iter();
-    (best.turn, best.reply) = (turns.next(), turns.next());
-    if best.turn.is_none() {
-        let turn = Thinking::new(tree, evaluator, 1).whole_turn(&line).or_else(|_| {
-            let mut uniform = Uniform::new(evaluator.shape());
-            Thinking::new(tree, &mut uniform, 1).whole_turn(&line)
-        });
-        best.turn = turn.ok().map(|turn| root.turn_text(&turn));
+    /// The best turn and the reply to it.
+    fn best(&self, tree: &mut Tree, evaluator: &mut dyn Evaluator) -> Best {
+        let root = tree.root().clone();
+        let choices = tree.choices().into_iter();
+        let choices = choices.map(|choice| (root.move_text(choice.m), choice)).collect();
+        let mut best = Best { turn: None, reply: None, choices, mover: root.turn() };
+        let Some(line) = tree.lines(1).pop() else { return best };
+        let mut turns = self.texts(tree, &line).into_iter();
+        (best.turn, best.reply) = (turns.next(), turns.next());
+        if best.turn.is_none() {
+            best.turn = whole_turn(tree, evaluator, &line);
+        }
+        best
     }
-    best
+
+    /// The whole turns of a line as text; of a line that the table knows to be won or lost, all
+    /// until the end.
+    fn texts(&self, tree: &Tree, line: &Line) -> Vec<String> {
+        let mut position = tree.root().clone();
+        let mut text = |turn: Vec<Move>| {
+            let text = position.turn_text(&turn);
+            turn.into_iter().for_each(|ply| position.play_unchecked(ply));
+            text
+        };
+        let mut texts: Vec<_> = line.turns(tree.root()).into_iter().map(&mut text).collect();
+        if let Some(table) = self.table.as_deref().filter(|_| !texts.is_empty()) {
+            let rest = table.decided_line(&position);
+            texts.extend(rest.into_iter().map(|ply| {
+                let text = position.turn_text(&[ply]);
+                position.play_unchecked(ply);
+                text
+            }));
+        }
+        texts
+    }
 }
 
-/// The whole turns of a line as text.
-fn texts(tree: &Tree, line: &Line) -> Vec<String> {
-    let mut position = tree.root().clone();
-    let text = |turn: Vec<Move>| {
-        let text = position.turn_text(&turn);
-        turn.into_iter().for_each(|ply| position.play_unchecked(ply));
-        text
-    };
-    line.turns(tree.root()).into_iter().map(text).collect()
+/// The whole turn that begins as `line` does, of which the search saw no more than a part.
+fn whole_turn(tree: &mut Tree, evaluator: &mut dyn Evaluator, line: &Line) -> Option<String> {
+    let root = tree.root().clone();
+    let turn = Thinking::new(tree, evaluator, 1).whole_turn(line).or_else(|_| {
+        let mut uniform = Uniform::new(evaluator.shape());
+        Thinking::new(tree, &mut uniform, 1).whole_turn(line)
+    });
+    turn.ok().map(|turn| root.turn_text(&turn))
 }
 
 #[cfg(test)]
@@ -274,13 +296,22 @@ mod tests {
         // The first ply of either turn is only half of it.
         let toy = Position::toy("a(+a(b(ab)=)+a(=b(ab)))", 2).expect("a game tree");
         let mut uniform = Uniform::new(Encoding::of(&toy).shape());
+        let search = Search {
+            limits: Limits::default(),
+            lines: 1,
+            overhead: Duration::ZERO,
+            begun: Instant::now(),
+            control: Arc::default(),
+            sink: Arc::new(|_| ()),
+            table: None,
+        };
         for visits in [1, 2, 3, 20] {
             let mut tree = Tree::new(toy.clone(), Default::default(), 1 << 20);
             let mut thinking = Thinking::new(&mut tree, &mut uniform, 1);
             for _ in 0..visits {
                 thinking.step(1).expect("Uniform never fails");
             }
-            let turn = best(&mut tree, &mut uniform).turn.expect("a turn");
+            let turn = search.best(&mut tree, &mut uniform).turn.expect("a turn");
             assert_eq!(turn.split(',').count(), 2, "{turn} after {visits}");
             assert!(toy.parse_turn(&turn).is_some());
         }

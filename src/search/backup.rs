@@ -2,11 +2,12 @@
 
 use std::cmp::Reverse;
 
+use super::bounds::Bounds;
 use super::node::{Edge, NodeId, Prior, State};
 use super::select::{Leaf, Selection};
 use super::tree::Tree;
 use crate::evaluation::Evaluation;
-use crate::rules::{PerSide, Side};
+use crate::rules::{PerSide, Side, Value};
 
 impl Tree {
     /// Takes the evaluation of a leaf that [`Tree::select`] asked for.
@@ -29,6 +30,22 @@ impl Tree {
         if id == NodeId::ROOT {
             self.open_root();
         }
+    }
+
+    /// Takes what is known for certain of a leaf that [`Tree::select`] asked an evaluation for, in
+    /// its place. The leaf is not searched on.
+    ///
+    /// # Panics
+    /// If the leaf is the root, which must be evaluated to have moves to choose from.
+    pub fn prove(&mut self, leaf: &Leaf, value: Value) {
+        assert!(!leaf.is_root());
+        self.cancel(leaf);
+        let Some(&id) = leaf.path.last() else { return };
+        let node = self.node_mut(id);
+        node.bounds = Bounds::known(value, node.turn);
+        node.state = State::Ended;
+        node.draw = f32::from(u8::from(value == Value::Draw));
+        self.settle(leaf);
     }
 
     /// Gives up a leaf that [`Tree::select`] asked an evaluation for.

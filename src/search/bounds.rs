@@ -1,6 +1,6 @@
 //! What is proven of a node: how the game may still end, and how soon.
 
-use crate::rules::{MAX_SIDES, Outcome, Side};
+use crate::rules::{MAX_SIDES, Outcome, Side, Value};
 
 /// The ways a game may end under best play, and bounds on the turns that a win takes.
 ///
@@ -34,15 +34,32 @@ impl Bounds {
 
     /// The game has ended.
     pub(super) fn ended(outcome: Outcome) -> Bounds {
+        Bounds::sure(outcome.winner, 0)
+    }
+
+    /// It is known what perfect play makes of a position of two sides, for `mover`, each of whose
+    /// turns is one ply.
+    pub(super) fn known(value: Value, mover: Side) -> Bounds {
+        let other = mover.after(1, 2);
+        let turns = |plies: u32| plies.min(FAR.into()) as u8;
+        match value {
+            Value::Win(plies) => Bounds::sure(Some(mover), turns(plies)),
+            Value::Draw => Bounds::sure(None, 0),
+            Value::Loss(plies) => Bounds::sure(Some(other), turns(plies)),
+        }
+    }
+
+    /// The winner is sure, and in how many turns.
+    fn sure(winner: Option<Side>, turns: u8) -> Bounds {
         let mut shortest = [NEVER; MAX_SIDES];
-        let ends = match outcome.winner {
+        let ends = match winner {
             None => DRAW,
             Some(winner) => {
-                shortest[winner.index()] = 0;
+                shortest[winner.index()] = turns;
                 1 << winner.index()
             }
         };
-        Bounds { ends, shortest, longest: 0 }
+        Bounds { ends, shortest, longest: turns }
     }
 
     /// What follows for a position in which `mover` chooses among `children`, and among moves

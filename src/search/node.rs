@@ -78,7 +78,7 @@ pub(super) enum State {
     Fresh,
     /// Its moves are known.
     Expanded,
-    /// The game ends in it, whatever came before.
+    /// The game ends in it, whatever came before; or how it will end is known for certain.
     Ended,
     /// It is drawn because the position stood before: true only in this search.
     Repeated,

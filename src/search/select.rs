@@ -36,6 +36,11 @@ impl Leaf {
         Leaf { position: tree.root.clone(), legal: MoveList::new(), path: Vec::new() }
     }
 
+    /// Whether it is the position from which the search starts.
+    pub fn is_root(&self) -> bool {
+        self.path.len() == 1
+    }
+
     /// The identity of the leaf's place in its tree: no two leaves that wait for an evaluation
     /// share one.
     pub fn id(&self) -> Key {

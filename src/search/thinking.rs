@@ -15,6 +15,8 @@ pub struct Thinking<'a> {
     batch: Batch,
     leaves: Vec<Leaf>,
     batch_size: usize,
+    /// Whether the moves of the root have been looked up.
+    looked_up: bool,
 }
 
 /// What one round of a search did.
@@ -49,7 +51,8 @@ impl<'a> Thinking<'a> {
         let encoding = Encoding::of(tree.root());
         let batch = evaluator.new_batch();
         let batch_size = batch_size.max(1);
-        Thinking { tree, evaluator, encoding, batch, leaves: Vec::new(), batch_size }
+        let leaves = Vec::new();
+        Thinking { tree, evaluator, encoding, batch, leaves, batch_size, looked_up: false }
     }
 
     /// The tree as it stands.
@@ -65,6 +68,7 @@ impl<'a> Thinking<'a> {
         let mut step = Step::default();
         let mut collisions = 0;
         self.batch.clear();
+        self.look_up();
         while self.batch.len() < self.batch_size
             && step.visits + (self.batch.len() as u32) < most
             && step.visits < MOST_SETTLED
@@ -76,6 +80,12 @@ impl<'a> Thinking<'a> {
             let leaf = &mut self.leaves[self.batch.len()];
             match self.tree.select(leaf) {
                 Selection::NeedsEvaluation => {
+                    let known = self.evaluator.known(&leaf.position);
+                    if let Some(value) = known.filter(|_| !leaf.is_root()) {
+                        self.tree.prove(leaf, value);
+                        step.visits += 1;
+                        continue;
+                    }
                     let key = self.encoding.input_key(&leaf.position);
                     if let Some(known) = self.evaluator.recall(key, leaf.legal.len()) {
                         self.tree.backup(leaf, known.evaluation());
@@ -114,7 +124,29 @@ impl<'a> Thinking<'a> {
         }
         step.evaluations = waiting.len() as u32;
         step.visits += step.evaluations;
+        self.look_up();
         Ok(step)
+    }
+
+    /// Once the root is known: if it is among the positions of which the end is known for certain,
+    /// looks up what each of its moves leads to, which costs no visits.
+    fn look_up(&mut self) {
+        if self.looked_up || self.tree.is_empty() {
+            return;
+        }
+        self.looked_up = true;
+        if self.evaluator.known(self.tree.root()).is_none() {
+            return;
+        }
+        let mut leaf = Leaf::new(self.tree);
+        for (m, _) in self.tree.root_priors() {
+            if self.tree.select_through(&mut leaf, m) == Selection::NeedsEvaluation {
+                match self.evaluator.known(&leaf.position) {
+                    Some(value) => self.tree.prove(&leaf, value),
+                    None => self.tree.cancel(&leaf),
+                }
+            }
+        }
     }
 
     /// The first whole turn of `line`. Where the search saw no more than a part of it, each ply
