@@ -181,20 +181,9 @@ mod tests {
 
     const SHAPE: Shape = Shape { planes: 3, height: 3, width: 4, policy_planes: 5, outcomes: 4 };
 
-    fn architectures() -> [Architecture; 6] {
-        [
-            Architecture::Residual { blocks: 2, channels: 8, squeeze: 0 },
-            Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 },
-            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 0 },
-            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 3 },
-            Architecture::Mlp { widths: vec![16, 8], policy_channels: 0 },
-            Architecture::Mlp { widths: vec![16, 8], policy_channels: 4 },
-        ]
-    }
-
     #[test]
     fn a_seed_fixes_the_weights() {
-        for architecture in architectures() {
+        for architecture in Architecture::small_ones() {
             let of = |seed| Network::new(SHAPE, &architecture, seed).unwrap().tensors();
             assert_eq!(of(1), of(1));
             assert_ne!(of(1), of(2));
@@ -203,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_fresh_network_is_uniform() {
-        for architecture in architectures() {
+        for architecture in Architecture::small_ones() {
             let network = Network::new(SHAPE, &architecture, 3).unwrap();
             let outputs = network.forward(&vec![0.5; 2 * SHAPE.input()]).unwrap();
             assert_eq!(outputs.policy, vec![0.0; 2 * SHAPE.policy()]);
@@ -214,7 +203,7 @@ mod tests {
 
     #[test]
     fn tensors_come_back_in_any_order_and_nothing_else_does() {
-        for architecture in architectures() {
+        for architecture in Architecture::small_ones() {
             let build = |tensors: &[NamedTensor]| {
                 Network::with_tensors(SHAPE, &architecture, tensors).map(|n| n.tensors())
             };
@@ -258,7 +247,7 @@ mod tests {
 
     #[test]
     fn half_a_position_is_refused() {
-        let network = Network::new(SHAPE, &architectures()[1], 0).unwrap();
+        let network = Network::new(SHAPE, &Architecture::small_ones()[1], 0).unwrap();
         assert!(matches!(network.forward(&[0.0; 5]), Err(NetworkError::Input { .. })));
         assert!(network.forward(&[]).unwrap().policy.is_empty());
     }

@@ -333,15 +333,8 @@ mod tests {
     }
 
     fn architectures() -> Vec<Architecture> {
-        vec![
-            Architecture::Residual { blocks: 2, channels: 8, squeeze: 0 },
-            Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 },
-            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 0 },
-            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 3 },
-            Architecture::Mlp { widths: vec![16, 8], policy_channels: 0 },
-            Architecture::Mlp { widths: vec![16, 8], policy_channels: 4 },
-            Architecture::Mlp { widths: vec![], policy_channels: 0 },
-        ]
+        let flat = Architecture::Mlp { widths: vec![], policy_channels: 0 };
+        Architecture::small_ones().into_iter().chain([flat]).collect()
     }
 
     #[test]

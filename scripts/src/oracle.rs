@@ -34,8 +34,8 @@ impl Marks {
     }
 }
 
-/// Has each of the `positions` of `solution` that is not ended played with `visits` visits of a fresh tree,
-/// as the engine plays `go nodes`, and marks the moves.
+/// Has each of the `positions` of `solution` that is not ended played with `visits` visits of a fresh
+/// tree, as the engine plays `go nodes`, and marks the moves.
 ///
 /// # Errors
 /// If the evaluator fails.

@@ -109,6 +109,24 @@ fn lines<T>(path: &Path, read: impl FnOnce(&mut Lines) -> io::Result<T>) -> Resu
     read(&mut Lines::new(&name, source)).map_err(io)
 }
 
+/// Reads games of a line each. Empty lines and those that begin with `#` are passed over.
+fn by_line(
+    lines: &mut Lines,
+    found: &mut Games,
+    parse: impl Fn(&str) -> Result<GameRecord, String>,
+) -> io::Result<()> {
+    while let Some(line) = lines.next()? {
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        match parse(&line) {
+            Ok(game) => found.games.push(game),
+            Err(reason) => found.faults.push(lines.fault(&line, reason)),
+        }
+    }
+    Ok(())
+}
+
 /// The lines of a file, counted. What is no UTF-8 is shown as such.
 struct Lines<'a> {
     file: &'a str,

@@ -169,9 +169,9 @@ pub enum SelfPlayError {
     Evaluation(#[from] EvalError),
 }
 
-/// Plays the games of the given numbers, one evaluator a thread, and gives them by number. Each game depends on its own number
-/// and `seed` alone, as far as the network's numbers do not depend on its batch. `done` is called
-/// for every game that ends, from any thread.
+/// Plays the games of the given numbers, one evaluator a thread, and gives them by number. Each game
+/// depends on its own number and `seed` alone, as far as the network's numbers do not depend on its
+/// batch. `done` is called for every game that ends, from any thread.
 ///
 /// # Errors
 /// If the settings make no sense or a network fails; all games are then lost.

@@ -164,3 +164,12 @@ impl UciEngine {
         Ok(answer.best)
     }
 }
+
+/// An engine's option as a command line has it, `name=value`.
+///
+/// # Errors
+/// In words, if it is none.
+pub fn name_and_value(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("it is not name=value")?;
+    Ok((name.to_owned(), value.to_owned()))
+}

@@ -1,29 +1,14 @@
 //! The contract of the readers of what people and programs write: PGN and EPD.
 
-use std::fs;
-use std::sync::Arc;
+mod reading;
 
 use menagerie::encoding::Encoding;
 use menagerie::rules::{PackedMove, Position};
 use menagerie::variant::{Catalogue, Variant};
 use proptest::prelude::*;
-use tempfile::TempDir;
-use trainer::readers::{self, Games};
+use reading::{read, variant};
 use trainer::record::{End, GameRecord, NO_MOVE, PlyRecord};
 use trainer::san;
-
-fn variant(name: &str) -> Arc<Variant> {
-    Catalogue::shipped().get(name).expect("a shipped variant")
-}
-
-fn read(name: &str, bytes: &[u8], game: &str) -> Games {
-    let folder = TempDir::new().expect("a folder");
-    let path = folder.path().join(name);
-    fs::write(&path, bytes).expect("written");
-    let mut found = Games::default();
-    readers::read(&path, &variant(game), &mut found).expect("read");
-    found
-}
 
 fn read_well(name: &str, text: &str, game: &str) -> Vec<GameRecord> {
     let found = read(name, text.as_bytes(), game);

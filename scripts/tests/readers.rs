@@ -1,33 +1,21 @@
 //! The contract of the readers: games come back as they were, and what cannot be read is quoted.
 
+mod reading;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use menagerie::encoding::Encoding;
 use menagerie::rules::PackedMove;
-use menagerie::variant::{Catalogue, Variant};
+use menagerie::variant::Variant;
 use proptest::prelude::*;
+use reading::{read, variant};
 use tempfile::TempDir;
 use trainer::readers::{self, Games};
 use trainer::record::{End, GameRecord, Sampler, Targets};
-
-fn variant(name: &str) -> Arc<Variant> {
-    Catalogue::shipped().get(name).expect("a shipped variant")
-}
-
-/// What the reader that `name` chooses makes of a file of these bytes.
-fn read(name: &str, bytes: &[u8], game: &str) -> Games {
-    let folder = TempDir::new().expect("a folder");
-    let path = folder.path().join(name);
-    fs::write(&path, bytes).expect("written");
-    let mut found = Games::default();
-    readers::read(&path, &variant(game), &mut found).expect("read");
-    found
-}
 
 /// Plays a game over and checks each of its samples.
 fn replays(game: &GameRecord, variant: &Variant) {

@@ -16,7 +16,7 @@ use rand::rngs::ChaCha8Rng;
 use trainer::oracle::{Marks, best_move, engine_move, mark, mark_engine};
 use trainer::puzzles::{self, Puzzle, Score};
 use trainer::retrograde::Solution;
-use trainer::uci_engine::UciEngine;
+use trainer::uci_engine::{UciEngine, name_and_value};
 
 /// Marks the play of networks in all positions of a solved game, or in those of a table.
 #[derive(Debug, Parser)]
@@ -41,7 +41,7 @@ struct Arguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Options of the engine, as name=value.
-    #[arg(long = "option", value_parser = option)]
+    #[arg(long = "option", value_parser = name_and_value)]
     options: Vec<(String, String)>,
     /// Plays without a network as well: the search alone.
     #[arg(long)]
@@ -57,13 +57,8 @@ struct Arguments {
     settings: Vec<(String, f32)>,
 }
 
-fn option(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("it is not name=value")?;
-    Ok((name.to_owned(), value.to_owned()))
-}
-
 fn setting(text: &str) -> Result<(String, f32), String> {
-    let (name, value) = option(text)?;
+    let (name, value) = name_and_value(text)?;
     Ok((name, value.parse().map_err(|_| format!("\"{value}\" is no number"))?))
 }
 

@@ -1,14 +1,15 @@
 //! Solves a game of few positions: `solve VARIANT --table FILE`.
 
 use std::path::PathBuf;
+use std::thread;
 use std::time::Duration;
 
 use clap::Parser;
 use cpu_time::ProcessTime;
 use menagerie::rules::Value;
 use menagerie::table::Counts;
-use menagerie::variant::Catalogue;
 use trainer::retrograde::Solution;
+use trainer::variants::{find_variant, read_sections};
 
 /// Solves a game exactly, tells how its positions end, and writes the table by which the engine
 /// plays it (option TablePath).
@@ -19,22 +20,22 @@ struct Arguments {
     /// Where the table goes.
     #[arg(long)]
     table: Option<PathBuf>,
-    /// Files of games beside those that are shipped.
-    #[arg(long, default_value = "")]
-    variants: String,
-    /// Threads to work with.
-    #[arg(long, default_value_t = 2)]
-    threads: usize,
+    /// A file of your own games, in the syntax of variants.ini.
+    #[arg(long)]
+    variants: Option<PathBuf>,
+    /// Threads; one for each core if not given.
+    #[arg(long)]
+    threads: Option<usize>,
 }
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let (catalogue, errors) =
-        menagerie::engine::with_files(Catalogue::shipped(), &arguments.variants);
-    errors.iter().for_each(|error| eprintln!("{error}"));
-    let variant = catalogue.require(&arguments.variant)?;
+    let sections = read_sections(arguments.variants.as_deref())?;
+    let variant = find_variant(&arguments.variant, &sections)?;
+    let threads =
+        arguments.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
     let begun = ProcessTime::now();
-    let solution = Solution::with_threads(&variant, arguments.threads, |men, numbers| {
+    let solution = Solution::with_threads(&variant, threads, |men, numbers| {
         let spent = begun.elapsed().as_secs_f64();
         eprintln!("{men} men beside the kings: {numbers} placings, {spent:.1} CPU seconds so far");
     })?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Parser;
 use indicatif::ProgressBar;
 use trainer::teach::{Lessons, teach};
+use trainer::uci_engine::name_and_value;
 use trainer::variants::{find_variant, read_sections};
 
 /// Plays games with a UCI engine as teacher. Games that are in the file already are not played
@@ -41,13 +42,8 @@ struct Arguments {
     #[arg(long, default_value_t = 1)]
     concurrency: usize,
     /// Options of the engine, as name=value.
-    #[arg(long, value_parser = option, num_args = 1..)]
+    #[arg(long, value_parser = name_and_value, num_args = 1..)]
     options: Vec<(String, String)>,
-}
-
-fn option(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("it is not name=value")?;
-    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn main() -> anyhow::Result<()> {

@@ -64,3 +64,18 @@ pub enum Architecture {
 fn is_zero(size: &usize) -> bool {
     *size == 0
 }
+
+#[cfg(test)]
+impl Architecture {
+    /// A small one of each kind.
+    pub(crate) fn small_ones() -> Vec<Architecture> {
+        vec![
+            Architecture::Residual { blocks: 2, channels: 8, squeeze: 0 },
+            Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 },
+            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 0 },
+            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 3 },
+            Architecture::Mlp { widths: vec![16, 8], policy_channels: 0 },
+            Architecture::Mlp { widths: vec![16, 8], policy_channels: 4 },
+        ]
+    }
+}

@@ -10,22 +10,13 @@ use std::io;
 
 use menagerie::variant::Variant;
 
-use super::{Games, Lines, policy};
+use super::{Games, Lines, by_line, policy};
 use crate::record::{GameRecord, NO_MOVE, PlyRecord};
 use crate::san;
 use crate::score::Score;
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
-    while let Some(line) = lines.next()? {
-        if line.trim().is_empty() || line.starts_with('#') {
-            continue;
-        }
-        match position(&line, variant) {
-            Ok(game) => found.games.push(game),
-            Err(reason) => found.faults.push(lines.fault(&line, reason)),
-        }
-    }
-    Ok(())
+    by_line(lines, found, |line| position(line, variant))
 }
 
 /// One line: a record of one position that nobody played on from.

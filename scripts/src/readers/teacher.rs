@@ -6,26 +6,18 @@
 //! centipawns of the mover, or `mN`: the mover mates in N moves, `m-N`: is mated. A ply without a
 //! score (`best:`) and a ply of which the teacher says nothing (`:/played`) may stand, too. The
 //! result is White's: `1-0`, `0-1`, `1/2-1/2`, or `*` if it is unknown.
+//! Lines that begin with `#` are passed over.
 
 use std::io;
 
 use menagerie::variant::Variant;
 
-use super::{Games, Lines, Replay, result};
+use super::{Games, Lines, Replay, by_line, result};
 use crate::record::GameRecord;
 use crate::score::Score;
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
-    while let Some(line) = lines.next()? {
-        if line.trim().is_empty() {
-            continue;
-        }
-        match game(&line, variant) {
-            Ok(game) => found.games.push(game),
-            Err(reason) => found.faults.push(lines.fault(&line, reason)),
-        }
-    }
-    Ok(())
+    by_line(lines, found, |line| game(line, variant))
 }
 
 /// One line.

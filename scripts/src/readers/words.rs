@@ -36,13 +36,15 @@ impl Token {
 /// game.
 pub(super) struct Tokens<'l, 's> {
     lines: &'l mut Lines<'s>,
-    /// What is left of the line read last.
-    rest: String,
+    /// The line read last.
+    line: String,
+    /// Where in it the next token is looked for.
+    at: usize,
 }
 
 impl<'l, 's> Tokens<'l, 's> {
     pub(super) fn new(lines: &'l mut Lines<'s>) -> Tokens<'l, 's> {
-        Tokens { lines, rest: String::new() }
+        Tokens { lines, line: String::new(), at: 0 }
     }
 
     /// The name of the file, for faults.
@@ -53,19 +55,18 @@ impl<'l, 's> Tokens<'l, 's> {
     /// The next token with the line on which it begins; `None` at the end of the file.
     pub(super) fn next(&mut self) -> io::Result<Option<(usize, Token)>> {
         loop {
-            let start = self.rest.trim_start().len();
-            self.rest.drain(..self.rest.len() - start);
-            if !self.rest.is_empty() && !self.rest.starts_with(';') {
+            self.at = self.line.len() - self.rest().trim_start().len();
+            if !self.rest().is_empty() && !self.rest().starts_with(';') {
                 break;
             }
             let Some(line) = self.lines.next()? else { return Ok(None) };
-            self.rest = if line.starts_with('%') { String::new() } else { line };
-            if self.lines.number == 1 && self.rest.starts_with('\u{feff}') {
-                self.rest.remove(0);
+            self.begin(if line.starts_with('%') { String::new() } else { line });
+            if self.lines.number == 1 && self.rest().starts_with('\u{feff}') {
+                self.at = '\u{feff}'.len_utf8();
             }
         }
         let line = self.lines.number;
-        let token = match self.rest.as_bytes().first() {
+        let token = match self.rest().as_bytes().first() {
             Some(b'{') => self.comment()?,
             Some(b'[') => self.tag(),
             Some(b'(') => self.cut(1, |_| Token::Open),
@@ -73,35 +74,44 @@ impl<'l, 's> Tokens<'l, 's> {
             Some(b'}') => self.cut(1, |it| Token::Bad(it, "no comment is open")),
             _ => {
                 let ends = |c: char| c.is_whitespace() || "{}()[;".contains(c);
-                let end = self.rest.find(ends).unwrap_or(self.rest.len());
+                let end = self.rest().find(ends).unwrap_or(self.rest().len());
                 self.cut(end, Token::Word)
             }
         };
         Ok(Some((line, token)))
     }
 
+    /// What is left of the line read last.
+    fn rest(&self) -> &str {
+        &self.line[self.at..]
+    }
+
+    fn begin(&mut self, line: String) {
+        (self.line, self.at) = (line, 0);
+    }
+
     /// Takes the first `length` bytes of what is left.
     fn cut(&mut self, length: usize, make: impl Fn(String) -> Token) -> Token {
-        make(self.rest.drain(..length).collect())
+        let token = make(self.rest()[..length].to_owned());
+        self.at += length;
+        token
     }
 
     /// A comment may have several lines. Where a game begins in it, its end has been forgotten.
     fn comment(&mut self) -> io::Result<Token> {
         let mut text = String::new();
-        self.rest.remove(0);
+        self.at += 1;
         loop {
-            if let Some(end) = self.rest.find('}') {
-                text.push_str(&self.rest[..end]);
-                self.rest.drain(..=end);
+            if let Some(end) = self.rest().find('}') {
+                text.push_str(&self.rest()[..end]);
+                self.at += end + 1;
                 return Ok(Token::Comment(text));
             }
-            text.push_str(&self.rest);
+            text.push_str(self.rest());
             text.push(' ');
-            match self.lines.next()? {
-                Some(line) => self.rest = line,
-                None => self.rest.clear(),
-            }
-            if self.rest.starts_with("[Event ") || self.lines.ended {
+            let line = self.lines.next()?.unwrap_or_default();
+            self.begin(line);
+            if self.rest().starts_with("[Event ") || self.lines.ended {
                 return Ok(Token::Bad(text, "the comment has no end"));
             }
         }
@@ -109,12 +119,16 @@ impl<'l, 's> Tokens<'l, 's> {
 
     /// A tag pair; of a bad one the line's rest is left out.
     fn tag(&mut self) -> Token {
-        match tag(&self.rest) {
+        match tag(self.rest()) {
             Some((name, value, length)) => {
-                self.rest.drain(..length);
+                self.at += length;
                 Token::Tag(name, value)
             }
-            None => Token::Bad(std::mem::take(&mut self.rest), "it is no tag pair"),
+            None => {
+                let text = self.rest().to_owned();
+                self.at = self.line.len();
+                Token::Bad(text, "it is no tag pair")
+            }
         }
     }
 }
