@@ -10,9 +10,12 @@ mod game;
 mod limits;
 mod network;
 mod options;
+mod pace;
 mod report;
 mod shipped;
 mod tables;
+mod task;
+mod team;
 mod turns;
 mod worker;
 
@@ -23,7 +26,7 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-pub use bench::{Bench, Searched, bench};
+pub use bench::{Searched, bench};
 pub use files::{FileError, with_files};
 use flip::flipped;
 use game::Game;
@@ -33,7 +36,7 @@ use network::Chosen;
 pub use options::{Declaration, Kind, OptionError, Options};
 pub use report::{Best, Chances, Event, Report, Score, Sink};
 use tables::Lookup;
-use worker::{Control, Search};
+use task::{Control, Search};
 
 use crate::encoding::Encoding;
 use crate::evaluation::{EvalError, Evaluator};
@@ -207,7 +210,7 @@ impl Session {
     fn forget(&mut self) {
         self.tree = None;
         if let Some(chosen) = &mut self.chosen {
-            chosen.evaluator.forget();
+            chosen.evaluators.iter_mut().for_each(|evaluator| evaluator.forget());
         }
     }
 
@@ -442,7 +445,7 @@ impl Session {
     pub fn assess(&mut self, notes: &mut Vec<String>) -> Result<Assessment, EvalError> {
         self.wait();
         let mut chosen = self.choose(notes);
-        let assessment = assess(self.game.position(), &mut *chosen.evaluator);
+        let assessment = assess(self.game.position(), chosen.first());
         self.chosen = Some(chosen);
         assessment
     }

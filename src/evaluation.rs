@@ -1,23 +1,18 @@
 //! What a position is worth and which moves look good, for many positions at once.
 //!
-//! Never sees a tree. Evaluators decorate one another: [`Cached`] remembers, [`Pooled`] spreads a
-//! batch over several threads.
+//! Never sees a tree. Evaluators decorate one another: [`Cached`] remembers.
 
 mod batch;
 mod cache;
 pub mod network;
 mod onnx;
-mod pool;
 pub mod runtime;
 mod uniform;
 mod weights;
 
-use std::sync::Arc;
-
 pub use batch::{Batch, Evaluation};
-pub use cache::Cached;
+pub use cache::{Cache, Cached};
 pub use onnx::{Onnx, Passport, UnfitNetwork};
-pub use pool::Pooled;
 pub use uniform::Uniform;
 pub use weights::{NetworkFile, Opened, Weights};
 
@@ -43,10 +38,10 @@ pub trait Evaluator: Send {
     /// In words, if the network fails; the rows then hold nothing to rely on.
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError>;
 
-    /// The evaluation of a position with that input key and as many legal moves, if it is known
-    /// without work.
-    fn recall(&self, _key: Key, _legal_moves: usize) -> Option<Arc<Remembered>> {
-        None
+    /// Writes the evaluation of a position with that input key and as many legal moves over
+    /// `into`, if it is known without work; says whether it is.
+    fn recall(&self, _key: Key, _legal_moves: usize, _into: &mut Remembered) -> bool {
+        false
     }
 
     /// What perfect play makes of a position, if that is known for certain. Counters and repetition
@@ -64,35 +59,18 @@ pub trait Evaluator: Send {
     }
 }
 
-/// An evaluation on its own, as a cache keeps it.
-#[derive(Clone, PartialEq, Debug)]
+/// An evaluation on its own. Reused, it keeps its memory.
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Remembered {
-    outcome: Box<[f32]>,
+    outcome: Vec<f32>,
     moves_left: f32,
-    logits: Box<[f32]>,
+    logits: Vec<f32>,
 }
 
 impl Remembered {
     /// What was remembered.
     pub fn evaluation(&self) -> Evaluation<'_> {
         Evaluation { outcome: &self.outcome, moves_left: self.moves_left, logits: &self.logits }
-    }
-
-    /// The memory it takes behind an `Arc`, in bytes: itself, the counters, its two boxes, and
-    /// some 16 bytes of the allocator's for each of the three.
-    fn bytes(&self) -> usize {
-        let numbers = self.outcome.len() + self.logits.len();
-        size_of::<Remembered>() + 2 * size_of::<usize>() + 4 * numbers + 3 * 16
-    }
-}
-
-impl From<Evaluation<'_>> for Remembered {
-    fn from(evaluation: Evaluation<'_>) -> Remembered {
-        Remembered {
-            outcome: evaluation.outcome.into(),
-            moves_left: evaluation.moves_left,
-            logits: evaluation.logits.into(),
-        }
     }
 }
 
@@ -109,8 +87,8 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
         (**self).evaluate(batch)
     }
 
-    fn recall(&self, key: Key, legal_moves: usize) -> Option<Arc<Remembered>> {
-        (**self).recall(key, legal_moves)
+    fn recall(&self, key: Key, legal_moves: usize, into: &mut Remembered) -> bool {
+        (**self).recall(key, legal_moves, into)
     }
 
     fn known(&self, position: &Position) -> Option<Value> {

@@ -46,6 +46,22 @@ impl Key {
         let step = |key: u64, word| mix(key.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ word);
         Key(words.into_iter().fold(0, step))
     }
+
+    /// A key of as many words as there always are: each pair is multiplied to 128 bits and folded,
+    /// as wyhash does, which does not wait for the pair before it. Searches make one at every ply.
+    pub(crate) fn of_pairs<const N: usize>(words: [[u64; 2]; N]) -> Key {
+        let mut sum = 0_u64;
+        let mut secret = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = || {
+            secret = secret.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(0x2545_f491_4f6c_dd1d);
+            secret
+        };
+        for [a, b] in words {
+            let product = u128::from(a ^ next()) * u128::from(b ^ next());
+            sum = sum.wrapping_add(product as u64 ^ (product >> 64) as u64);
+        }
+        Key::of([sum])
+    }
 }
 
 /// What every family of games can tell. Object safe; one implementation a file.

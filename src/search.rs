@@ -3,21 +3,26 @@
 //! The [`Tree`] asks and never evaluates: [`Tree::select`] gives a leaf that needs an evaluation,
 //! [`Tree::backup`] takes it. No I/O, and no game is named here. See docs/search.md.
 
+mod arena;
 mod backup;
 mod bounds;
 mod choice;
 mod clock;
+mod gather;
 mod gumbel;
 mod node;
+mod pages;
 mod params;
+mod puct;
 mod select;
 mod thinking;
 mod tree;
 
 pub use choice::{Choice, Line, Proof};
 pub use clock::{Budget, Clock};
+pub use gather::{Gatherer, Step};
 pub use gumbel::{Gumbel, GumbelParams, improved_policy};
 pub use params::{ParamInfo, Params};
 pub use select::{Leaf, Selection};
-pub use thinking::{Step, Thinking};
-pub use tree::Tree;
+pub use thinking::Thinking;
+pub use tree::{Memory, Tree};

@@ -1,9 +1,12 @@
 //! A fixed piece of work whose result tells whether the search has changed.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
 use crate::encoding::Encoding;
-use crate::evaluation::{EvalError, Pooled, Uniform};
+use crate::evaluation::{EvalError, Uniform};
 use crate::rules::{Key, MoveList, Position};
-use crate::search::{Params, Thinking, Tree};
+use crate::search::{Memory, Params, Thinking, Tree};
 use crate::variant::Catalogue;
 
 /// Visits to each position.
@@ -28,58 +31,67 @@ pub struct Searched {
     pub best: Option<String>,
     /// How often it was visited.
     pub nodes: u64,
-}
-
-/// The result of all positions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bench {
-    /// Visits to all positions together.
-    pub nodes: u64,
-    /// A hash of all that was found. It is the same on every machine and for any number of
-    /// threads, and changes if what the search does or the rules of a game change.
+    /// What the tree came to take.
+    pub memory: Memory,
+    /// A hash of the moves of the root with their visits and proofs.
     pub signature: u64,
 }
 
-/// Searches fixed positions of every variant of `catalogue` by [`Uniform`], evaluated by as many
-/// `threads`; tells each position as it is done.
+/// Searches fixed positions of every variant of `catalogue` by [`Uniform`], as many `threads` each
+/// a position of its own. What is found is the same on every machine and for any number of threads,
+/// and changes if what the search does or the rules of a game change.
 ///
 /// # Errors
-/// In words, if a thread cannot be started.
-pub fn bench(
-    catalogue: &Catalogue,
-    threads: usize,
-    mut tell: impl FnMut(&Searched),
-) -> Result<Bench, EvalError> {
-    let mut bench = Bench { nodes: 0, signature: 0 };
-    for variant in catalogue.iter() {
-        let shape = Encoding::of(&variant.start()).shape();
-        let others = vec![Uniform::new(shape); threads.max(1) - 1];
-        let mut evaluator = Pooled::new(Uniform::new(shape), others)
-            .map_err(|error| EvalError(format!("{threads} threads: {error}")))?;
-        for position in positions(variant.start()) {
-            let mut tree = Tree::new(position.clone(), Params::default(), MEMORY);
-            let mut thinking = Thinking::new(&mut tree, &mut evaluator, BATCH);
-            let mut nodes = 0;
-            while nodes < VISITS && !thinking.tree().settled() {
-                nodes += thinking.step(VISITS - nodes)?.visits;
-            }
-            let choices = tree.choices();
-            let words = choices.iter().flat_map(|choice| {
-                let text = format!("{} {:?}", position.move_text(choice.m), choice.proof);
-                let words: Vec<_> = text.bytes().map(u64::from).collect();
-                words.into_iter().chain([u64::from(choice.visits)])
-            });
-            bench.signature = Key::of([bench.signature].into_iter().chain(words)).0;
-            bench.nodes += u64::from(nodes);
-            tell(&Searched {
-                variant: variant.name().to_owned(),
-                fen: position.fen(),
-                best: choices.first().map(|choice| position.move_text(choice.m)),
-                nodes: u64::from(nodes),
-            });
+/// In words, if the search fails.
+pub fn bench(catalogue: &Catalogue, threads: usize) -> Result<Vec<Searched>, EvalError> {
+    let starts = catalogue.iter().map(|variant| (variant.name(), variant.start()));
+    let work: Vec<_> = starts
+        .flat_map(|(name, start)| positions(start).into_iter().map(move |place| (name, place)))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let part = || {
+        let mine = || work.get(next.fetch_add(1, Ordering::Relaxed));
+        std::iter::from_fn(mine)
+            .map(|(name, position)| search(name, position))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let mut found = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(part)).collect();
+        let mut found = part()?;
+        for other in others {
+            found.extend(other.join().map_err(|_| EvalError("a thread ended".to_owned()))??);
         }
+        Ok(found)
+    })?;
+    let place = |searched: &Searched| {
+        work.iter().position(|(name, at)| *name == searched.variant && at.fen() == searched.fen)
+    };
+    found.sort_by_key(place);
+    Ok(found)
+}
+
+fn search(variant: &str, position: &Position) -> Result<Searched, EvalError> {
+    let mut evaluator = Uniform::new(Encoding::of(position).shape());
+    let mut tree = Tree::new(position.clone(), Params::default(), MEMORY);
+    let mut thinking = Thinking::new(&mut tree, &mut evaluator, BATCH);
+    let mut nodes = 0;
+    while nodes < VISITS && !thinking.tree().settled() {
+        nodes += thinking.step(VISITS - nodes)?.visits;
     }
-    Ok(bench)
+    let choices = tree.choices();
+    let words = choices.iter().flat_map(|choice| {
+        let text = format!("{} {:?}", position.move_text(choice.m), choice.proof);
+        let words: Vec<_> = text.bytes().map(u64::from).collect();
+        words.into_iter().chain([u64::from(choice.visits)])
+    });
+    Ok(Searched {
+        variant: variant.to_owned(),
+        fen: position.fen(),
+        best: choices.first().map(|choice| position.move_text(choice.m)),
+        nodes: u64::from(nodes),
+        memory: tree.memory(),
+        signature: Key::of(words).0,
+    })
 }
 
 /// The start and positions on a random way from it. A game that ends begins anew.

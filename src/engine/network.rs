@@ -2,19 +2,21 @@
 
 use std::env::current_exe;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use super::options::Options;
 use super::shipped;
 use crate::encoding::Encoding;
 use crate::evaluation::network::Backend;
 use crate::evaluation::runtime::{Runtime, RuntimeError};
-use crate::evaluation::{Cached, Evaluator, Onnx, Opened, Pooled, Uniform, Weights};
+use crate::evaluation::{Cache, Cached, Evaluator, Onnx, Opened, Uniform, Weights};
 use crate::rules::MoveList;
 use crate::variant::Variant;
 
 /// An evaluator, and what it was chosen by.
 pub(super) struct Chosen {
-    pub(super) evaluator: Box<dyn Evaluator>,
+    /// One for each thread that searches, at least one.
+    pub(super) evaluators: Vec<Box<dyn Evaluator>>,
     /// Whether it asks a network.
     pub(super) network: bool,
     wish: Wish,
@@ -64,7 +66,7 @@ impl Chosen {
                 open(variant, options, &weights, notes)
             });
             match opened {
-                Ok(evaluator) => return Chosen { evaluator, network: true, wish },
+                Ok(evaluators) => return Chosen { evaluators, network: true, wish },
                 Err(refusal) if notes.contains(&refusal) => {}
                 Err(refusal) => notes.push(refusal),
             }
@@ -81,20 +83,25 @@ impl Chosen {
 
     fn uniform(variant: &Variant, wish: Wish) -> Chosen {
         let shape = Encoding::of(&variant.start()).shape();
-        Chosen { evaluator: Box::new(Uniform::new(shape)), network: false, wish }
+        // One thread of it is as fast as several, which would wait for the tree.
+        Chosen { evaluators: vec![Box::new(Uniform::new(shape))], network: false, wish }
+    }
+
+    /// The evaluator of this thread.
+    pub(super) fn first(&mut self) -> &mut dyn Evaluator {
+        &mut *self.evaluators[0]
     }
 
     /// Puts the evaluator that knows nothing in the place of one that failed.
     pub(super) fn give_up(&mut self) {
-        self.evaluator = Box::new(Uniform::new(self.evaluator.shape()));
+        self.evaluators = vec![Box::new(Uniform::new(self.first().shape()))];
         self.network = false;
     }
 
-    /// The memory for the tree beside it, in bytes. A tree that grows or is cut may for a moment
-    /// take twice its size, so that all stays within the option `Hash`.
+    /// The memory for the tree beside it, in bytes: both together stay within the option `Hash`.
     pub(super) fn tree_bytes(&self, options: &Options) -> usize {
         let all = options.hash << 20;
-        if self.network { (all - cache_bytes(options)) / 2 } else { all / 2 }
+        if self.network { all - cache_bytes(options) } else { all }
     }
 }
 
@@ -154,7 +161,7 @@ fn open(
     options: &Options,
     weights: &Weights,
     notes: &mut Vec<String>,
-) -> Result<Box<dyn Evaluator>, String> {
+) -> Result<Vec<Box<dyn Evaluator>>, String> {
     let start = variant.start();
     let encoding = Encoding::of(&start);
     let refused = |error: String| format!("network {} is refused: {error}", weights.name());
@@ -174,15 +181,14 @@ fn open(
         first.passport().run,
         first.backend()
     ));
-    // A GPU does more in one large batch than in several.
-    let threads = if first.backend() == Backend::Cuda { 1 } else { options.threads };
+    // A GPU evaluates one batch while the next is gathered.
+    let threads = options.threads.max(if first.backend() == Backend::Cuda { 2 } else { 1 });
     let session = |_| Onnx::open(&file.bytes, &encoding, variant.name(), first.backend(), 1);
     let others = (1..threads).map(session).collect::<Result<Vec<_>, _>>();
     let others = others.map_err(|error| refused(error.to_string()))?;
-    if others.is_empty() {
-        return Ok(Box::new(Cached::new(first, cache_bytes(options))));
-    }
-    let pool = Pooled::new(first, others)
-        .map_err(|error| format!("{threads} threads cannot be started: {error}"))?;
-    Ok(Box::new(Cached::new(pool, cache_bytes(options))))
+    let cache = Cache::new(encoding.shape(), cache_bytes(options));
+    let cache = Arc::new(Mutex::new(cache));
+    let cached =
+        |network| -> Box<dyn Evaluator> { Box::new(Cached::sharing(network, Arc::clone(&cache))) };
+    Ok([first].into_iter().chain(others).map(cached).collect())
 }

@@ -98,8 +98,8 @@ impl Evaluator for Tabled<'_> {
         self.evaluator.evaluate(batch)
     }
 
-    fn recall(&self, key: Key, legal_moves: usize) -> Option<Arc<Remembered>> {
-        self.evaluator.recall(key, legal_moves)
+    fn recall(&self, key: Key, legal_moves: usize, into: &mut Remembered) -> bool {
+        self.evaluator.recall(key, legal_moves, into)
     }
 
     fn known(&self, position: &Position) -> Option<Value> {

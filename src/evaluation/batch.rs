@@ -82,24 +82,26 @@ impl Batch {
     /// # Panics
     /// If `encoding` is not of the batch's shape.
     pub fn push(&mut self, encoding: &Encoding, position: &Position, legal: &[Move]) -> usize {
+        self.push_with(encoding, position, legal, encoding.input_key(position))
+    }
+
+    /// [`Batch::push`] where the position's [`Encoding::input_key`] is at hand.
+    ///
+    /// # Panics
+    /// If `encoding` is not of the batch's shape.
+    pub fn push_with(
+        &mut self,
+        encoding: &Encoding,
+        position: &Position,
+        legal: &[Move],
+        key: Key,
+    ) -> usize {
         assert_eq!(self.shape, encoding.shape());
         let start = self.planes.len();
         self.planes.resize(start + self.shape.input(), 0.0);
         encoding.write_planes(position.view(), &mut self.planes[start..]);
         let first_legal = self.legal.len();
         self.legal.extend(legal.iter().map(|&m| encoding.index(position, m)));
-        self.add_row(encoding.input_key(position), first_legal)
-    }
-
-    /// Adds a copy of a row of another batch of the same shape.
-    pub(super) fn push_row(&mut self, from: &Batch, row: usize) {
-        self.planes.extend_from_slice(from.planes_of(row));
-        let first_legal = self.legal.len();
-        self.legal.extend_from_slice(from.legal(row));
-        self.add_row(from.key(row), first_legal);
-    }
-
-    fn add_row(&mut self, key: Key, first_legal: usize) -> usize {
         let legal = self.legal.len() - first_legal;
         self.rows.push(Row { key, first_legal, legal });
         self.outcome.resize(self.rows.len() * self.shape.outcomes, 0.0);

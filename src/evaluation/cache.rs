@@ -1,62 +1,126 @@
 //! Remembers evaluations by what the network would be shown.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Batch, EvalError, Evaluator, Remembered};
+use super::{Batch, EvalError, Evaluation, Evaluator, Remembered};
 use crate::encoding::Shape;
-use crate::rules::Key;
+use crate::rules::{Key, Position, Value};
 
-/// An evaluator that asks another one only for what it does not remember.
+/// Evaluations of positions in a memory of fixed size, in which the newest overwrite the oldest.
 ///
-/// A table of fixed size in which a new evaluation replaces the one in its place, and others too
-/// where positions with many moves take more memory than is given.
+/// A ring of 32-bit words holds them one after another: the key, the number of moves, and the
+/// numbers of the evaluation. A table says where the newest of each place begins.
+#[derive(Debug)]
+pub struct Cache {
+    ring: Vec<u32>,
+    /// Words that the ring may have, and where the next entry begins.
+    limit: usize,
+    next: usize,
+    /// For each place where in the ring its two newest entries begin, and one more; 0 for none.
+    table: Vec<[u32; 2]>,
+    outcomes: usize,
+}
+
+/// Words of an entry before its numbers.
+const HEAD: usize = 3;
+/// Words of the ring for each place in the table: two positions of some 25 legal moves.
+const ENTRIES: usize = 64;
+
+impl Cache {
+    /// A cache of `bytes` of memory for evaluations of positions of `shape`.
+    pub fn new(shape: Shape, bytes: usize) -> Cache {
+        let words = (bytes / size_of::<u32>()).min(u32::MAX as usize);
+        let places = (words / (ENTRIES + 2)).max(1);
+        let limit = words - (2 * places).min(words);
+        let mut ring = Vec::new();
+        // If there is not so much, nothing is remembered.
+        let limit = if ring.try_reserve_exact(limit).is_ok() { limit } else { 0 };
+        Cache { ring, limit, next: 0, table: vec![[0; 2]; places], outcomes: shape.outcomes }
+    }
+
+    fn words(&self, legal_moves: usize) -> usize {
+        HEAD + self.outcomes + 1 + legal_moves
+    }
+
+    fn remember(&mut self, key: Key, evaluation: Evaluation<'_>) {
+        let words = self.words(evaluation.logits.len());
+        if words > self.limit {
+            return;
+        }
+        if self.next + words > self.limit {
+            self.next = 0;
+        }
+        let start = self.next;
+        self.next += words;
+        let head = [key.0 as u32, (key.0 >> 32) as u32, evaluation.logits.len() as u32];
+        let numbers = evaluation.outcome.iter().chain([&evaluation.moves_left]);
+        let numbers = numbers.chain(evaluation.logits).map(|number| number.to_bits());
+        let entry = head.into_iter().chain(numbers);
+        if start + words > self.ring.len() {
+            self.ring.truncate(start);
+            self.ring.extend(entry);
+        } else {
+            let room = &mut self.ring[start..start + words];
+            room.iter_mut().zip(entry).for_each(|(word, new)| *word = new);
+        }
+        let place = self.place(key);
+        self.table[place] = [start as u32 + 1, self.table[place][0]];
+    }
+
+    fn recall(&self, key: Key, legal_moves: usize, into: &mut Remembered) -> bool {
+        let wanted = [key.0 as u32, (key.0 >> 32) as u32, legal_moves as u32];
+        let found = self.table[self.place(key)].iter().find_map(|begins| {
+            let start = begins.checked_sub(1)? as usize;
+            // What stood there may have been overwritten by something else.
+            let entry = self.ring.get(start..start + self.words(legal_moves))?;
+            let (head, numbers) = entry.split_at(HEAD);
+            (head == wanted).then_some(numbers)
+        });
+        let Some(numbers) = found else { return false };
+        let mut numbers = numbers.iter().map(|&bits| f32::from_bits(bits));
+        into.outcome.clear();
+        into.outcome.extend(numbers.by_ref().take(self.outcomes));
+        into.moves_left = numbers.next().unwrap_or(0.0);
+        into.logits.clear();
+        into.logits.extend(numbers);
+        true
+    }
+
+    fn place(&self, key: Key) -> usize {
+        // The high half of the product spreads keys evenly over a table of any length.
+        ((u128::from(key.0) * self.table.len() as u128) >> 64) as usize
+    }
+
+    fn forget(&mut self) {
+        self.ring.clear();
+        self.next = 0;
+        self.table.fill([0; 2]);
+    }
+}
+
+/// An evaluator that asks another one only for what its cache does not remember. Several may
+/// share a cache, each with a thread of its own.
 #[derive(Debug)]
 pub struct Cached<E> {
     inner: E,
-    table: Vec<Slot>,
-    /// Bytes that the table and what it holds take, and may take.
-    bytes: usize,
-    limit: usize,
-    /// The slot that is emptied next when room is needed.
-    hand: usize,
+    cache: Arc<Mutex<Cache>>,
 }
 
-type Slot = Option<(Key, Arc<Remembered>)>;
-
-/// Bytes of memory for each slot of the table: a position of some 35 legal moves.
-const ENTRY: usize = 288;
-
 impl<E: Evaluator> Cached<E> {
-    /// Remembers what `inner` says in about `bytes` of memory.
+    /// Remembers what `inner` says in so many `bytes` of memory.
     pub fn new(inner: E, bytes: usize) -> Cached<E> {
-        let table = vec![None; (bytes / ENTRY).max(1)];
-        let taken = table.len() * size_of::<Slot>();
-        Cached { inner, table, bytes: taken, limit: bytes, hand: 0 }
+        let cache = Cache::new(inner.shape(), bytes);
+        Cached::sharing(inner, Arc::new(Mutex::new(cache)))
     }
 
-    /// Puts an entry in its place, and empties others until all fit their memory.
-    fn remember(&mut self, key: Key, remembered: Remembered) {
-        let slot = self.slot(key);
-        self.empty(slot);
-        self.bytes += remembered.bytes();
-        for _ in 0..self.table.len() {
-            if self.bytes <= self.limit {
-                break;
-            }
-            self.empty(self.hand);
-            self.hand = (self.hand + 1) % self.table.len();
-        }
-        self.table[slot] = Some((key, Arc::new(remembered)));
+    /// Remembers what `inner` says in `cache`, which must be of the same shape.
+    pub fn sharing(inner: E, cache: Arc<Mutex<Cache>>) -> Cached<E> {
+        Cached { inner, cache }
     }
 
-    fn empty(&mut self, slot: usize) {
-        let gone = self.table[slot].take();
-        self.bytes -= gone.map_or(0, |(_, remembered)| remembered.bytes());
-    }
-
-    fn slot(&self, key: Key) -> usize {
-        // The high half of the product spreads keys evenly over a table of any length.
-        ((u128::from(key.0) * self.table.len() as u128) >> 64) as usize
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        // A thread that panicked has left at most one entry half written.
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -73,20 +137,23 @@ impl<E: Evaluator> Evaluator for Cached<E> {
     /// before, which spares the encoding too.
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
         self.inner.evaluate(batch)?;
+        let mut cache = self.cache();
         for row in 0..batch.len() {
-            self.remember(batch.key(row), batch.evaluation(row).into());
+            cache.remember(batch.key(row), batch.evaluation(row));
         }
         Ok(())
     }
 
-    fn recall(&self, key: Key, legal_moves: usize) -> Option<Arc<Remembered>> {
-        let (known, remembered) = self.table[self.slot(key)].as_ref()?;
-        let same = *known == key && remembered.logits.len() == legal_moves;
-        same.then(|| Arc::clone(remembered))
+    fn recall(&self, key: Key, legal_moves: usize, into: &mut Remembered) -> bool {
+        self.cache().recall(key, legal_moves, into)
+    }
+
+    fn known(&self, position: &Position) -> Option<Value> {
+        self.inner.known(position)
     }
 
     fn forget(&mut self) {
-        (0..self.table.len()).for_each(|slot| self.empty(slot));
+        self.cache().forget();
         self.inner.forget();
     }
 }

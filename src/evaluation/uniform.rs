@@ -2,6 +2,7 @@
 
 use super::{Batch, EvalError, Evaluator};
 use crate::encoding::Shape;
+use crate::rules::MAX_SIDES;
 
 /// Every move is as good as any other and every game is a draw: search alone must find the rest.
 #[derive(Clone, Debug)]
@@ -29,12 +30,11 @@ impl Evaluator for Uniform {
     }
 
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
-        let mut outcome = vec![0.0; self.shape.outcomes];
-        if let Some(draw) = outcome.last_mut() {
-            *draw = 1.0;
-        }
+        let mut outcome = [0.0; MAX_SIDES + 1];
+        let draw = self.shape.outcomes - 1;
+        outcome[draw] = 1.0;
         for row in 0..batch.len() {
-            batch.fill(row, &outcome, MOVES_LEFT, |_, _| 0.0);
+            batch.fill(row, &outcome[..=draw], MOVES_LEFT, |_, _| 0.0);
         }
         Ok(())
     }

@@ -231,23 +231,21 @@ impl Rules for Chess8 {
     }
 
     fn key(&self) -> Key {
-        let roles = Role::ALL.map(|role| u64::from(self.board.by_role(role)));
+        let men = |role| u64::from(self.board.by_role(role));
         let hand = |color: Color| Role::ALL.map(|role| self.hands[color][role]);
         let packed = |hand: [u8; 6]| hand.iter().fold(0, |word, &n| word << 8 | u64::from(n));
         let en_passant = self.en_passant.map_or(Bitboard::EMPTY, Bitboard::from_square);
         let phase = u64::from(self.turn.is_black()) | u64::from(self.mid_turn()) << 1;
-        let more = [
-            u64::from(self.board.white()),
-            phase,
-            u64::from(self.rights),
-            u64::from(en_passant),
-            u64::from(self.promoted),
-            u64::from(self.walls),
-            u64::from(self.checks.white) << 8 | u64::from(self.checks.black),
-            packed(hand(Color::White)),
-            packed(hand(Color::Black)),
-        ];
-        Key::of(roles.into_iter().chain(more))
+        let checks = u64::from(self.checks.white) << 8 | u64::from(self.checks.black);
+        Key::of_pairs([
+            [men(Role::Pawn), men(Role::Knight)],
+            [men(Role::Bishop), men(Role::Rook)],
+            [men(Role::Queen), men(Role::King)],
+            [u64::from(self.board.white()), phase | checks << 2],
+            [u64::from(self.rights), u64::from(en_passant)],
+            [u64::from(self.promoted), u64::from(self.walls)],
+            [packed(hand(Color::White)), packed(hand(Color::Black))],
+        ])
     }
 
     fn view(&self) -> View<'_> {

@@ -114,6 +114,21 @@ impl Bounds {
         Bounds { ends, shortest, longest }
     }
 
+    /// What follows from both: each holds.
+    pub(super) fn and(self, other: Bounds) -> Bounds {
+        let later = |side: usize| self.shortest[side].max(other.shortest[side]);
+        Bounds {
+            ends: self.ends & other.ends,
+            shortest: std::array::from_fn(later),
+            longest: self.longest.min(other.longest),
+        }
+    }
+
+    /// Whether both leave the same ends, and the same length at most.
+    pub(super) fn ends_as(self, other: Bounds) -> bool {
+        (self.ends, self.longest) == (other.ends, other.longest)
+    }
+
     /// The score that `side` gets at least.
     pub(super) fn least(self, side: Side) -> i8 {
         let win = 1 << side.index();

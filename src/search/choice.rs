@@ -51,8 +51,8 @@ pub struct Line {
 impl Tree {
     /// The moves of the root that may be chosen, the best first.
     pub fn choices(&self) -> Vec<Choice> {
-        let root = self.node(NodeId::ROOT);
-        let children = self.ranked(NodeId::ROOT).into_iter().filter_map(|id| {
+        let root = self.root_node();
+        let children = self.ranked(self.root).into_iter().filter_map(|id| {
             let child = self.node(id);
             let searched = child.visits > 0;
             let m = child.edge.m.unpack()?;
@@ -61,9 +61,7 @@ impl Tree {
                 m,
                 prior: child.edge.prior.get(),
                 visits: child.visits,
-                value: PerSide::from_fn(|side| {
-                    if side.index() < self.sides { source.score(side) } else { 0.0 }
-                }),
+                value: source.scores(self.sides),
                 draw: source.draw,
                 moves_left: source.moves_left + f32::from(u8::from(searched && child.turn_ended)),
                 proof: proof(child.bounds, self.mover(), child.turns()),
@@ -75,18 +73,17 @@ impl Tree {
 
     /// What is proven of the root, for the side to move there.
     pub fn proof(&self) -> Proof {
-        proof(self.node(NodeId::ROOT).bounds, self.mover(), 0)
+        proof(self.root_node().bounds, self.mover(), 0)
     }
 
     /// The expected score of each side at the root.
     pub fn value(&self) -> PerSide<f32> {
-        let root = self.node(NodeId::ROOT);
-        PerSide::from_fn(|side| if side.index() < self.sides { root.score(side) } else { 0.0 })
+        self.root_node().scores(self.sides)
     }
 
     /// The turns until the end of the game, as expected at the root.
     pub fn moves_left(&self) -> f32 {
-        self.node(NodeId::ROOT).moves_left
+        self.root_node().moves_left
     }
 
     /// The `count` best lines, the best first.
@@ -95,10 +92,7 @@ impl Tree {
         choices
             .map(|choice| {
                 let mut moves = vec![choice.m];
-                let first = self
-                    .children_of(NodeId::ROOT)
-                    .find(|&id| self.node(id).edge.m == choice.m.pack());
-                let mut next = first;
+                let mut next = self.child_by(choice.m);
                 while let Some(id) = next {
                     next = self.best_child(id);
                     moves.extend(next.and_then(|id| self.node(id).edge.m.unpack()));
@@ -121,9 +115,7 @@ impl Tree {
     fn ranked(&self, id: NodeId) -> Vec<NodeId> {
         let mover = self.node(id).turn;
         let mut children: Vec<_> = self.children_of(id).collect();
-        // Stable, and from the oldest child on, which is the likeliest.
-        children.reverse();
-        children.sort_by(|&a, &b| compare(self.node(a), self.node(b), mover).reverse());
+        children.sort_by(|&a, &b| self.compare(a, b, mover).reverse());
         let drawn = |child: &Node| child.bounds.decided() && child.bounds.winner().is_none();
         if let Some(&first) = children.first() {
             let first = self.node(first);
@@ -136,6 +128,32 @@ impl Tree {
             }
         }
         children
+    }
+
+    /// Which of two children is better for `mover`, the greater being the better.
+    fn compare(&self, a: NodeId, b: NodeId, mover: Side) -> Ordering {
+        let (a, b) = (self.node(a), self.node(b));
+        let class = |child: &Node| match (child.bounds.least(mover), child.bounds.most(mover)) {
+            (1, _) => 2,
+            (_, -1) => 0,
+            _ => 1,
+        };
+        let length = |child: &Node| {
+            let longest = child.bounds.longest().unwrap_or(u8::MAX);
+            i16::from(longest) + i16::from(child.turns())
+        };
+        let score = |child: &Node| child.score(mover);
+        class(a)
+            .cmp(&class(b))
+            .then_with(|| match class(a) {
+                2 => length(b).cmp(&length(a)),
+                0 => length(a).cmp(&length(b)),
+                _ => Ordering::Equal,
+            })
+            .then_with(|| a.visits.cmp(&b.visits))
+            .then_with(|| score(a).total_cmp(&score(b)))
+            .then_with(|| a.edge.prior.cmp(&b.edge.prior))
+            .then_with(|| b.edge.m.0.cmp(&a.edge.m.0))
     }
 }
 
@@ -150,30 +168,6 @@ fn proof(bounds: Bounds, mover: Side, turns: u8) -> Proof {
     } else {
         Proof::Open
     }
-}
-
-/// Which of two children is better for `mover`, the greater being the better.
-fn compare(a: &Node, b: &Node, mover: Side) -> Ordering {
-    let class = |child: &Node| match (child.bounds.least(mover), child.bounds.most(mover)) {
-        (1, _) => 2,
-        (_, -1) => 0,
-        _ => 1,
-    };
-    let length = |child: &Node| {
-        let longest = child.bounds.longest().unwrap_or(u8::MAX);
-        i16::from(longest) + i16::from(child.turns())
-    };
-    class(a)
-        .cmp(&class(b))
-        .then_with(|| match class(a) {
-            2 => length(b).cmp(&length(a)),
-            0 => length(a).cmp(&length(b)),
-            _ => Ordering::Equal,
-        })
-        .then_with(|| a.visits.cmp(&b.visits))
-        .then_with(|| {
-            a.score(mover).total_cmp(&b.score(mover)).then(a.edge.prior.cmp(&b.edge.prior))
-        })
 }
 
 impl Line {

@@ -1,19 +1,15 @@
-//! The tree's records: nodes of 60 bytes, edges of 4.
+//! The tree's records: nodes of 60 bytes, and 4 bytes for each of their moves.
 
 use super::bounds::Bounds;
-use crate::rules::{PackedMove, PerSide, Side};
+use crate::rules::{MAX_SIDES, PackedMove, PerSide, Side};
 
 /// A node's place in the arena.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct NodeId(pub(super) u32);
 
 impl NodeId {
-    pub(super) const ROOT: NodeId = NodeId(0);
+    /// No node: the end of a list.
     pub(super) const NONE: NodeId = NodeId(u32::MAX);
-
-    pub(super) fn get(self) -> Option<NodeId> {
-        (self != NodeId::NONE).then_some(self)
-    }
 }
 
 /// A probability in 16 bits: a float without its sign, five bits of exponent, eleven of mantissa.
@@ -34,34 +30,62 @@ impl Prior {
     }
 }
 
-/// A legal move that may have no node yet.
+/// A legal move and its prior.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Edge {
     pub(super) m: PackedMove,
     pub(super) prior: Prior,
 }
 
+/// What an expanded node has for each of its moves, in 32 bits: the child that the move leads to,
+/// or the move itself as long as there is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Slot(pub(super) u32);
+
+impl Slot {
+    pub(super) fn child(self) -> NodeId {
+        NodeId(self.0)
+    }
+
+    pub(super) fn edge(self) -> Edge {
+        Edge { m: PackedMove((self.0 >> 16) as u16), prior: Prior(self.0 as u16) }
+    }
+}
+
+impl From<NodeId> for Slot {
+    fn from(id: NodeId) -> Slot {
+        Slot(id.0)
+    }
+}
+
+impl From<Edge> for Slot {
+    fn from(edge: Edge) -> Slot {
+        Slot(u32::from(edge.m.0) << 16 | u32::from(edge.prior.0))
+    }
+}
+
 /// A position in the tree, which holds no board: it is reached by playing the moves to it.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    /// The mean score of each side, absolute.
-    pub(super) value: PerSide<f32>,
+    /// The mean score of each side but a fourth, absolute; see [`Node::value`].
+    values: [f32; MAX_SIDES - 1],
     /// The mean probability of a draw.
     pub(super) draw: f32,
     /// The mean of the turns until the game ends.
     pub(super) moves_left: f32,
     /// How often the search came through here and found something.
     pub(super) visits: u32,
-    pub(super) first_edge: u32,
-    /// The newest child; the others follow through `next_sibling`.
-    pub(super) first_child: NodeId,
-    pub(super) next_sibling: NodeId,
-    /// Edges, sorted by prior, the likeliest first.
+    pub(super) first_slot: u32,
+    /// What children that are no candidates are worth at most; see `puct.rs`.
+    pub(super) rest: Bound,
+    /// The moves, of which the first so many `children` have a node; the others are sorted by
+    /// prior, the likeliest first.
     pub(super) edges: u16,
-    /// How many of them have a child: always the first.
     pub(super) children: u16,
     /// Visits on their way.
     pub(super) in_flight: u16,
+    /// The sum of the priors of visited children, in 65535ths.
+    pub(super) visited_policy: u16,
     /// The move that leads here, and its prior.
     pub(super) edge: Edge,
     pub(super) bounds: Bounds,
@@ -69,39 +93,54 @@ pub(super) struct Node {
     pub(super) state: State,
     /// Whether the move that leads here ended a turn.
     pub(super) turn_ended: bool,
+    /// How many of the first children are candidates; 0 if it is not known who is.
+    pub(super) candidates: u8,
+    /// The search in which it was found to be a repetition, if it was.
+    pub(super) era: u8,
+}
+
+/// A bound that grows with the weight of exploration: `level + weight * slope`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Bound {
+    pub(super) level: f32,
+    pub(super) slope: f32,
 }
 
 /// How far a node has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
-    /// Nobody has looked at it.
+    /// Its moves are not known: nobody has looked at it, or they were given up for want of memory.
     Fresh,
     /// Its moves are known.
     Expanded,
     /// The game ends in it, whatever came before; or how it will end is known for certain.
     Ended,
-    /// It is drawn because the position stood before: true only in this search.
+    /// It counts as drawn because the position stood before, in the search of its era.
     Repeated,
+    /// It is no part of the tree any more.
+    Gone,
 }
 
 impl Node {
     pub(super) fn new(edge: Edge, sides: usize) -> Node {
         Node {
-            value: PerSide::all(0.0),
+            values: [0.0; MAX_SIDES - 1],
             draw: 0.0,
             moves_left: 0.0,
             visits: 0,
-            first_edge: 0,
-            first_child: NodeId::NONE,
-            next_sibling: NodeId::NONE,
+            first_slot: 0,
+            rest: Bound { level: f32::NEG_INFINITY, slope: 0.0 },
             edges: 0,
             children: 0,
             in_flight: 0,
+            visited_policy: 0,
             edge,
             bounds: Bounds::unknown(sides),
             turn: Side::WHITE,
             state: State::Fresh,
             turn_ended: true,
+            candidates: 0,
+            era: 0,
         }
     }
 
@@ -110,21 +149,45 @@ impl Node {
         u8::from(self.turn_ended)
     }
 
+    /// The mean score of `side`. The scores of a won game add up to 2 - n, those of a drawn one to
+    /// 0: so the last side's, where there are so many, follows from the others' and the chance of
+    /// a draw.
+    #[inline]
+    fn value(&self, side: Side) -> f32 {
+        const LAST: usize = MAX_SIDES - 1;
+        match self.values.get(side.index()) {
+            Some(&value) => value,
+            None => (1.0 - LAST as f32) * (1.0 - self.draw) - self.values.iter().sum::<f32>(),
+        }
+    }
+
     /// The mean score of `side`, within what is proven.
+    #[inline]
     pub(super) fn score(&self, side: Side) -> f32 {
         let (least, most) = (self.bounds.least(side), self.bounds.most(side));
-        self.value[side].clamp(f32::from(least), f32::from(most))
+        self.value(side).clamp(f32::from(least), f32::from(most))
+    }
+
+    /// The mean scores of `sides` sides, within what is proven.
+    pub(super) fn scores(&self, sides: usize) -> PerSide<f32> {
+        PerSide::from_fn(|side| if side.index() < sides { self.score(side) } else { 0.0 })
     }
 
     /// Takes one more evaluation into the means.
-    pub(super) fn add(&mut self, value: &PerSide<f32>, draw: f32, moves_left: f32, sides: usize) {
+    pub(super) fn add(&mut self, value: &PerSide<f32>, draw: f32, moves_left: f32) {
         self.visits += 1;
         let weight = 1.0 / self.visits as f32;
-        for side in Side::all(sides) {
-            self.value[side] += (value[side] - self.value[side]) * weight;
+        for (nth, mean) in self.values.iter_mut().enumerate() {
+            *mean += (value[Side::new(nth)] - *mean) * weight;
         }
         self.draw += (draw - self.draw) * weight;
         self.moves_left += (moves_left - self.moves_left) * weight;
+    }
+
+    /// Puts what is certain in the place of the means.
+    pub(super) fn set(&mut self, value: &PerSide<f32>, draw: f32, moves_left: f32) {
+        self.values = std::array::from_fn(|nth| value[Side::new(nth)]);
+        (self.draw, self.moves_left) = (draw, moves_left);
     }
 }
 
@@ -133,8 +196,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_fits_a_cache_line_and_an_edge_has_4_bytes() {
-        assert_eq!((size_of::<Node>(), size_of::<Edge>()), (60, 4));
+    fn a_node_fits_a_cache_line_and_a_move_has_4_bytes() {
+        assert_eq!((size_of::<Node>(), size_of::<Slot>()), (60, 4));
     }
 
     #[test]

@@ -83,8 +83,11 @@ impl Params {
     /// What it is worth to the mover that a child lasts `longer` turns than its parent expects
     /// when it scores `score` there.
     pub(super) fn length_utility(&self, score: f32, longer: f32) -> f32 {
-        let decided = (score.abs() - self.moves_left_threshold).max(0.0)
-            / (1.0 - self.moves_left_threshold).max(1e-3);
+        let beyond = score.abs() - self.moves_left_threshold;
+        if beyond <= 0.0 {
+            return 0.0;
+        }
+        let decided = beyond / (1.0 - self.moves_left_threshold).max(1e-3);
         let cap = self.moves_left_cap;
         -score.signum() * decided.min(1.0) * (self.moves_left_slope * longer).clamp(-cap, cap)
     }

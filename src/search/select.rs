@@ -2,8 +2,9 @@
 
 use super::bounds::Bounds;
 use super::node::{Node, NodeId, State};
+use super::puct::Next;
 use super::tree::Tree;
-use crate::rules::{Key, Move, MoveList, Outcome, Position, Reason, Side};
+use crate::rules::{Key, Move, MoveList, Outcome, PerSide, Position, Reason, Side};
 
 /// A position the search has come to, with the way to it. Reused, it keeps its memory.
 #[derive(Debug)]
@@ -26,14 +27,14 @@ pub enum Selection {
     Settled,
     /// Another descent is waiting for that leaf's evaluation.
     Collision,
-    /// The tree has no room for another node.
+    /// The tree has no room for another node: see [`Tree::reclaim`].
     Full,
 }
 
 impl Leaf {
     /// A leaf for use with `tree`.
     pub fn new(tree: &Tree) -> Leaf {
-        Leaf { position: tree.root.clone(), legal: MoveList::new(), path: Vec::new() }
+        Leaf { position: tree.position.clone(), legal: MoveList::new(), path: Vec::new() }
     }
 
     /// Whether it is the position from which the search starts.
@@ -56,53 +57,56 @@ impl Tree {
 
     /// Goes down from the root through `m`, then by PUCT. The root must have been evaluated.
     pub fn select_through(&mut self, leaf: &mut Leaf, m: Move) -> Selection {
-        let m = m.pack();
-        let child = self.children_of(NodeId::ROOT).find(|&id| self.node(id).edge.m == m);
-        match child {
+        match self.child_by(m) {
             Some(child) => self.select_from(leaf, Some(child)),
             None => Selection::Collision,
         }
     }
 
     fn select_from(&mut self, leaf: &mut Leaf, forced: Option<NodeId>) -> Selection {
-        leaf.position.clone_from(&self.root);
+        leaf.position.clone_from(&self.position);
         leaf.path.clear();
-        leaf.path.push(NodeId::ROOT);
+        leaf.path.push(self.root);
         let mut turns = 0;
-        let mut id = NodeId::ROOT;
+        let mut id = self.root;
         let mut forced = forced;
         // A win that is proven at the root is searched on along its proof until its length is too.
-        let mut settling = self.nodes[0].bounds.winner();
+        let mut settling = self.root_node().bounds.winner();
+        if settling.is_some() && !self.lengths {
+            self.measure();
+        }
         loop {
-            let node = self.node(id);
+            let (top, node) = (id == self.root, self.node(id));
+            settling = settling.filter(|_| node.bounds.decided() && self.allowed.is_empty());
+            let settles = settling.is_some() && !node.bounds.settled();
+            // The root is searched though its end is known: its moves still differ.
+            if node.bounds.decided() && !settles && !top {
+                return self.settle(leaf, false);
+            }
             match node.state {
                 State::Expanded => {}
-                State::Ended | State::Repeated => return self.settle(leaf),
+                State::Repeated if node.era != self.era => self.look_again(id),
+                State::Ended | State::Repeated | State::Gone => return self.settle(leaf, false),
                 State::Fresh if node.in_flight > 0 => return Selection::Collision,
-                State::Fresh => break,
+                State::Fresh => {}
             }
-            settling = settling.filter(|_| node.bounds.decided());
-            let next = match forced.take() {
-                Some(child) => Next::Child(child),
-                None if id == NodeId::ROOT && !self.allowed.is_empty() => self.puct(id),
-                None => match settling {
-                    Some(winner) if !node.bounds.settled() => self.settling_child(id, winner),
-                    // The root is searched though its end is known: its moves still differ.
-                    _ if node.bounds.decided() && id != NodeId::ROOT => return self.settle(leaf),
-                    _ => self.puct(id),
-                },
+            if self.node(id).state == State::Fresh {
+                break;
+            }
+            let next = match (forced.take(), settling) {
+                (Some(child), _) => Next::Child(child),
+                (None, Some(winner)) if settles => self.settling_child(id, winner),
+                _ => self.puct(id),
             };
             let child = match next {
                 Next::Child(child) => child,
-                Next::NewChild => {
-                    if self.nodes.len() >= self.limit.0 {
-                        return Selection::Full;
-                    }
-                    self.add_child(id)
-                }
-                Next::Nothing => return self.settle(leaf),
+                Next::NewChild => match self.add_child(id) {
+                    Some(child) => child,
+                    None => return Selection::Full,
+                },
+                Next::Nothing => return self.settle(leaf, false),
             };
-            let Some(m) = self.node(child).edge.m.unpack() else { return self.settle(leaf) };
+            let Some(m) = self.node(child).edge.m.unpack() else { return self.settle(leaf, false) };
             leaf.position.play_unchecked(m);
             turns += usize::from(!leaf.position.mid_turn());
             leaf.path.push(child);
@@ -110,93 +114,45 @@ impl Tree {
         }
         self.deepest = self.deepest.max(turns);
         leaf.position.legal_moves(&mut leaf.legal);
-        if self.edges.len() + leaf.legal.len() > self.limit.1 && id != NodeId::ROOT {
-            return Selection::Full;
-        }
         let ended = leaf.position.outcome_given(&leaf.legal);
-        let ended =
-            ended.or_else(|| leaf.position.claim_in_search().filter(|_| id != NodeId::ROOT));
+        let ended = ended.or_else(|| leaf.position.claim_in_search().filter(|_| id != self.root));
         let (turn, turn_ended) = (leaf.position.turn(), !leaf.position.mid_turn());
-        let sides = self.sides;
+        let (sides, era) = (self.sides, self.era);
         let node = self.node_mut(id);
         node.turn = turn;
         node.turn_ended = turn_ended || ended.is_some();
         if let Some(outcome) = ended {
-            end(node, outcome, sides);
-            return self.settle(leaf);
+            end(node, outcome, sides, era);
+            return self.settle(leaf, true);
         }
-        for &id in &leaf.path {
-            self.nodes[id.0 as usize].in_flight += 1;
+        if !self.arena.make_room(leaf.legal.len()) {
+            return Selection::Full;
         }
+        self.depart(leaf);
         Selection::NeedsEvaluation
     }
 
-    /// The child with the greatest PUCT score that can still matter.
-    fn puct(&self, id: NodeId) -> Next {
-        let node = self.node(id);
-        let mover = node.turn;
-        let visits = node.visits + u32::from(node.in_flight);
-        let exploration = self.params.c_puct_at(visits) * (visits.max(1) as f32).sqrt();
-        let restricted = id == NodeId::ROOT && !self.allowed.is_empty();
-        // What is proven worse than another move is left out, unless the choice is restricted.
-        let (sure, hopeless) = match (node.bounds.least(mover), node.bounds.most(mover)) {
-            _ if restricted => (-1, -2),
-            (sure, -1) => (sure, -2),
-            (sure, _) => (sure, -1),
-        };
-        let mut best = (f32::NEG_INFINITY, Next::Nothing);
-        let mut visited_policy = 0.0;
-        // All unvisited moves are worth the same, so the likeliest stands for all of them; those
-        // whose evaluation is awaited share their prior with it.
-        let (mut unvisited, mut awaited) = ((-1.0, Next::Nothing), (-1.0, Next::Nothing));
-        for child_id in self.children_of(id) {
-            let child = self.node(child_id);
-            let prior = child.edge.prior.get();
-            if restricted && child.edge.m.unpack().is_none_or(|m| !self.allowed.contains(&m)) {
-                continue;
-            }
-            let most = child.bounds.most(mover);
-            if most < sure || most <= hopeless {
-                visited_policy += prior;
-                continue;
-            }
-            if child.visits == 0 {
-                // Children come newest first, and the likelier ones are the older.
-                let (group, weight) = match child.in_flight {
-                    0 => (&mut unvisited, prior),
-                    n => (&mut awaited, prior / (1 + n) as f32),
-                };
-                if weight >= group.0 {
-                    *group = (weight, Next::Child(child_id));
-                }
-                continue;
-            }
-            visited_policy += prior;
-            let score = child.score(mover);
-            let longer = child.moves_left + f32::from(child.turns()) - node.moves_left;
-            let waiting = child.visits + u32::from(child.in_flight);
-            let total = score
-                + self.params.length_utility(score, longer)
-                + exploration * prior / (1 + waiting) as f32;
-            if total > best.0 {
-                best = (total, Next::Child(child_id));
-            }
+    /// Counts a visit that is on its way to `leaf`.
+    pub(super) fn depart(&mut self, leaf: &Leaf) {
+        for &id in &leaf.path {
+            self.node_mut(id).in_flight += 1;
         }
-        if node.children < node.edges {
-            let edge = self.edges[node.first_edge as usize + usize::from(node.children)];
-            if edge.prior.get() > unvisited.0 {
-                unvisited = (edge.prior.get(), Next::NewChild);
-            }
+    }
+
+    /// Counts it no more.
+    pub(super) fn arrive(&mut self, leaf: &Leaf) {
+        for &id in &leaf.path {
+            self.node_mut(id).in_flight -= 1;
         }
-        let reduction = self.params.fpu_reduction * visited_policy.max(0.0).sqrt();
-        let worth = (node.score(mover) - reduction).max(f32::from(sure));
-        for (weight, next) in [unvisited, awaited] {
-            let total = worth + exploration * weight;
-            if next != Next::Nothing && total > best.0 {
-                best = (total, next);
-            }
+        for pair in leaf.path.windows(2) {
+            self.notice(pair[0], pair[1]);
         }
-        best.1
+    }
+
+    /// Forgets that a position repeated another in an earlier search.
+    fn look_again(&mut self, id: NodeId) {
+        let fresh = Node::new(self.node(id).edge, self.sides);
+        *self.node_mut(id) = fresh;
     }
 
     /// The child through which more is learned of how soon `winner` wins: where it moves itself,
@@ -232,32 +188,24 @@ impl Tree {
                 best = (total, Next::Child(child_id));
             }
         }
-        if node.children < node.edges && known > 1 {
-            let edge = self.edges[node.first_edge as usize + usize::from(node.children)];
-            if exploration * edge.prior.get() > best.0 {
-                return Next::NewChild;
-            }
+        let unborn = self.arena.slots(node).get(usize::from(node.children));
+        if let Some(slot) = unborn.filter(|_| known > 1)
+            && exploration * slot.edge().prior.get() > best.0
+        {
+            return Next::NewChild;
         }
         best.1
     }
 }
 
-/// Where a descent goes on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Next {
-    Child(NodeId),
-    NewChild,
-    Nothing,
-}
-
-fn end(node: &mut Node, outcome: Outcome, sides: usize) {
-    node.bounds = Bounds::ended(outcome);
-    node.state = match outcome.reason {
-        Reason::Repetition => State::Repeated,
-        _ => State::Ended,
-    };
-    for side in Side::all(sides) {
-        node.value[side] = f32::from(outcome.score(side));
+fn end(node: &mut Node, outcome: Outcome, sides: usize, era: u8) {
+    // That a position stood before is true of one way to it: it proves nothing.
+    if outcome.reason == Reason::Repetition {
+        (node.state, node.era) = (State::Repeated, era);
+    } else {
+        (node.state, node.bounds) = (State::Ended, Bounds::ended(outcome));
     }
-    node.draw = f32::from(u8::from(outcome.winner.is_none()));
+    let score =
+        |side: Side| if side.index() < sides { f32::from(outcome.score(side)) } else { 0.0 };
+    node.set(&PerSide::from_fn(score), f32::from(u8::from(outcome.winner.is_none())), 0.0);
 }

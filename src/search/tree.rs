@@ -1,5 +1,8 @@
-//! The tree as a whole: its arenas, its root, and what is kept of it after a move.
+//! The tree as a whole: its root, and what is kept of it after a move or when memory is short.
 
+use std::cmp::Reverse;
+
+use super::arena::Arena;
 use super::bounds::Bounds;
 use super::node::{Edge, Node, NodeId, Prior, State};
 use super::params::Params;
@@ -7,64 +10,91 @@ use crate::rules::{Move, MoveList, Position, Side};
 
 /// A search tree over the moves from one position.
 ///
-/// Its memory is bounded by the `limit` it was made with; once full, it grows no more.
+/// Its memory is bounded by the `limit` it was made with; once that is taken, the part of it that
+/// is least searched gives way: see [`Tree::reclaim`].
 #[derive(Debug)]
 pub struct Tree {
     pub(super) params: Params,
     pub(super) sides: usize,
-    pub(super) root: Position,
-    pub(super) nodes: Vec<Node>,
-    pub(super) edges: Vec<Edge>,
-    /// Most nodes, and most edges.
-    pub(super) limit: (usize, usize),
+    pub(super) position: Position,
+    pub(super) arena: Arena,
+    pub(super) root: NodeId,
     /// The moves that the root may choose from; empty if all of them.
     pub(super) allowed: MoveList,
     /// The deepest path in whole turns.
     pub(super) deepest: usize,
+    /// The number of this search: what repeats a position does so within one.
+    pub(super) era: u8,
+    /// Whether the root's moves have been looked up among positions that are known.
+    pub(super) looked_up: bool,
+    /// Whether the bounds below the root tell how soon a win may be, as they are needed once the
+    /// root is decided.
+    pub(super) lengths: bool,
+    /// A buffer for the weights of moves.
+    pub(super) weights: Vec<f32>,
+}
+
+/// What a tree takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Memory {
+    /// The memory of its nodes and their moves, in bytes.
+    pub bytes: usize,
+    /// Its nodes.
+    pub nodes: usize,
+    /// How many of them have been evaluated and have moves.
+    pub expanded: usize,
+    /// Those moves.
+    pub moves: usize,
 }
 
 impl Tree {
-    /// A tree with nothing but its root, of at most about `bytes`.
+    /// A tree with nothing but its root, of at most so many `bytes`.
     pub fn new(root: Position, params: Params, bytes: usize) -> Tree {
-        // Room for some 32 edges to each node that has been expanded; half of the nodes are.
-        let nodes = (bytes / (size_of::<Node>() + 16 * size_of::<Edge>())).max(256);
-        let limit = (nodes, nodes * 16);
         let mut tree = Tree {
             params,
             sides: root.anatomy().sides,
-            root,
-            nodes: Vec::new(),
-            edges: Vec::new(),
-            limit,
+            position: root,
+            // Room for a root and its moves, whatever happens.
+            arena: Arena::new(bytes.max(1 << 16)),
+            root: NodeId::NONE,
             allowed: MoveList::new(),
             deepest: 0,
+            era: 0,
+            looked_up: false,
+            lengths: false,
+            weights: Vec::new(),
         };
-        tree.reset(None);
+        tree.reset();
         tree
     }
 
     /// Starts over from `position`.
     pub fn restart(&mut self, position: Position) {
         self.sides = position.anatomy().sides;
-        self.reset(Some(position));
+        self.position = position;
+        self.reset();
     }
 
-    fn reset(&mut self, position: Option<Position>) {
-        if let Some(position) = position {
-            self.root = position;
-        }
-        self.root.begin_search();
-        self.nodes.clear();
-        self.edges.clear();
+    fn reset(&mut self) {
+        self.arena.clear();
+        let nowhere = Edge { m: Default::default(), prior: Prior::new(1.0) };
+        // The arena has room for many more.
+        self.root = self.arena.add(Node::new(nowhere, self.sides)).unwrap_or(NodeId(0));
+        self.begin();
+    }
+
+    /// Forgets what is true of one search only.
+    fn begin(&mut self) {
+        self.position.begin_search();
         self.allowed.clear();
         self.deepest = 0;
-        let nowhere = Edge { m: Default::default(), prior: Prior::new(1.0) };
-        self.nodes.push(Node::new(nowhere, self.sides));
+        self.era = self.era.wrapping_add(1);
+        (self.looked_up, self.lengths) = (false, false);
     }
 
     /// The position at the root.
     pub fn root(&self) -> &Position {
-        &self.root
+        &self.position
     }
 
     /// Its parameters, which may be changed at any time.
@@ -75,23 +105,33 @@ impl Tree {
     /// How often the search went through the root, those visits included that were kept from an
     /// earlier one.
     pub fn visits(&self) -> u32 {
-        self.nodes[0].visits
+        self.root_node().visits
     }
 
     /// How many nodes it holds.
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        self.arena.len()
+    }
+
+    /// What it takes.
+    pub fn memory(&self) -> Memory {
+        let expanded = self.arena.all().iter().filter(|node| node.state == State::Expanded);
+        Memory {
+            bytes: self.arena.used(),
+            nodes: self.arena.len(),
+            expanded: expanded.clone().count(),
+            moves: expanded.map(|node| usize::from(node.edges)).sum(),
+        }
     }
 
     /// Whether nothing has been searched.
     pub fn is_empty(&self) -> bool {
-        self.nodes[0].visits == 0
+        self.visits() == 0
     }
 
     /// How full it is, in thousandths.
     pub fn permille(&self) -> usize {
-        let part = |used: usize, limit: usize| 1000 * used / limit.max(1);
-        part(self.nodes.len(), self.limit.0).max(part(self.edges.len(), self.limit.1)).min(1000)
+        (1000 * self.arena.used() / self.arena.limit()).min(1000)
     }
 
     /// The deepest path so far, in whole turns.
@@ -108,100 +148,102 @@ impl Tree {
     /// Whether nothing is left to find out at the root: the end is proven, and if it is a win
     /// its length.
     pub fn settled(&self) -> bool {
-        self.allowed.is_empty() && self.nodes[0].bounds.settled()
+        self.allowed.is_empty() && self.root_node().bounds.settled()
     }
 
-    /// Plays `m` and keeps what is known of the position after it. What was drawn only because it
-    /// repeated a position of this search is looked at anew.
+    /// Plays `m` and keeps what is known of the position after it.
     pub fn advance(&mut self, m: Move) {
-        let mut position = self.root.clone();
-        position.play_unchecked(m);
-        let child = self.children_of(NodeId::ROOT).find(|&id| self.node(id).edge.m == m.pack());
-        match child.filter(|&id| self.node(id).state == State::Expanded) {
-            Some(child) => self.keep(child, position),
-            None => self.reset(Some(position)),
-        }
-    }
-
-    /// Copies the part below `top`, breadth first, so that children come after their parents.
-    fn keep(&mut self, top: NodeId, position: Position) {
-        let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes[top.0 as usize].visits as usize);
-        let mut edges = Vec::new();
-        nodes.push(Node { next_sibling: NodeId::NONE, ..self.node(top).clone() });
-        let mut done = 0;
-        while done < nodes.len() {
-            let node = &nodes[done];
-            let old = node.first_edge as usize..node.first_edge as usize + usize::from(node.edges);
-            let mut child = node.first_child;
-            let (first_edge, first_child) = (edges.len() as u32, nodes.len() as u32);
-            edges.extend_from_slice(&self.edges[old]);
-            let mut newest = NodeId::NONE;
-            while let Some(id) = child.get() {
-                let copy = self.node(id).clone();
-                child = copy.next_sibling;
-                let next = if child == NodeId::NONE {
-                    NodeId::NONE
-                } else {
-                    NodeId(nodes.len() as u32 + 1)
-                };
-                newest = NodeId(first_child);
-                nodes.push(match copy.state {
-                    State::Repeated => {
-                        Node { next_sibling: next, ..Node::new(copy.edge, self.sides) }
-                    }
-                    _ => Node { next_sibling: next, ..copy },
-                });
-            }
-            nodes[done].first_edge = first_edge;
-            nodes[done].first_child = newest;
-            done += 1;
-        }
-        self.nodes = nodes;
-        self.edges = edges;
-        self.root = position;
-        self.root.begin_search();
-        self.allowed.clear();
-        self.deepest = 0;
-        // Proofs that leant on a repetition fall with it.
-        for index in (0..self.nodes.len()).rev() {
-            if self.nodes[index].state == State::Expanded {
-                self.nodes[index].bounds = self.bounds_of(NodeId(index as u32));
-            }
-        }
+        self.position.play_unchecked(m);
+        let child = self.child_by(m).filter(|&id| self.node(id).state == State::Expanded);
+        let Some(child) = child else { return self.reset() };
+        let others: Vec<_> = self.children_of(self.root).filter(|&id| id != child).collect();
+        self.arena.node_mut(self.root).children = 0;
+        self.arena.drop_below(self.root);
+        others.into_iter().for_each(|id| self.arena.drop_below(id));
+        self.root = child;
+        self.begin();
         self.open_root();
     }
 
     /// Gives every move of the root a node, so that any of them can be chosen.
     pub(super) fn open_root(&mut self) {
-        while self.nodes[0].children < self.nodes[0].edges {
-            self.add_child(NodeId::ROOT);
+        while self.root_node().children < self.root_node().edges {
+            if self.add_child(self.root).is_none() && !self.reclaim() {
+                return;
+            }
         }
+        self.arena.node_mut(self.root).candidates = 0;
     }
 
-    /// Makes the node of the next edge that has none.
-    pub(super) fn add_child(&mut self, parent: NodeId) -> NodeId {
-        let id = NodeId(self.nodes.len() as u32);
-        let node = &mut self.nodes[parent.0 as usize];
-        let edge = self.edges[node.first_edge as usize + usize::from(node.children)];
-        let next_sibling = node.first_child;
+    /// Gives up the moves and all that follows of the positions that were searched least, about
+    /// half of the memory in use; their own values stay. Says whether that gave any. What waits
+    /// for an evaluation stays.
+    pub fn reclaim(&mut self) -> bool {
+        self.arena.sweep();
+        let before = self.arena.used();
+        let may_go = |node: &Node| node.state == State::Expanded && node.in_flight == 0;
+        // What goes with the moves of all positions of so many visits, by the power of two.
+        let mut weights = [0; 33];
+        for node in self.arena.all().iter().filter(|node| may_go(node)) {
+            weights[power(node.visits)] +=
+                4 * usize::from(node.edges) + size_of::<Node>() * usize::from(node.children);
+        }
+        let mut sum = 0;
+        let enough = |weight: &usize| {
+            sum += weight;
+            sum >= before / 2
+        };
+        let most = weights.iter().position(enough).unwrap_or(weights.len());
+        let ids = (0..self.arena.all().len() as u32).map(NodeId);
+        for id in ids.filter(|&id| id != self.root) {
+            let node = self.arena.node_mut(id);
+            if may_go(node) && power(node.visits) <= most {
+                node.state = State::Fresh;
+                self.arena.strip(id);
+            }
+        }
+        self.arena.sweep();
+        self.arena.used() < before
+    }
+
+    /// Makes the node of the next move that has none; `None` if there is no room.
+    pub(super) fn add_child(&mut self, parent: NodeId) -> Option<NodeId> {
+        let node = self.arena.node(parent);
+        let (nth, candidates) = (usize::from(node.children), node.candidates);
+        let edge = self.arena.slots(node)[nth].edge();
+        let id = self.arena.add(Node::new(edge, self.sides))?;
+        let slots = self.arena.slots_mut(parent);
+        slots[nth] = id.into();
+        slots.swap(nth, usize::from(candidates).min(nth));
+        let node = self.arena.node_mut(parent);
         node.children += 1;
-        node.first_child = id;
-        self.nodes.push(Node { next_sibling, ..Node::new(edge, self.sides) });
-        id
+        node.admit();
+        Some(id)
     }
 
     pub(super) fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.0 as usize]
+        self.arena.node(id)
     }
 
     pub(super) fn node_mut(&mut self, id: NodeId) -> &mut Node {
-        &mut self.nodes[id.0 as usize]
+        self.arena.node_mut(id)
     }
 
-    pub(super) fn children_of(&self, id: NodeId) -> impl Iterator<Item = NodeId> + Clone + '_ {
-        std::iter::successors(self.node(id).first_child.get(), |&child| {
-            self.node(child).next_sibling.get()
-        })
+    pub(super) fn root_node(&self) -> &Node {
+        self.arena.node(self.root)
+    }
+
+    pub(super) fn children_of(
+        &self,
+        id: NodeId,
+    ) -> impl DoubleEndedIterator<Item = NodeId> + Clone + '_ {
+        self.arena.children(self.arena.node(id))
+    }
+
+    /// The root's child that `m` leads to.
+    pub(super) fn child_by(&self, m: Move) -> Option<NodeId> {
+        let m = m.pack();
+        self.children_of(self.root).find(|&id| self.node(id).edge.m == m)
     }
 
     /// The bounds of an expanded node as its children have them.
@@ -212,28 +254,32 @@ impl Tree {
         Bounds::of_parent(self.sides, node.turn, children, node.children < node.edges)
     }
 
-    /// The moves of the root with their priors, in the order of [`super::Choice`]s before any
-    /// search: the likeliest first.
+    /// The moves of the root with their priors, as [`Tree::set_root_priors`] left them, the
+    /// likeliest first.
     pub fn root_priors(&self) -> Vec<(Move, f32)> {
-        let edges = self.edges[self.nodes[0].first_edge as usize..].iter();
-        let edges = edges.take(usize::from(self.nodes[0].edges));
-        edges.filter_map(|edge| Some((edge.m.unpack()?, edge.prior.get()))).collect()
+        let mut edges: Vec<_> = self.children_of(self.root).map(|id| self.node(id).edge).collect();
+        edges.sort_by_key(|edge| (Reverse(edge.prior), edge.m.0));
+        edges.into_iter().filter_map(|edge| Some((edge.m.unpack()?, edge.prior.get()))).collect()
     }
 
     /// Replaces the priors of the root's moves, as noise does in self-play: `prior` gets each
     /// move and its prior, in the order of [`Tree::root_priors`].
     pub fn set_root_priors(&mut self, mut prior: impl FnMut(Move, f32) -> f32) {
-        let children: Vec<_> = self.children_of(NodeId::ROOT).collect();
-        for id in children.into_iter().rev() {
-            let edge = self.node(id).edge;
-            if let Some(m) = edge.m.unpack() {
-                self.node_mut(id).edge.prior = Prior::new(prior(m, edge.prior.get()));
+        for (m, before) in self.root_priors() {
+            if let Some(child) = self.child_by(m) {
+                self.node_mut(child).edge.prior = Prior::new(prior(m, before));
             }
         }
+        self.node_mut(self.root).candidates = 0;
     }
 
     /// The side to move at the root.
     pub(super) fn mover(&self) -> Side {
-        self.root.turn()
+        self.position.turn()
     }
+}
+
+/// The power of two that `visits` reaches: 0 for none, 1 for one, 2 for two and three.
+fn power(visits: u32) -> usize {
+    (u32::BITS - visits.leading_zeros()) as usize
 }

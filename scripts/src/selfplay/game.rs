@@ -1,7 +1,7 @@
 //! One game of self-play as a state machine that asks for evaluations.
 
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::{Batch, Evaluation, Evaluator};
+use menagerie::evaluation::{Batch, Evaluation, Evaluator, Remembered};
 use menagerie::rules::{Move, Outcome, PerSide, Position, Side};
 use menagerie::search::{
     Gumbel, GumbelParams, Leaf, Params, Proof, Selection, Tree, improved_policy,
@@ -21,6 +21,7 @@ pub(super) struct Game<'a> {
     encoding: Encoding,
     tree: Tree,
     leaf: Leaf,
+    remembered: Remembered,
     plan: Plan,
     /// Whether the present ply is searched in full.
     full: bool,
@@ -57,7 +58,7 @@ pub(super) enum Ask {
 }
 
 /// Room for the tree of one ply: visits are few.
-const TREE_BYTES: usize = 1 << 22;
+const TREE_BYTES: usize = 1 << 20;
 
 impl<'a> Game<'a> {
     pub(super) fn new(
@@ -78,6 +79,7 @@ impl<'a> Game<'a> {
             encoding,
             tree,
             leaf,
+            remembered: Remembered::default(),
             plan: Plan::Fresh,
             full: true,
             priors: Vec::new(),
@@ -108,12 +110,12 @@ impl<'a> Game<'a> {
             self.visits += 1;
             if selection == Selection::NeedsEvaluation {
                 let key = self.encoding.input_key(&self.leaf.position);
-                match evaluator.recall(key, self.leaf.legal.len()) {
-                    Some(known) => self.tree.backup(&self.leaf, known.evaluation()),
-                    None => {
-                        batch.push(&self.encoding, &self.leaf.position, &self.leaf.legal);
-                        return Ask::Evaluation;
-                    }
+                let Leaf { position, legal, .. } = &self.leaf;
+                if evaluator.recall(key, legal.len(), &mut self.remembered) {
+                    self.tree.backup(&self.leaf, self.remembered.evaluation());
+                } else {
+                    batch.push_with(&self.encoding, position, legal, key);
+                    return Ask::Evaluation;
                 }
             }
         }

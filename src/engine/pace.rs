@@ -1,0 +1,137 @@
+//! When a search is over: its limits, and the clock.
+
+use std::time::Duration;
+
+use super::report::Score;
+use super::task::{Progress, Search};
+use crate::search::{Budget, Proof, Step, Tree};
+
+/// Between two looks at the state of a search for a report or for the clock.
+const LOOK: Duration = Duration::from_millis(10);
+/// Between two looks at the clock alone, which costs as much as part of a visit.
+const CHECK: Duration = Duration::from_micros(50);
+/// How much better than the favourite another move must be to cost more time.
+const DOUBT: f32 = 0.01;
+
+/// A search's limits beside how far it has come.
+pub(super) struct Pace<'a> {
+    search: &'a Search,
+    progress: Progress,
+    /// Whether the tree can grow no more.
+    full: bool,
+    /// The visits after which the clock is looked at again.
+    next_check: u64,
+    next_look: Duration,
+    /// The visits after which lines are looked at again.
+    next_depth: u64,
+}
+
+impl<'a> Pace<'a> {
+    pub(super) fn new(search: &'a Search) -> Pace<'a> {
+        let progress = Progress::default();
+        let (next_look, next_check, next_depth) = (Duration::ZERO, 0, 0);
+        Pace { search, progress, full: false, next_check, next_look, next_depth }
+    }
+
+    /// How far the search has come.
+    pub(super) fn progress(&mut self) -> &mut Progress {
+        &mut self.progress
+    }
+
+    /// Counts what a round has done.
+    pub(super) fn count(&mut self, step: Step) {
+        self.progress.visits += u64::from(step.visits);
+        if step.full && !self.full {
+            self.full = true;
+            self.search.note("the memory is too small to search on: option Hash gives it more");
+        }
+    }
+
+    /// How many more visits are asked for.
+    pub(super) fn left(&self) -> u32 {
+        let nodes = self.search.limits.nodes.unwrap_or(u64::MAX);
+        nodes.saturating_sub(self.progress.visits).try_into().unwrap_or(u32::MAX)
+    }
+
+    /// Whether the search has come to an end. Reports on the way.
+    pub(super) fn is_over(&mut self, tree: &Tree) -> bool {
+        if tree.is_empty() {
+            return false;
+        }
+        let ended = self.left() == 0 || self.full || tree.settled();
+        if ended || self.search.is_stopped() || self.goal(tree) {
+            return true;
+        }
+        if self.progress.visits < self.next_check {
+            return false;
+        }
+        let elapsed = self.search.begun.elapsed();
+        let speed = self.progress.visits as f64 / elapsed.as_secs_f64().max(1e-3);
+        self.next_check = self.progress.visits + (speed * CHECK.as_secs_f64()) as u64;
+        if elapsed < self.next_look {
+            return self.out_of_time(tree, false);
+        }
+        self.next_look = elapsed + LOOK;
+        self.search.report(tree, &mut self.progress, false);
+        self.out_of_time(tree, true)
+    }
+
+    /// Whether the depth or the mate that was asked for is found.
+    fn goal(&mut self, tree: &Tree) -> bool {
+        let (limits, progress) = (&self.search.limits, &mut self.progress);
+        let mated = limits.mate.is_some_and(|mate| {
+            let score = Score::new(tree.proof(), 0.0, tree.root().anatomy().sides);
+            matches!(score, Score::Won(turns) if u64::from(turns) <= mate)
+        });
+        let unasked = limits.depth.is_none() && limits.mate.is_none();
+        // Lines are looked for less often the longer they take to change.
+        if mated || unasked || progress.visits < self.next_depth {
+            return mated;
+        }
+        self.next_depth = progress.visits + 1 + progress.visits / 16;
+        let Some(line) = tree.lines(1).pop() else { return true };
+        progress.depth = progress.depth.max(line.turns(tree.root()).len());
+        // Where the choice is restricted, the root itself is never settled.
+        let proven = line.choice.proof != Proof::Open && !limits.moves.is_empty();
+        proven || limits.depth.is_some_and(|depth| progress.depth as u64 >= depth)
+    }
+
+    /// Whether the time is up; with `closely`, also whether the rest of it would be wasted.
+    fn out_of_time(&self, tree: &Tree, closely: bool) -> bool {
+        let search = self.search;
+        if search.limits.infinite || search.pondering() {
+            return false;
+        }
+        let elapsed = search.elapsed();
+        if let Some(time) = search.limits.time
+            && elapsed + search.overhead.min(time / 2) >= time
+        {
+            return true;
+        }
+        let Some(clock) = search.limits.clocks[tree.root().turn()] else { return false };
+        let Budget { soft, hard } = clock.budget(search.overhead);
+        if elapsed >= hard {
+            return true;
+        }
+        if !closely {
+            return false;
+        }
+        let choices = tree.choices();
+        let Some((first, others)) = choices.split_first() else { return true };
+        if others.is_empty() {
+            return true;
+        }
+        let mover = tree.root().turn();
+        if elapsed >= soft {
+            let better = first.value[mover] + DOUBT;
+            return others.iter().all(|other| other.visits == 0 || other.value[mover] <= better);
+        }
+        // The others cannot catch up in the time that is left.
+        let second = others.iter().map(|other| other.visits).max().unwrap_or(0);
+        let speed = self.progress.visits as f64 / search.begun.elapsed().as_secs_f64().max(1e-3);
+        let coming = speed * (soft - elapsed).as_secs_f64();
+        first.proof == Proof::Open
+            && elapsed > soft / 8
+            && f64::from(first.visits) - f64::from(second) > coming
+    }
+}

@@ -1,0 +1,133 @@
+//! The threads that search one tree together.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::pace::Pace;
+use crate::evaluation::{EvalError, Evaluator};
+use crate::search::{Gatherer, Step, Tree};
+
+/// The visits for each leaf that waits for its evaluation: a young tree is searched one by one.
+const VISITS_A_LEAF: u32 = 32;
+
+/// What the threads share. Whoever gathers or backs up has it alone; while one thread waits for its
+/// network, the others have their turn.
+struct Shared<'a, 'b> {
+    tree: &'a mut Tree,
+    pace: &'a mut Pace<'b>,
+    /// Leaves that wait for their evaluation, in all threads.
+    waiting: u32,
+    /// Threads that have nothing to do until another's evaluation arrives.
+    idle: u32,
+    over: bool,
+    failed: Option<EvalError>,
+}
+
+/// The shared state, and the news that it has changed.
+struct Table<'a, 'b> {
+    shared: Mutex<Shared<'a, 'b>>,
+    changed: Condvar,
+}
+
+/// Searches `tree` until `pace` says that it is over, by a thread for each of `evaluators`, this one
+/// among them.
+///
+/// # Errors
+/// If an evaluator fails; the tree is as if its last round had not gone to it.
+pub(super) fn search_together(
+    tree: &mut Tree,
+    evaluators: &mut [impl Evaluator],
+    pace: &mut Pace<'_>,
+) -> Result<(), EvalError> {
+    let shared = Shared { tree, pace, waiting: 0, idle: 0, over: false, failed: None };
+    let table = Table { shared: Mutex::new(shared), changed: Condvar::new() };
+    thread::scope(|scope| {
+        let Some((first, others)) = evaluators.split_first_mut() else { return };
+        for evaluator in others {
+            let thread = thread::Builder::new().name("search".to_owned());
+            // One that cannot be started is done without.
+            if let Err(error) = thread.spawn_scoped(scope, || table.work(evaluator)) {
+                log::warn!("a thread cannot be started: {error}");
+            }
+        }
+        table.work(first);
+    });
+    let shared = table.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    shared.failed.map_or(Ok(()), Err)
+}
+
+impl<'a, 'b> Table<'a, 'b> {
+    fn lock(&self) -> MutexGuard<'_, Shared<'a, 'b>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One thread's part.
+    fn work(&self, evaluator: &mut impl Evaluator) {
+        let batch = evaluator.preferred_batch();
+        let mut shared = self.lock();
+        let mut gatherer = Gatherer::new(shared.tree, evaluator, batch);
+        while !shared.is_over() {
+            let step = match shared.room() {
+                0 => Step::default(),
+                room => shared.gather(&mut gatherer, evaluator, room),
+            };
+            if gatherer.is_empty() {
+                if step.visits == 0 && shared.waiting > 0 {
+                    shared.idle += 1;
+                    shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);
+                    shared.idle -= 1;
+                }
+                continue;
+            }
+            drop(shared);
+            let result = gatherer.evaluate(evaluator);
+            shared = self.lock();
+            shared.take(&mut gatherer, evaluator, result);
+            if shared.idle > 0 {
+                self.changed.notify_all();
+            }
+        }
+        self.changed.notify_all();
+    }
+}
+
+impl Shared<'_, '_> {
+    fn is_over(&mut self) -> bool {
+        self.over = self.over || self.pace.is_over(self.tree);
+        self.over
+    }
+
+    /// How many more leaves may wait now.
+    fn room(&self) -> u32 {
+        let young = 1 + self.tree.visits() / VISITS_A_LEAF;
+        // Without one evaluation there is nothing to choose from.
+        let most = young.min(self.pace.left()).max(1);
+        most.saturating_sub(self.waiting)
+    }
+
+    fn gather(&mut self, gatherer: &mut Gatherer, evaluator: &dyn Evaluator, room: u32) -> Step {
+        let step = gatherer.gather(self.tree, evaluator, room);
+        self.pace.count(step);
+        self.waiting += gatherer.len() as u32;
+        step
+    }
+
+    fn take(
+        &mut self,
+        gatherer: &mut Gatherer,
+        evaluator: &dyn Evaluator,
+        result: Result<(), EvalError>,
+    ) {
+        self.waiting -= gatherer.len() as u32;
+        match result {
+            Ok(()) => {
+                let visits = gatherer.backup(self.tree, evaluator);
+                self.pace.count(Step { visits, ..Step::default() });
+            }
+            Err(error) => {
+                gatherer.cancel(self.tree);
+                (self.over, self.failed) = (true, Some(error));
+            }
+        }
+    }
+}
