@@ -337,6 +337,7 @@ impl Session {
         let (ends, ponder) = (limits.end(self.position().turn()), limits.ponder);
         let search = Search {
             limits,
+            batch: self.options.batch,
             lines: self.options.lines,
             overhead: Duration::from_millis(self.options.overhead),
             begun,

@@ -98,10 +98,12 @@ impl Chosen {
         self.network = false;
     }
 
-    /// The memory for the tree beside it, in bytes: both together stay within the option `Hash`.
+    /// The memory for the tree beside it, in bytes: both together stay within the option `Hash`,
+    /// with something to spare for the leaves and stacks of threads.
     pub(super) fn tree_bytes(&self, options: &Options) -> usize {
         let all = options.hash << 20;
-        if self.network { all - cache_bytes(options) } else { all }
+        let cache = if self.network { cache_bytes(options) } else { 0 };
+        all - cache - (all / 16).min(1 << 20)
     }
 }
 
@@ -171,9 +173,13 @@ fn open(
     notes.extend(more);
     let mut legal = MoveList::new();
     start.legal_moves(&mut legal);
-    let mut batch = first.new_batch();
-    batch.push(&encoding, &start, &legal);
-    first.evaluate(&mut batch).map_err(|error| refused(error.to_string()))?;
+    // A whole batch, so that a network takes the memory it needs before the first search.
+    let warm = |network: &mut Onnx| {
+        let mut batch = network.new_batch();
+        (0..network.preferred_batch()).for_each(|_| _ = batch.push(&encoding, &start, &legal));
+        network.evaluate(&mut batch).map_err(|error| refused(error.to_string()))
+    };
+    warm(&mut first)?;
     notes.push(format!(
         "{}: network {} ({}), ONNX Runtime {}",
         variant.name(),
@@ -185,7 +191,8 @@ fn open(
     let threads = options.threads.max(if first.backend() == Backend::Cuda { 2 } else { 1 });
     let session = |_| Onnx::open(&file.bytes, &encoding, variant.name(), first.backend(), 1);
     let others = (1..threads).map(session).collect::<Result<Vec<_>, _>>();
-    let others = others.map_err(|error| refused(error.to_string()))?;
+    let mut others = others.map_err(|error| refused(error.to_string()))?;
+    others.iter_mut().try_for_each(warm)?;
     let cache = Cache::new(encoding.shape(), cache_bytes(options));
     let cache = Arc::new(Mutex::new(cache));
     let cached =

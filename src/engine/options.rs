@@ -74,6 +74,9 @@ pub struct Options {
     pub chess960: bool,
     /// `Threads`: how many evaluate side by side.
     pub threads: usize,
+    /// `MinibatchSize`: the most positions that a thread has evaluated at once; 0 for what suits the
+    /// network and what it runs on.
+    pub batch: usize,
     /// `Hash`: memory for the tree and the evaluations, in MB.
     pub hash: usize,
     /// `MultiPV`: how many lines are reported.
@@ -148,6 +151,7 @@ fn table(catalogue: &Catalogue) -> Vec<(Declaration, Setter)> {
         option("UCI_Variant", combo(variants.collect()), set!(variant, Text)),
         option("UCI_Chess960", check(false), set!(chess960, Flag)),
         option("Threads", spin(1, 1, 256), set!(threads, Number)),
+        option("MinibatchSize", spin(0, 0, 1024), set!(batch, Number)),
         option("Hash", spin(256, 1, 32768), set!(hash, Number)),
         option("Clear Hash", Kind::Button, |_, _| {}),
         option("MultiPV", spin(1, 1, 500), set!(lines, Number)),
@@ -179,6 +183,7 @@ impl Options {
             variant: String::new(),
             chess960: false,
             threads: 1,
+            batch: 0,
             hash: 1,
             lines: 1,
             overhead: 0,

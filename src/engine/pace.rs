@@ -47,6 +47,11 @@ impl<'a> Pace<'a> {
         }
     }
 
+    /// The most leaves that a thread has evaluated at once, if the user has an opinion.
+    pub(super) fn batch(&self) -> Option<usize> {
+        Some(self.search.batch).filter(|&batch| batch > 0)
+    }
+
     /// How many more visits are asked for.
     pub(super) fn left(&self) -> u32 {
         let nodes = self.search.limits.nodes.unwrap_or(u64::MAX);

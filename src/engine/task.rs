@@ -24,6 +24,8 @@ pub(super) struct Control {
 /// A search: what it is to do, and who is told about it.
 pub(super) struct Search {
     pub(super) limits: Limits,
+    /// The most leaves that a thread has evaluated at once; what the evaluator prefers if 0.
+    pub(super) batch: usize,
     /// How many lines are reported.
     pub(super) lines: usize,
     /// What is lost between the clock and the engine.

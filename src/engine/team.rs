@@ -63,8 +63,8 @@ impl<'a, 'b> Table<'a, 'b> {
 
     /// One thread's part.
     fn work(&self, evaluator: &mut impl Evaluator) {
-        let batch = evaluator.preferred_batch();
         let mut shared = self.lock();
+        let batch = shared.pace.batch().unwrap_or_else(|| evaluator.preferred_batch());
         let mut gatherer = Gatherer::new(shared.tree, evaluator, batch);
         while !shared.is_over() {
             let step = match shared.room() {

@@ -81,6 +81,7 @@ mod tests {
         let mut uniform = Uniform::new(Encoding::of(&toy).shape());
         let search = Search {
             limits: Limits::default(),
+            batch: 0,
             lines: 1,
             overhead: Duration::ZERO,
             begun: Instant::now(),

@@ -13,6 +13,9 @@ pub(super) struct Arena {
     slots: Vec<Slot>,
     /// What both may take together, in bytes.
     limit: usize,
+    /// The most nodes, and the most slots, that there have been: that memory has been taken from
+    /// the system, whatever is in it now.
+    most: (usize, usize),
     /// Nodes to use again, linked through [`Node::visits`].
     free: List,
     /// Nodes that were dropped with all that is below them, linked in the same way.
@@ -38,6 +41,7 @@ impl Arena {
             slots: Vec::new(),
             // Slots are numbered in 32 bits.
             limit: limit.min(u32::MAX as usize * size_of::<Slot>()),
+            most: (0, 0),
             free: List::EMPTY,
             dropped: List::EMPTY,
             garbage: 0,
@@ -102,9 +106,10 @@ impl Arena {
         self.limit
     }
 
-    fn unused(&self) -> usize {
-        let used = self.nodes.len() * size_of::<Node>() + self.slots.len() * size_of::<Slot>();
-        self.limit.saturating_sub(used)
+    /// Whether there may be so many nodes and slots.
+    fn fits(&self, nodes: usize, slots: usize) -> bool {
+        let (nodes, slots) = (nodes.max(self.most.0), slots.max(self.most.1));
+        nodes * size_of::<Node>() + slots * size_of::<Slot>() <= self.limit
     }
 
     /// Keeps a node; `None` if there is no room.
@@ -116,19 +121,16 @@ impl Arena {
             *self.node_mut(id) = node;
             return Some(id);
         }
-        if self.unused() < size_of::<Node>() && self.garbage > 0 {
-            self.compact();
-        }
-        (self.unused() >= size_of::<Node>()).then(|| {
+        self.fits(self.nodes.len() + 1, 0).then(|| {
             self.nodes.push(node);
+            self.most.0 = self.most.0.max(self.nodes.len());
             NodeId(self.nodes.len() as u32 - 1)
         })
     }
 
     /// Whether there is room for a node of so many moves; makes it if it can.
     pub(super) fn make_room(&mut self, moves: usize) -> bool {
-        let wanted = moves * size_of::<Slot>();
-        if self.unused() >= wanted {
+        if self.fits(0, self.slots.len() + moves) {
             return true;
         }
         // Compaction looks at every block, so that it must be worth it.
@@ -137,7 +139,7 @@ impl Arena {
         if self.garbage >= moves.max(self.slots.len() / 16) {
             self.compact();
         }
-        self.unused() >= wanted
+        self.fits(0, self.slots.len() + moves)
     }
 
     /// Gives a node its moves, for which there must be room.
@@ -146,6 +148,7 @@ impl Arena {
         let node = &mut self.nodes[id.0 as usize];
         (node.first_slot, node.edges, node.children) = (first as u32, slots.len() as u16, 0);
         self.slots.extend(slots);
+        self.most.1 = self.most.1.max(self.slots.len());
     }
 
     /// Takes a node's moves, and drops all that is below it.
