@@ -63,6 +63,11 @@ impl Encoding {
         format!("{width}x{height} planes: {planes}; policy: {policy}")
     }
 
+    /// What each input plane stands for, in order.
+    pub fn plane_names(&self) -> Vec<String> {
+        self.planes.names()
+    }
+
     /// Writes the planes of `view` over `planes`, of [`Shape::input`] numbers.
     ///
     /// # Panics

@@ -3,6 +3,7 @@
 //! Knows the notation of games, and no text of a protocol: `protocol` puts into words what comes
 //! out of here.
 
+mod assessment;
 mod bench;
 mod files;
 mod flip;
@@ -26,6 +27,8 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+pub use assessment::Assessment;
+use assessment::assess;
 pub use bench::{Searched, bench};
 pub use files::{FileError, with_files};
 use flip::flipped;
@@ -38,9 +41,8 @@ pub use report::{Best, Chances, Event, Report, Score, Sink};
 use tables::Lookup;
 use task::{Control, Search};
 
-use crate::encoding::Encoding;
-use crate::evaluation::{EvalError, Evaluator};
-use crate::rules::{Move, MoveList, Outcome, PerSide, Position};
+use crate::evaluation::EvalError;
+use crate::rules::{Move, Position};
 use crate::search::{Params, Tree};
 use crate::variant::{Catalogue, Variant};
 
@@ -77,23 +79,6 @@ struct Running {
     ponder: bool,
     /// Who is told how it goes, if it is a search.
     sink: Option<Sink>,
-}
-
-/// What the evaluator alone says of a position.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Assessment {
-    /// How the game ended, if it did by force; there is nothing else to tell then.
-    pub outcome: Option<Outcome>,
-    /// The expected score of each side, from -1 to 1.
-    pub values: PerSide<f32>,
-    /// How many sides there are.
-    pub sides: usize,
-    /// Chances of the side to move.
-    pub chances: Chances,
-    /// Turns until the game ends.
-    pub moves_left: f32,
-    /// Each legal ply and its probability, the likeliest first.
-    pub policy: Vec<(String, f32)>,
 }
 
 impl fmt::Debug for Session {
@@ -481,34 +466,4 @@ impl Drop for Session {
         self.stop();
         self.wait();
     }
-}
-
-fn assess(position: &Position, evaluator: &mut dyn Evaluator) -> Result<Assessment, EvalError> {
-    let sides = position.anatomy().sides;
-    let mover = position.turn();
-    let mut legal = MoveList::new();
-    position.legal_moves(&mut legal);
-    let outcome = position.outcome_given(&legal);
-    let mut batch = evaluator.new_batch();
-    let row = batch.push(&Encoding::of(position), position, &legal);
-    evaluator.evaluate(&mut batch)?;
-    let evaluation = batch.evaluation(row);
-    let highest = evaluation.logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let weights = evaluation.logits.iter().map(|logit| (logit - highest).exp());
-    let total: f32 = weights.clone().sum();
-    let mut policy: Vec<_> = legal.iter().map(|&m| position.move_text(m)).zip(weights).collect();
-    policy.iter_mut().for_each(|(_, weight)| *weight /= total);
-    policy.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let draw = evaluation.outcome.last().copied().unwrap_or(0.0);
-    Ok(Assessment {
-        outcome,
-        values: PerSide::from_fn(|side| match side.index() < sides {
-            true => evaluation.score(side, mover),
-            false => 0.0,
-        }),
-        sides,
-        chances: Chances::new(evaluation.score(mover, mover), draw),
-        moves_left: evaluation.moves_left,
-        policy,
-    })
 }

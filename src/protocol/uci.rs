@@ -21,7 +21,8 @@ use crate::engine::{Event, Session, Sink};
 const HELP: &str =
     "Menagerie, an engine for chess variants, under the GPL-3.0-or-later. It speaks UCI:
 uci, isready, ucinewgame, position, go, stop, ponderhit, setoption, debug, quit; and also
-d (the position), flip (its colours), eval (what the network says of it), go perft N, bench,
+d (the position), flip (its colours), eval (what the network says of it), eval planes (what it is shown),
+go perft N, bench, debug on (every move of the root, when a search ends),
 check FILE (what is wrong with a file of variants), compiler, help.";
 
 /// A conversation in UCI.
@@ -175,11 +176,20 @@ impl Uci {
         self.output.say(&format!("{diagram}\nFen: {fen}\nOutcome: {outcome}"));
     }
 
-    fn eval(&mut self) {
+    fn eval(&mut self, words: &[&str]) {
+        let planes = match words {
+            [] => false,
+            ["planes"] => true,
+            _ => {
+                return self
+                    .note(&format!("eval takes nothing or planes, not \"{}\"", words.join(" ")));
+            }
+        };
         let mut notes = Vec::new();
         let assessment = self.session.assess(&mut notes);
         notes.iter().for_each(|note| self.note(note));
         match assessment {
+            Ok(assessment) if planes => self.output.say(&info::planes(&assessment)),
             Ok(assessment) => self.output.say(&info::assessment(&assessment)),
             Err(error) => self.note(&error.to_string()),
         }
@@ -240,7 +250,7 @@ impl Dialect for Uci {
                 "go" => self.go(rest, begun),
                 "setoption" => self.set_option(text),
                 "d" => self.diagram(),
-                "eval" => self.eval(),
+                "eval" => self.eval(rest),
                 "bench" => self.bench(),
                 "check" => self.check(word_after(text.trim(), "check").unwrap_or_default()),
                 "debug" => {

@@ -4,7 +4,7 @@
 //! reclaimed. What is dropped is taken apart piece by piece, when its memory is needed.
 
 use super::node::{Node, NodeId, Slot, State};
-use super::pages::prefer_large;
+use super::pages::{give_back, prefer_large};
 
 /// Nodes and the slots of their moves.
 #[derive(Debug)]
@@ -202,8 +202,9 @@ impl Arena {
     }
 
     /// Moves the slots together, in place: for the while, the first slot of each block holds its
-    /// owner's number, and the owner what stood there.
-    fn compact(&mut self) {
+    /// owner's number, and the owner what stood there. What is left over is for nodes, too, where
+    /// the system takes it back.
+    pub(super) fn compact(&mut self) {
         for (number, node) in self.nodes.iter_mut().enumerate() {
             if node.edges > 0 {
                 let first = &mut self.slots[node.first_slot as usize];
@@ -226,6 +227,9 @@ impl Arena {
         }
         self.slots.truncate(to);
         self.garbage = 0;
+        if give_back(&mut self.slots) {
+            self.most.1 = self.slots.len();
+        }
     }
 }
 

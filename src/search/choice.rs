@@ -109,19 +109,26 @@ impl Tree {
         first.filter(|&id| self.node(id).visits > 0)
     }
 
-    /// The children of a node, the best first: proven wins by length, then by visits, proven
-    /// losses last, the longest first. A proven draw goes before a favourite that scores less or
-    /// can do no better.
+    /// The children of a node, the best first: proven wins by length, then by visits or bound,
+    /// proven losses last, the longest first. A proven draw goes before a favourite that scores
+    /// less or can do no better.
     fn ranked(&self, id: NodeId) -> Vec<NodeId> {
         let mover = self.node(id).turn;
+        let visits = self.children_of(id).map(|id| self.node(id).visits);
+        let ranking = Ranking {
+            mover,
+            draw: self.draw_value(mover),
+            lcb: self.params.lcb,
+            enough: visits.max().unwrap_or(0) / ENOUGH,
+        };
         let mut children: Vec<_> = self.children_of(id).collect();
-        children.sort_by(|&a, &b| self.compare(a, b, mover).reverse());
+        children.sort_by(|&a, &b| ranking.compare(self.node(b), self.node(a)));
         let drawn = |child: &Node| child.bounds.decided() && child.bounds.winner().is_none();
         if let Some(&first) = children.first() {
             let first = self.node(first);
             let (least, most) = (first.bounds.least(mover), first.bounds.most(mover));
             // It cannot win, or does not look like it, and is not sure to be drawn either.
-            let behind = least < 0 && (most == 0 || first.score(mover) < 0.0);
+            let behind = least < 0 && (most == 0 || ranking.worth(first) < ranking.draw);
             let draw = children.iter().position(|&id| drawn(self.node(id)));
             if let Some(draw) = draw.filter(|_| behind && most > -1 && first.visits > 0) {
                 children[..=draw].rotate_right(1);
@@ -129,10 +136,38 @@ impl Tree {
         }
         children
     }
+}
 
-    /// Which of two children is better for `mover`, the greater being the better.
-    fn compare(&self, a: NodeId, b: NodeId, mover: Side) -> Ordering {
-        let (a, b) = (self.node(a), self.node(b));
+/// A move's mean is believed enough to choose by if it has this part of the most visits.
+const ENOUGH: u32 = 8;
+
+/// How the children of a node are compared.
+struct Ranking {
+    mover: Side,
+    /// What a draw is worth to the mover.
+    draw: f32,
+    lcb: f32,
+    /// Visits that a child must have to be chosen by its bound.
+    enough: u32,
+}
+
+impl Ranking {
+    fn worth(&self, child: &Node) -> f32 {
+        child.score(self.mover) + self.draw * child.draw
+    }
+
+    /// The lower confidence bound of a child's score, if it has visits enough: the mean less so
+    /// many of its deviations, as those of a game's result with the same chances are.
+    fn bound(&self, child: &Node) -> Option<f32> {
+        let score = child.score(self.mover);
+        let variance = (1.0 - child.draw - score * score).max(0.0);
+        let deviation = (variance / child.visits as f32).sqrt();
+        (child.visits > self.enough).then(|| self.worth(child) - self.lcb * deviation)
+    }
+
+    /// Which of two children is better, the greater being the better.
+    fn compare(&self, a: &Node, b: &Node) -> Ordering {
+        let mover = self.mover;
         let class = |child: &Node| match (child.bounds.least(mover), child.bounds.most(mover)) {
             (1, _) => 2,
             (_, -1) => 0,
@@ -142,16 +177,20 @@ impl Tree {
             let longest = child.bounds.longest().unwrap_or(u8::MAX);
             i16::from(longest) + i16::from(child.turns())
         };
-        let score = |child: &Node| child.score(mover);
+        let by_bound = || match (self.bound(a), self.bound(b)) {
+            _ if self.lcb == 0.0 => Ordering::Equal,
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (a, b) => a.is_some().cmp(&b.is_some()),
+        };
         class(a)
             .cmp(&class(b))
             .then_with(|| match class(a) {
                 2 => length(b).cmp(&length(a)),
                 0 => length(a).cmp(&length(b)),
-                _ => Ordering::Equal,
+                _ => by_bound(),
             })
             .then_with(|| a.visits.cmp(&b.visits))
-            .then_with(|| score(a).total_cmp(&score(b)))
+            .then_with(|| self.worth(a).total_cmp(&self.worth(b)))
             .then_with(|| a.edge.prior.cmp(&b.edge.prior))
             .then_with(|| b.edge.m.0.cmp(&a.edge.m.0))
     }

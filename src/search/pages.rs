@@ -1,4 +1,8 @@
-//! Large pages for large arenas.
+//! What the system is told about the memory of arenas.
+
+/// The bytes of a page.
+#[cfg(target_os = "linux")]
+const PAGE: usize = 1 << 12;
 
 /// Asks the system to back the memory that `reserved` has room for by large pages: a search jumps
 /// about in its tree, and would wait for the translation of addresses at every jump. Does nothing
@@ -11,8 +15,7 @@ pub(super) fn prefer_large<T>(reserved: &mut Vec<T>) {
         if bytes < LEAST {
             return;
         }
-        // Advice is for whole pages.
-        let begin = (reserved.as_mut_ptr() as usize).next_multiple_of(1 << 12);
+        let begin = (reserved.as_mut_ptr() as usize).next_multiple_of(PAGE);
         let end = reserved.as_mut_ptr() as usize + bytes;
         let start = begin as *mut libc::c_void;
         // It may be refused, which costs nothing but speed.
@@ -22,4 +25,24 @@ pub(super) fn prefer_large<T>(reserved: &mut Vec<T>) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = reserved;
+}
+
+/// Gives the memory behind the end of `used` back to the system, which gives it again when it is
+/// written to; says whether that was done.
+pub(super) fn give_back<T>(used: &mut Vec<T>) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let spare = used.spare_capacity_mut();
+        let begin = (spare.as_mut_ptr() as usize).next_multiple_of(PAGE);
+        let end = (spare.as_mut_ptr() as usize + size_of_val(spare)) / PAGE * PAGE;
+        let start = begin as *mut libc::c_void;
+        // SAFETY: the range holds whole pages of the spare capacity alone, which nobody reads
+        // before it is written.
+        begin >= end || unsafe { libc::madvise(start, end - begin, libc::MADV_DONTNEED) } == 0
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = used;
+        false
+    }
 }

@@ -65,6 +65,12 @@ params! {
          the policy already visited (lc0's FpuValue).";
     policy_temperature = 1.0 in 0.1..=10.0,
         "Temperature of the softmax over the policy's logits.";
+    draw_score = 0.0 in -1.0..=1.0,
+        "What a draw is worth to the side to move at the root, and the opposite to the others \
+         (lc0's DrawScore).";
+    lcb = 0.0 in 0.0..=10.0,
+        "Deviations that a move's mean is lowered by before the best is chosen (lower confidence \
+         bound, as KataGo and Leela Zero choose); 0 to choose by visits.";
     moves_left_slope = 0.01 in 0.0..=1.0,
         "How much a turn of length is worth: the winner likes the short way, the loser the long.";
     moves_left_cap = 0.1 in 0.0..=1.0,

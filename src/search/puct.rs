@@ -53,6 +53,8 @@ impl Node {
 struct Chooser<'a> {
     params: &'a Params,
     mover: Side,
+    /// What a draw is worth to the mover.
+    draw: f32,
     moves_left: f32,
     /// What the prior weighs.
     weight: f32,
@@ -87,7 +89,7 @@ impl Chooser<'_> {
         } else {
             let score = child.score(self.mover);
             let longer = child.moves_left + f32::from(child.turns()) - self.moves_left;
-            score + self.params.length_utility(score, longer)
+            score + self.draw * child.draw + self.params.length_utility(score, longer)
         };
         Some(Scored { score: value + self.weight * slope, slope, nth })
     }
@@ -105,12 +107,15 @@ impl Tree {
         };
         let visited_policy = f32::from(node.visited_policy) / f32::from(u16::MAX);
         let reduction = self.params.fpu_reduction * visited_policy.sqrt();
+        let draw = self.draw_value(mover);
+        let worth = node.score(mover) + draw * node.draw;
         Chooser {
             params: &self.params,
             mover,
+            draw,
             moves_left: node.moves_left,
             weight: self.params.c_puct_at(visits) * (visits.max(1) as f32).sqrt(),
-            first_play: (node.score(mover) - reduction).max(f32::from(sure)),
+            first_play: (worth - reduction).max(f32::from(sure)),
             sure,
             hopeless,
         }

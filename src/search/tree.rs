@@ -176,8 +176,8 @@ impl Tree {
     }
 
     /// Gives up the moves and all that follows of the positions that were searched least, about
-    /// half of the memory in use; their own values stay. Says whether that gave any. What waits
-    /// for an evaluation stays.
+    /// half of the memory in use; their own values stay. Says whether that gave any. What waits for
+    /// an evaluation stays.
     pub fn reclaim(&mut self) -> bool {
         self.arena.sweep();
         let before = self.arena.used();
@@ -188,21 +188,17 @@ impl Tree {
             weights[power(node.visits)] +=
                 4 * usize::from(node.edges) + size_of::<Node>() * usize::from(node.children);
         }
-        let mut sum = 0;
-        let enough = |weight: &usize| {
-            sum += weight;
-            sum >= before / 2
-        };
-        let most = weights.iter().position(enough).unwrap_or(weights.len());
+        let mut quota = Quota::new(weights);
         let ids = (0..self.arena.all().len() as u32).map(NodeId);
         for id in ids.filter(|&id| id != self.root) {
             let node = self.arena.node_mut(id);
-            if may_go(node) && power(node.visits) <= most {
+            if may_go(node) && quota.admits(node.visits) {
                 node.state = State::Fresh;
                 self.arena.strip(id);
             }
         }
         self.arena.sweep();
+        self.arena.compact();
         self.arena.used() < before
     }
 
@@ -273,9 +269,48 @@ impl Tree {
         self.node_mut(self.root).candidates = 0;
     }
 
+    /// What a draw is worth to `side`.
+    pub(super) fn draw_value(&self, side: Side) -> f32 {
+        if side == self.mover() { self.params.draw_score } else { -self.params.draw_score }
+    }
+
     /// The side to move at the root.
     pub(super) fn mover(&self) -> Side {
         self.position.turn()
+    }
+}
+
+/// Which positions give up their moves: all with visits below a power of two, and of those that
+/// reach it so many in a thousand.
+#[derive(Debug)]
+struct Quota {
+    power: usize,
+    permille: usize,
+    /// How many have reached it so far.
+    met: usize,
+}
+
+impl Quota {
+    /// Half of all that there is, given what is at each power.
+    fn new(weights: [usize; 33]) -> Quota {
+        let wanted = weights.iter().sum::<usize>() / 2;
+        let mut below = 0;
+        for (power, &weight) in weights.iter().enumerate() {
+            if below + weight >= wanted {
+                let permille = (1000 * (wanted - below)).div_ceil(weight.max(1));
+                return Quota { power, permille, met: 0 };
+            }
+            below += weight;
+        }
+        Quota { power: weights.len(), permille: 0, met: 0 }
+    }
+
+    fn admits(&mut self, visits: u32) -> bool {
+        let power = power(visits);
+        self.met += usize::from(power == self.power);
+        // Spread evenly over all that reach the power.
+        let chosen = self.met * self.permille / 1000 > (self.met.max(1) - 1) * self.permille / 1000;
+        power < self.power || power == self.power && chosen
     }
 }
 

@@ -97,6 +97,27 @@ pub(super) fn assessment(assessment: &Assessment) -> String {
     text
 }
 
+/// What the network is shown, plane by plane: in one line where all squares are alike, else as a
+/// board with the mover's first rank below.
+pub(super) fn planes(assessment: &Assessment) -> String {
+    let mut text = String::from("Planes, from the mover's side:");
+    for (name, squares) in &assessment.planes {
+        let first = squares.first().copied().unwrap_or(0.0);
+        if squares.iter().all(|&square| square == first) {
+            text.push_str(&format!("\n  {name}: {first} everywhere"));
+            continue;
+        }
+        text.push_str(&format!("\n  {name}:"));
+        for rank in squares.chunks(assessment.width).rev() {
+            let cells = rank
+                .iter()
+                .map(|&square| if square == 0.0 { ".".into() } else { square.to_string() });
+            text.push_str(&format!("\n    {}", cells.collect::<Vec<String>>().join(" ")));
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
