@@ -287,10 +287,10 @@ impl Session {
 
     /// Takes the tree, with its root where the game stands. What is known of it is kept if the
     /// game went on from where it stood, unless it is to be `fresh`.
-    fn take_tree(&mut self, bytes: usize, fresh: bool) -> Tree {
+    fn take_tree(&mut self, params: Params, bytes: usize, fresh: bool) -> Tree {
         let position = self.game.position();
         let Some((mut tree, game)) = self.tree.take() else {
-            return Tree::new(position.clone(), Params::default(), bytes);
+            return Tree::new(position.clone(), params, bytes);
         };
         match self.game.since(&game).filter(|_| !fresh && !tree.is_empty()) {
             Some(plies) => plies.iter().for_each(|&ply| tree.advance(ply)),
@@ -317,7 +317,7 @@ impl Session {
         notes.into_iter().for_each(|note| sink(Event::Note(note)));
         // One visit is to tell what the network thinks, not what the tree has found out before.
         let fresh = limits.nodes == Some(1);
-        let mut tree = self.take_tree(chosen.tree_bytes(&self.options), fresh);
+        let mut tree = self.take_tree(chosen.params(), chosen.tree_bytes(&self.options), fresh);
         let control = Arc::new(Control::default());
         let (ends, ponder) = (limits.end(self.position().turn()), limits.ponder);
         let search = Search {

@@ -8,6 +8,7 @@ mod backup;
 mod bounds;
 mod choice;
 mod clock;
+mod effort;
 mod gather;
 mod gumbel;
 mod node;

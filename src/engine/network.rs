@@ -11,6 +11,7 @@ use crate::evaluation::network::Backend;
 use crate::evaluation::runtime::{Runtime, RuntimeError};
 use crate::evaluation::{Cache, Cached, Evaluator, Onnx, Opened, Uniform, Weights};
 use crate::rules::MoveList;
+use crate::search::Params;
 use crate::variant::Variant;
 
 /// An evaluator, and what it was chosen by.
@@ -85,6 +86,11 @@ impl Chosen {
         let shape = Encoding::of(&variant.start()).shape();
         // One thread of it is as fast as several, which would wait for the tree.
         Chosen { evaluators: vec![Box::new(Uniform::new(shape))], network: false, wish }
+    }
+
+    /// The parameters of a search by it.
+    pub(super) fn params(&self) -> Params {
+        if self.network { Params::default() } else { Params::blind() }
     }
 
     /// The evaluator of this thread.

@@ -74,7 +74,9 @@ impl Arena {
 
     /// The slots of a node's moves.
     pub(super) fn slots(&self, node: &Node) -> &[Slot] {
-        &self.slots[node.first_slot as usize..][..usize::from(node.edges)]
+        // Without moves, the place of the first means nothing.
+        let first = if node.edges > 0 { node.first_slot as usize } else { 0 };
+        &self.slots[first..][..usize::from(node.edges)]
     }
 
     pub(super) fn slots_mut(&mut self, id: NodeId) -> &mut [Slot] {
@@ -83,8 +85,7 @@ impl Arena {
     }
 
     pub(super) fn children(&self, node: &Node) -> impl DoubleEndedIterator<Item = NodeId> + Clone {
-        let slots = &self.slots[node.first_slot as usize..][..usize::from(node.children)];
-        slots.iter().map(|slot| slot.child())
+        self.slots(node)[..usize::from(node.children)].iter().map(|slot| slot.child())
     }
 
     /// All nodes, those that are gone too, in the order of their numbers.
@@ -170,7 +171,8 @@ impl Arena {
     pub(super) fn drop_below(&mut self, id: NodeId) {
         let head = self.dropped.head;
         let node = self.node_mut(id);
-        (node.state, node.visits) = (State::Gone, head.0);
+        node.set_state(State::Gone);
+        node.visits = head.0;
         self.dropped = List { head: id, len: self.dropped.len + 1 };
     }
 
@@ -280,7 +282,7 @@ mod tests {
 
     fn check(arena: &Arena, id: NodeId) -> (usize, usize) {
         let node = arena.node(id);
-        assert_ne!(node.state, State::Gone);
+        assert_ne!(node.state(), State::Gone);
         let mark = node.edge.m.0.wrapping_mul(31);
         let (mut nodes, mut slots) = (1, usize::from(node.edges));
         for (nth, slot) in arena.slots(node).iter().enumerate() {

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::bounds::Bounds;
+use super::effort::Effort;
 use super::node::{Edge, NodeId, Prior, Slot, State};
 use super::select::{Leaf, Selection};
 use super::tree::Tree;
@@ -19,7 +20,7 @@ impl Tree {
         self.arrive(leaf);
         let Some(&id) = leaf.path.last() else { return };
         self.expand(id, leaf, evaluation);
-        let mover = self.node(id).turn;
+        let mover = self.node(id).turn();
         let value = PerSide::from_fn(|side| {
             if side.index() < self.sides { evaluation.score(side, mover) } else { 0.0 }
         });
@@ -40,8 +41,8 @@ impl Tree {
         self.cancel(leaf);
         let Some(&id) = leaf.path.last() else { return };
         let node = self.node_mut(id);
-        node.bounds = Bounds::known(value, node.turn);
-        node.state = State::Ended;
+        node.bounds = Bounds::known(value, node.turn());
+        node.set_state(State::Ended);
         node.draw = f32::from(u8::from(value == Value::Draw));
         self.settle(leaf, true);
     }
@@ -74,7 +75,7 @@ impl Tree {
         // Stable, so that equal priors keep the order of the moves on every machine.
         self.arena.slots_mut(id).sort_by_key(|slot| Reverse(slot.edge().prior));
         let node = self.node_mut(id);
-        node.state = State::Expanded;
+        node.set_state(State::Expanded);
         let bounds = node.bounds;
         self.node_mut(id).bounds = self.bounds_of(id).and(bounds);
     }
@@ -107,11 +108,22 @@ impl Tree {
         news: bool,
     ) {
         let (mut value, mut draw, mut moves_left) = (value, draw, moves_left);
+        // What the child's effort was, as long as it changes.
+        let mut effort = None;
         let mut news = news;
         for (depth, &id) in path.iter().enumerate().rev() {
             if let Some(&child) = path.get(depth + 1) {
                 news = news && self.learn(id, child);
                 self.notice(id, child);
+            }
+            if self.sides == 2 && self.params.weighs_effort() {
+                let before = self.node(id).effort;
+                let changed = match (path.get(depth + 1), effort) {
+                    (None, _) => self.count_effort(id),
+                    (Some(&child), Some(was)) => self.take_effort(id, child, was),
+                    (Some(_), None) => false,
+                };
+                effort = changed.then_some(before);
             }
             let (sides, bounds) = (self.sides, self.node(id).bounds);
             let decided = bounds.decided();
@@ -139,10 +151,40 @@ impl Tree {
         }
     }
 
+    /// Sets a node's effort anew; says whether it changed.
+    fn count_effort(&mut self, id: NodeId) -> bool {
+        let new = self.effort_of(id);
+        let old = std::mem::replace(&mut self.node_mut(id).effort, new);
+        old != new
+    }
+
+    /// Takes over that a child's effort was `before`; says whether its parent's changed.
+    fn take_effort(&mut self, id: NodeId, child: NodeId, before: Effort) -> bool {
+        let (node, now) = (self.node(id), self.node(child).effort);
+        let unseen = node.children < node.edges;
+        let stepped = node.effort.step(node.turn(), unseen, before, now);
+        let Some(new) = stepped.filter(|_| !node.bounds.decided()) else {
+            return self.count_effort(id);
+        };
+        let new = new.within(node.bounds);
+        let old = std::mem::replace(&mut self.node_mut(id).effort, new);
+        old != new
+    }
+
+    /// The effort of a node as its children have it.
+    fn effort_of(&self, id: NodeId) -> Effort {
+        let node = self.node(id);
+        if node.state() != State::Expanded {
+            return node.effort.within(node.bounds);
+        }
+        let children = self.children_of(id).map(|child| self.node(child).effort);
+        Effort::of_parent(node.turn(), node.edges - node.children, children).within(node.bounds)
+    }
+
     /// Takes over what has become known of a child; says whether that is news for the parent.
     fn learn(&mut self, id: NodeId, child: NodeId) -> bool {
         let (node, child) = (self.node(id), self.node(child));
-        let (old, mover) = (node.bounds, node.turn);
+        let (old, mover) = (node.bounds, node.turn());
         // As long as there are moves that nobody has seen, all that counts is what is sure.
         let open = node.children < node.edges && !old.decided() && !self.lengths;
         if open && child.bounds.least(mover) <= old.least(mover) {
@@ -164,7 +206,7 @@ impl Tree {
         self.lengths = true;
         let mut stack = vec![(self.root, false)];
         while let Some((id, done)) = stack.pop() {
-            if self.node(id).state != State::Expanded {
+            if self.node(id).state() != State::Expanded {
                 continue;
             }
             if done {
@@ -174,5 +216,62 @@ impl Tree {
                 stack.extend(self.children_of(id).map(|child| (child, false)));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::Encoding;
+    use crate::evaluation::Uniform;
+    use crate::rules::{Position, Side};
+    use crate::search::{Params, Thinking};
+    use crate::variant::Catalogue;
+
+    #[test]
+    fn what_is_counted_step_by_step_is_what_the_children_have() {
+        for (game, fen, batch) in [
+            ("chess", "r1b1kb1r/pppp1ppp/5q2/4n3/3KP3/2N3PN/PPP4P/R1BQ1B1R b kq - 0 1", 1),
+            (
+                "crazyhouse",
+                "r3kb1r/ppp2ppp/2n1bn2/3qp3/8/2NPBN2/PPP1BPPP/R2QK2R[Pp] w KQkq - 0 9",
+                4,
+            ),
+            ("duck", "rnbqkb1r/pppp1ppp/5n2/4p3/4P3/2*5/PPPP1PPP/RNBQKBNR w KQkq - 0 3", 2),
+        ] {
+            let variant = Catalogue::shipped().get(game).expect("shipped");
+            let position = variant.position(fen, false).expect("a position");
+            let mut evaluator = Uniform::new(Encoding::of(&position).shape());
+            // Little memory, so that some is reclaimed.
+            let mut tree = Tree::new(position, Params::blind(), 1 << 18);
+            let mut thinking = Thinking::new(&mut tree, &mut evaluator, batch);
+            for _ in 0..3000 {
+                thinking.step(8).expect("Uniform never fails");
+            }
+            let mut stack = vec![tree.root];
+            let mut seen = 0;
+            while let Some(id) = stack.pop() {
+                assert_eq!(tree.node(id).effort, tree.effort_of(id), "{game}");
+                stack.extend(tree.children_of(id));
+                seen += 1;
+            }
+            assert!(seen > 500, "{game}: {seen}");
+        }
+    }
+
+    #[test]
+    fn one_move_is_enough_for_the_mover_and_no_move_for_a_draw() {
+        let left = |text: &str, visits: u32| {
+            let position = Position::toy(text, 2).expect("a game tree");
+            let mut evaluator = Uniform::new(Encoding::of(&position).shape());
+            let mut tree = Tree::new(position, Params::blind(), 1 << 18);
+            let mut thinking = Thinking::new(&mut tree, &mut evaluator, 1);
+            (0..visits).for_each(|_| _ = thinking.step(1).expect("Uniform never fails"));
+            [0, 1].map(|side| tree.root_node().effort.left(Side::new(side)))
+        };
+        // One of three moves would do for a, and all three for b.
+        assert_eq!(left("a(b(ab=)b(a)b(a(b(ab))))", 1), [Some(1), Some(3)]);
+        assert_eq!(left("a(b(=)b(=))", 50), [None, None]);
+        assert_eq!(left("a(b(b)b(b))", 50), [None, Some(1)]);
     }
 }

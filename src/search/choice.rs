@@ -63,7 +63,8 @@ impl Tree {
                 visits: child.visits,
                 value: source.scores(self.sides),
                 draw: source.draw,
-                moves_left: source.moves_left + f32::from(u8::from(searched && child.turn_ended)),
+                moves_left: source.moves_left
+                    + if searched { f32::from(child.turns()) } else { 0.0 },
                 proof: proof(child.bounds, self.mover(), child.turns()),
             })
         });
@@ -104,7 +105,7 @@ impl Tree {
 
     /// The best child of a node that has been searched.
     fn best_child(&self, id: NodeId) -> Option<NodeId> {
-        let expanded = self.node(id).state == State::Expanded;
+        let expanded = self.node(id).state() == State::Expanded;
         let first = expanded.then(|| self.ranked(id)).and_then(|ranked| ranked.first().copied());
         first.filter(|&id| self.node(id).visits > 0)
     }
@@ -113,7 +114,7 @@ impl Tree {
     /// proven losses last, the longest first. A proven draw goes before a favourite that scores
     /// less or can do no better.
     fn ranked(&self, id: NodeId) -> Vec<NodeId> {
-        let mover = self.node(id).turn;
+        let mover = self.node(id).turn();
         let visits = self.children_of(id).map(|id| self.node(id).visits);
         let ranking = Ranking {
             mover,

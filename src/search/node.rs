@@ -1,6 +1,7 @@
 //! The tree's records: nodes of 60 bytes, and 4 bytes for each of their moves.
 
 use super::bounds::Bounds;
+use super::effort::Effort;
 use crate::rules::{MAX_SIDES, PackedMove, PerSide, Side};
 
 /// A node's place in the arena.
@@ -89,15 +90,17 @@ pub(super) struct Node {
     /// The move that leads here, and its prior.
     pub(super) edge: Edge,
     pub(super) bounds: Bounds,
-    pub(super) turn: Side,
-    pub(super) state: State,
-    /// Whether the move that leads here ended a turn.
-    pub(super) turn_ended: bool,
+    pub(super) effort: Effort,
+    /// Side to move, whether a turn has ended, and state: see [`Tags`].
+    tags: Tags,
     /// How many of the first children are candidates; 0 if it is not known who is.
     pub(super) candidates: u8,
-    /// The search in which it was found to be a repetition, if it was.
-    pub(super) era: u8,
 }
+
+/// The side to move in two bits, whether the move that leads here ended a turn in one, and the state
+/// in the others.
+#[derive(Clone, Copy, Debug)]
+struct Tags(u8);
 
 /// A bound that grows with the weight of exploration: `level + weight * slope`.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -105,6 +108,10 @@ pub(super) struct Bound {
     pub(super) level: f32,
     pub(super) slope: f32,
 }
+
+const TURN: u8 = 3;
+const TURN_ENDED: u8 = 4;
+const STATE: u32 = 3;
 
 /// How far a node has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,7 +122,8 @@ pub(super) enum State {
     Expanded,
     /// The game ends in it, whatever came before; or how it will end is known for certain.
     Ended,
-    /// It counts as drawn because the position stood before, in the search of its era.
+    /// It counts as drawn because the position stood before, in the search whose number its
+    /// [`Node::first_slot`] is.
     Repeated,
     /// It is no part of the tree any more.
     Gone,
@@ -136,17 +144,43 @@ impl Node {
             visited_policy: 0,
             edge,
             bounds: Bounds::unknown(sides),
-            turn: Side::WHITE,
-            state: State::Fresh,
-            turn_ended: true,
+            effort: Effort::UNSEEN,
+            tags: Tags(TURN_ENDED),
             candidates: 0,
-            era: 0,
         }
     }
 
+    /// The side to move.
+    #[inline]
+    pub(super) fn turn(&self) -> Side {
+        Side::new(usize::from(self.tags.0 & TURN))
+    }
+
+    /// Says who is to move, and whether the move that leads here ended a turn.
+    pub(super) fn set_turn(&mut self, turn: Side, ended: bool) {
+        let ended = if ended { TURN_ENDED } else { 0 };
+        self.tags.0 = self.tags.0 & !(TURN | TURN_ENDED) | turn.index() as u8 | ended;
+    }
+
     /// The turns that the move to this node takes.
+    #[inline]
     pub(super) fn turns(&self) -> u8 {
-        u8::from(self.turn_ended)
+        u8::from(self.tags.0 & TURN_ENDED != 0)
+    }
+
+    #[inline]
+    pub(super) fn state(&self) -> State {
+        match self.tags.0 >> STATE {
+            0 => State::Fresh,
+            1 => State::Expanded,
+            2 => State::Ended,
+            3 => State::Repeated,
+            _ => State::Gone,
+        }
+    }
+
+    pub(super) fn set_state(&mut self, state: State) {
+        self.tags.0 = self.tags.0 & (TURN | TURN_ENDED) | (state as u8) << STATE;
     }
 
     /// The mean score of `side`. The scores of a won game add up to 2 - n, those of a drawn one to

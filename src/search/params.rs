@@ -71,6 +71,12 @@ params! {
     lcb = 0.0 in 0.0..=10.0,
         "Deviations that a move's mean is lowered by before the best is chosen (lower confidence \
          bound, as KataGo and Leela Zero choose); 0 to choose by visits.";
+    proof_prior = 0.0 in 0.0..=10.0,
+        "What it adds to a move's prior if one more position would prove that it wins; if it takes \
+         more, so much less.";
+    proof_bonus = 0.0 in 0.0..=10.0,
+        "What it adds to a move's score if one more position would prove that it wins; less by \
+         its binary logarithm if it takes more.";
     moves_left_slope = 0.01 in 0.0..=1.0,
         "How much a turn of length is worth: the winner likes the short way, the loser the long.";
     moves_left_cap = 0.1 in 0.0..=1.0,
@@ -80,6 +86,17 @@ params! {
 }
 
 impl Params {
+    /// The parameters of a search without a network, which has nothing to go by but what it can
+    /// prove.
+    pub fn blind() -> Params {
+        Params { proof_prior: 0.3, proof_bonus: 0.3, ..Params::default() }
+    }
+
+    /// Whether the search goes by what proofs take.
+    pub(super) fn weighs_effort(&self) -> bool {
+        self.proof_prior > 0.0 || self.proof_bonus > 0.0
+    }
+
     /// `c_puct` as it is at a node of that many visits.
     pub(super) fn c_puct_at(&self, visits: u32) -> f32 {
         let ratio = (visits as f32 + self.c_puct_base + 1.0) / self.c_puct_base;

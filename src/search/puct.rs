@@ -83,21 +83,28 @@ impl Chooser<'_> {
             return None;
         }
         let waiting = child.visits + u32::from(child.in_flight);
-        let slope = child.edge.prior.get() / (1 + waiting) as f32;
-        let value = if child.visits == 0 {
+        let mut prior = child.edge.prior.get();
+        let mut value = if child.visits == 0 {
             self.first_play
         } else {
             let score = child.score(self.mover);
             let longer = child.moves_left + f32::from(child.turns()) - self.moves_left;
             score + self.draw * child.draw + self.params.length_utility(score, longer)
         };
+        if self.params.weighs_effort()
+            && let Some(left) = child.effort.left(self.mover)
+        {
+            prior += self.params.proof_prior / f32::from(left);
+            value += self.params.proof_bonus / (1 + left.ilog2()) as f32;
+        }
+        let slope = prior / (1 + waiting) as f32;
         Some(Scored { score: value + self.weight * slope, slope, nth })
     }
 }
 
 impl Tree {
     fn chooser(&self, node: &Node, restricted: bool) -> Chooser<'_> {
-        let mover = node.turn;
+        let mover = node.turn();
         let visits = node.visits + u32::from(node.in_flight);
         // What is proven worse than another move is left out, unless the choice is restricted.
         let (sure, hopeless) = match (node.bounds.least(mover), node.bounds.most(mover)) {

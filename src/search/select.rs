@@ -83,14 +83,14 @@ impl Tree {
             if node.bounds.decided() && !settles && !top {
                 return self.settle(leaf, false);
             }
-            match node.state {
+            match node.state() {
                 State::Expanded => {}
-                State::Repeated if node.era != self.era => self.look_again(id),
+                State::Repeated if node.first_slot != self.era => self.look_again(id),
                 State::Ended | State::Repeated | State::Gone => return self.settle(leaf, false),
                 State::Fresh if node.in_flight > 0 => return Selection::Collision,
                 State::Fresh => {}
             }
-            if self.node(id).state == State::Fresh {
+            if self.node(id).state() == State::Fresh {
                 break;
             }
             let next = match (forced.take(), settling) {
@@ -119,8 +119,7 @@ impl Tree {
         let (turn, turn_ended) = (leaf.position.turn(), !leaf.position.mid_turn());
         let (sides, era) = (self.sides, self.era);
         let node = self.node_mut(id);
-        node.turn = turn;
-        node.turn_ended = turn_ended || ended.is_some();
+        node.set_turn(turn, turn_ended || ended.is_some());
         if let Some(outcome) = ended {
             end(node, outcome, sides, era);
             return self.settle(leaf, true);
@@ -160,7 +159,7 @@ impl Tree {
     /// the longest.
     fn settling_child(&self, id: NodeId, winner: Side) -> Next {
         let node = self.node(id);
-        if node.turn != winner {
+        if node.turn() != winner {
             let open = self.children_of(id).filter(|&child| !self.node(child).bounds.settled());
             let slowest = open.max_by_key(|&child| {
                 let child = self.node(child);
@@ -198,12 +197,14 @@ impl Tree {
     }
 }
 
-fn end(node: &mut Node, outcome: Outcome, sides: usize, era: u8) {
+fn end(node: &mut Node, outcome: Outcome, sides: usize, era: u32) {
     // That a position stood before is true of one way to it: it proves nothing.
     if outcome.reason == Reason::Repetition {
-        (node.state, node.era) = (State::Repeated, era);
+        node.set_state(State::Repeated);
+        node.first_slot = era;
     } else {
-        (node.state, node.bounds) = (State::Ended, Bounds::ended(outcome));
+        node.set_state(State::Ended);
+        node.bounds = Bounds::ended(outcome);
     }
     let score =
         |side: Side| if side.index() < sides { f32::from(outcome.score(side)) } else { 0.0 };

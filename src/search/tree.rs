@@ -24,7 +24,7 @@ pub struct Tree {
     /// The deepest path in whole turns.
     pub(super) deepest: usize,
     /// The number of this search: what repeats a position does so within one.
-    pub(super) era: u8,
+    pub(super) era: u32,
     /// Whether the root's moves have been looked up among positions that are known.
     pub(super) looked_up: bool,
     /// Whether the bounds below the root tell how soon a win may be, as they are needed once the
@@ -115,7 +115,7 @@ impl Tree {
 
     /// What it takes.
     pub fn memory(&self) -> Memory {
-        let expanded = self.arena.all().iter().filter(|node| node.state == State::Expanded);
+        let expanded = self.arena.all().iter().filter(|node| node.state() == State::Expanded);
         Memory {
             bytes: self.arena.used(),
             nodes: self.arena.len(),
@@ -154,7 +154,7 @@ impl Tree {
     /// Plays `m` and keeps what is known of the position after it.
     pub fn advance(&mut self, m: Move) {
         self.position.play_unchecked(m);
-        let child = self.child_by(m).filter(|&id| self.node(id).state == State::Expanded);
+        let child = self.child_by(m).filter(|&id| self.node(id).state() == State::Expanded);
         let Some(child) = child else { return self.reset() };
         let others: Vec<_> = self.children_of(self.root).filter(|&id| id != child).collect();
         self.arena.node_mut(self.root).children = 0;
@@ -181,7 +181,7 @@ impl Tree {
     pub fn reclaim(&mut self) -> bool {
         self.arena.sweep();
         let before = self.arena.used();
-        let may_go = |node: &Node| node.state == State::Expanded && node.in_flight == 0;
+        let may_go = |node: &Node| node.state() == State::Expanded && node.in_flight == 0;
         // What goes with the moves of all positions of so many visits, by the power of two.
         let mut weights = [0; 33];
         for node in self.arena.all().iter().filter(|node| may_go(node)) {
@@ -193,7 +193,7 @@ impl Tree {
         for id in ids.filter(|&id| id != self.root) {
             let node = self.arena.node_mut(id);
             if may_go(node) && quota.admits(node.visits) {
-                node.state = State::Fresh;
+                node.set_state(State::Fresh);
                 self.arena.strip(id);
             }
         }
@@ -247,7 +247,7 @@ impl Tree {
         let node = self.node(id);
         let children = self.children_of(id).map(|child| self.node(child));
         let children = children.map(|child| (child.bounds, child.turns()));
-        Bounds::of_parent(self.sides, node.turn, children, node.children < node.edges)
+        Bounds::of_parent(self.sides, node.turn(), children, node.children < node.edges)
     }
 
     /// The moves of the root with their priors, as [`Tree::set_root_priors`] left them, the
