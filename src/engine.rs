@@ -37,7 +37,7 @@ pub use game::GameError;
 pub use limits::Limits;
 use network::Chosen;
 pub use options::{Declaration, Kind, OptionError, Options};
-pub use report::{Best, Chances, Event, Report, Score, Sink};
+pub use report::{Asked, Best, Chances, Event, Report, Score, Sink};
 use tables::Lookup;
 use task::{Control, Search};
 
@@ -418,7 +418,8 @@ impl Session {
                 any.truncate(1);
                 let turn = any.pop().map(|(turn, _)| position.turn_text(&turn));
                 let (reply, choices, mover) = (None, Vec::new(), position.turn());
-                sink(Event::Best(Best { turn, reply, choices, mover }));
+                let asked = Asked::default();
+                sink(Event::Best(Best { turn, reply, choices, mover, asked }));
             }
             _ => {}
         }

@@ -41,6 +41,8 @@ impl<'a> Pace<'a> {
     /// Counts what a round has done.
     pub(super) fn count(&mut self, step: Step) {
         self.progress.visits += u64::from(step.visits);
+        self.progress.asked.positions += u64::from(step.evaluations);
+        self.progress.asked.batches += u64::from(step.evaluations > 0);
         if step.full && !self.full {
             self.full = true;
             self.search.note("the memory is too small to search on: option Hash gives it more");

@@ -66,6 +66,15 @@ impl Report {
     }
 }
 
+/// How much an evaluator was asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Asked {
+    /// Positions.
+    pub positions: u64,
+    /// The batches in which they were.
+    pub batches: u64,
+}
+
 /// What a line is worth to the side to move.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Score {
@@ -122,6 +131,8 @@ impl Chances {
 /// What a search would play.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Best {
+    /// What was asked of the evaluator, in all threads.
+    pub asked: Asked,
     /// The turn; `None` if the game is over.
     pub turn: Option<String>,
     /// The reply it expects.

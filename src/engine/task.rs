@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::limits::Limits;
-use super::report::{Chances, Event, Report, Score, Sink};
+use super::report::{Asked, Chances, Event, Report, Score, Sink};
 use crate::rules::{Move, PerSide};
 use crate::search::{Line, Proof, Tree};
 use crate::table::Table;
@@ -41,6 +41,7 @@ pub(super) struct Search {
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     pub(super) visits: u64,
+    pub(super) asked: Asked,
     pub(super) depth: usize,
     favourite: Option<(Move, Proof)>,
     /// When there was a report, and after how many visits.

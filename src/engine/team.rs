@@ -8,7 +8,7 @@ use crate::evaluation::{EvalError, Evaluator};
 use crate::search::{Gatherer, Step, Tree};
 
 /// The visits for each leaf that waits for its evaluation: a young tree is searched one by one.
-const VISITS_A_LEAF: u32 = 32;
+const VISITS_A_LEAF: u32 = 128;
 
 /// What the threads share. Whoever gathers or backs up has it alone; while one thread waits for its
 /// network, the others have their turn.
@@ -122,7 +122,7 @@ impl Shared<'_, '_> {
         match result {
             Ok(()) => {
                 let visits = gatherer.backup(self.tree, evaluator);
-                self.pace.count(Step { visits, ..Step::default() });
+                self.pace.count(Step { visits, evaluations: visits, full: false });
             }
             Err(error) => {
                 gatherer.cancel(self.tree);

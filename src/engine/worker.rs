@@ -4,7 +4,7 @@ use std::thread;
 
 use super::network::Chosen;
 use super::pace::Pace;
-use super::report::{Best, Event};
+use super::report::{Asked, Best, Event};
 use super::tables::Tabled;
 use super::task::Search;
 use super::team::search_together;
@@ -30,7 +30,8 @@ impl Search {
         while self.held() {
             thread::park();
         }
-        (self.sink)(Event::Best(self.best(tree, chosen.first())));
+        let best = self.best(tree, chosen.first());
+        (self.sink)(Event::Best(Best { asked: pace.progress().asked, ..best }));
     }
 
     /// Whether the best turn may not be told yet.
@@ -43,7 +44,8 @@ impl Search {
         let root = tree.root().clone();
         let choices = tree.choices().into_iter();
         let choices = choices.map(|choice| (root.move_text(choice.m), choice)).collect();
-        let mut best = Best { turn: None, reply: None, choices, mover: root.turn() };
+        let mut best =
+            Best { turn: None, reply: None, choices, mover: root.turn(), asked: Asked::default() };
         let Some(line) = tree.lines(1).pop() else { return best };
         let mut turns = self.texts(tree, &line).into_iter();
         (best.turn, best.reply) = (turns.next(), turns.next());

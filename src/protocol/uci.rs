@@ -131,6 +131,7 @@ impl Uci {
             Event::Best(best) => {
                 if debug {
                     info::choices(&best).for_each(|choice| output.say(&simple::note(&choice)));
+                    output.say(&simple::note(&info::asked(best.asked)));
                 }
                 output.say(&info::best(&best));
                 ended(number);

@@ -148,7 +148,7 @@ struct Thinker {
 
 /// The visits for each leaf that is gathered at once, as in the engine: a young tree is searched one
 /// by one.
-const VISITS_A_LEAF: u32 = 32;
+const VISITS_A_LEAF: u32 = 128;
 
 impl Player for Thinker {
     fn begin(&mut self, start: &Position, _rng: ChaCha8Rng) -> anyhow::Result<()> {

@@ -1,12 +1,14 @@
-//! How much of the network's speed self-play uses: `speed VARIANT`.
+//! How much of the network's speed self-play or play uses: `speed VARIANT`.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::Parser;
-use cpu_time::ThreadTime;
+use cpu_time::{ProcessTime, ThreadTime};
 use menagerie::encoding::Encoding;
+use menagerie::engine::{self, Asked, Event, Limits};
 use menagerie::evaluation::network::{Backend, Session, seal};
 use menagerie::evaluation::{Onnx, Passport};
 use menagerie::variant::{Catalogue, Variant};
@@ -18,7 +20,8 @@ use trainer::selfplay::{SelfPlayConfig, play};
 /// Positions by which the network is quantised; how well does not matter to its speed.
 const CALIBRATION: usize = 200;
 
-/// Measures self-play on one thread, in turns with the bare network at the same batch.
+/// Measures self-play on one thread, or with --play the engine, in turns with the bare network at the
+/// same batch.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The game.
@@ -41,6 +44,12 @@ struct Arguments {
     /// Visits of a ply.
     #[arg(long, default_value_t = 32)]
     visits: usize,
+    /// Measures the engine's search of the first position in place of self-play, by so many threads.
+    #[arg(long, value_name = "THREADS")]
+    play: Option<usize>,
+    /// Milliseconds of a search.
+    #[arg(long, default_value_t = 5000)]
+    time: u64,
     /// Rounds, of which the median counts.
     #[arg(long, default_value_t = 5)]
     rounds: u64,
@@ -61,6 +70,9 @@ fn main() -> anyhow::Result<()> {
             onnx::quantise(&floats, &planes(&encoding, &positions))?
         }
     };
+    if let Some(threads) = arguments.play {
+        return measure_play(&variant, &file, threads.max(1), &arguments);
+    }
     let mut network = Onnx::open(&file, &encoding, variant.name(), Backend::Cpu, 1)?;
     let config = SelfPlayConfig {
         parallel: arguments.parallel,
@@ -76,7 +88,7 @@ fn main() -> anyhow::Result<()> {
         let (records, spent) = play(&variant, players, &config, &games, 1, &|_, _| ())?;
         let wall = wall.elapsed().as_secs_f64();
         let played = spent.evaluations as f64 / spent.cpu.as_secs_f64();
-        let raw = raw_rate(&file, &encoding, arguments.parallel, spent.evaluations)?;
+        let [raw, _] = raw_rate(&file, &encoding, arguments.parallel, spent.evaluations)?;
         println!(
             "round {round}: self-play {played:.0} evaluations, {:.0} visits and {:.2} games a CPU \
              second ({:.2} a second), raw {raw:.0}, ratio {:.3}",
@@ -92,6 +104,82 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Lets the engine search, and compares what it asks its network with what that gives alone.
+fn measure_play(
+    variant: &Variant,
+    file: &[u8],
+    threads: usize,
+    arguments: &Arguments,
+) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("network.onnx");
+    std::fs::write(&path, file)?;
+    let encoding = Encoding::of(&variant.start());
+    let mut session = engine::Session::new(Catalogue::shipped());
+    let weights = path.display().to_string();
+    for (name, value) in [
+        ("UCI_Variant", variant.name()),
+        ("WeightsFile", &weights),
+        ("Threads", &threads.to_string()),
+        ("Hash", "1024"),
+    ] {
+        session.set_option(name, value)?;
+    }
+    session.ready().iter().for_each(|note| eprintln!("{note}"));
+    let mut ratios = Vec::new();
+    for round in 0..arguments.rounds {
+        session.new_game();
+        let limits =
+            Limits { time: Some(Duration::from_millis(arguments.time)), ..Limits::default() };
+        let (tell, told) = std::sync::mpsc::channel();
+        let sink = Arc::new(move |event| {
+            if let Event::Best(best) = event {
+                // Whoever asked has gone.
+                let _ = tell.send(best.asked);
+            }
+        });
+        let (wall, clock) = (Instant::now(), ProcessTime::now());
+        session.go(limits, wall, sink)?;
+        let Asked { positions, batches } = told.recv()?;
+        let (wall, cpu) = (wall.elapsed(), clock.elapsed());
+        session.wait();
+        let size = (positions as f64 / batches.max(1) as f64).round().max(1.0) as usize;
+        let [by_cpu, by_wall] = raw_rates(file, &encoding, size, positions, threads)?;
+        let (played, timed) =
+            (positions as f64 / cpu.as_secs_f64(), positions as f64 / wall.as_secs_f64());
+        println!(
+            "round {round}: play, {threads} threads, batch {size}: {played:.0} evaluations a CPU \
+             second, raw {by_cpu:.0}, ratio {:.3}; {timed:.0} a second, raw {by_wall:.0}, ratio {:.3}",
+            played / by_cpu,
+            timed / by_wall,
+        );
+        ratios.push(played / by_cpu);
+    }
+    ratios.sort_by(f64::total_cmp);
+    println!("median ratio {:.3}", ratios[ratios.len() / 2]);
+    Ok(())
+}
+
+/// [`raw_rate`] of `threads` side by side: the mean of the first number, the sum of the second.
+fn raw_rates(
+    file: &[u8],
+    encoding: &Encoding,
+    size: usize,
+    evaluations: u64,
+    threads: usize,
+) -> anyhow::Result<[f64; 2]> {
+    let share = evaluations / threads as u64;
+    let rates = std::thread::scope(|scope| {
+        let part = || scope.spawn(|| raw_rate(file, encoding, size, share));
+        let parts: Vec<_> = (0..threads).map(|_| part()).collect();
+        let rates =
+            parts.into_iter().map(|part| part.join().map_err(|_| anyhow!("a thread ended"))?);
+        rates.collect::<anyhow::Result<Vec<_>>>()
+    })?;
+    let sum = |nth: usize| rates.iter().map(|rates| rates[nth]).sum::<f64>();
+    Ok([sum(0) / threads as f64, sum(1)])
+}
+
 /// A network that knows nothing, which costs as much as one that knows all.
 fn fresh(variant: &Variant, encoding: &Encoding) -> anyhow::Result<Vec<u8>> {
     let architecture = Architecture::Residual { blocks: 6, channels: 64, squeeze: 0 };
@@ -101,13 +189,13 @@ fn fresh(variant: &Variant, encoding: &Encoding) -> anyhow::Result<Vec<u8>> {
     Ok(seal(onnx::export(encoding.shape(), &architecture, &network.tensors(), &entries)?))
 }
 
-/// Evaluations a CPU second of ONNX Runtime alone, in batches of `size`.
+/// Evaluations a CPU second and a second of ONNX Runtime alone, in batches of `size`.
 fn raw_rate(
     file: &[u8],
     encoding: &Encoding,
     size: usize,
     evaluations: u64,
-) -> anyhow::Result<f64> {
+) -> anyhow::Result<[f64; 2]> {
     let shape = encoding.shape();
     let mut session = Session::open(file, Backend::Cpu, 1)?;
     let planes = vec![0.5; size * shape.input()];
@@ -115,9 +203,10 @@ fn raw_rate(
         (vec![0.0; size * shape.policy()], vec![0.0; size * shape.outcomes]);
     let mut moves_left = vec![0.0; size];
     let rounds = evaluations.div_ceil(size as u64);
-    let clock = ThreadTime::now();
+    let (wall, clock) = (Instant::now(), ThreadTime::now());
     for _ in 0..rounds {
         session.run(&planes, size, &mut policy, &mut outcome, &mut moves_left)?;
     }
-    Ok((rounds * size as u64) as f64 / clock.elapsed().as_secs_f64())
+    let evaluations = (rounds * size as u64) as f64;
+    Ok([clock.elapsed(), wall.elapsed()].map(|time| evaluations / time.as_secs_f64()))
 }

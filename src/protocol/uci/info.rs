@@ -1,6 +1,6 @@
 //! What a search tells, in the words of UCI.
 
-use crate::engine::{Assessment, Best, Report, Score};
+use crate::engine::{Asked, Assessment, Best, Report, Score};
 use crate::protocol::centipawns::centipawns;
 use crate::rules::{PerSide, Side};
 
@@ -64,6 +64,11 @@ pub(super) fn choices(best: &Best) -> impl Iterator<Item = String> + '_ {
             choice.proof
         )
     })
+}
+
+/// What the evaluator was asked.
+pub(super) fn asked(asked: Asked) -> String {
+    format!("{} positions evaluated in {} batches", asked.positions, asked.batches)
 }
 
 /// The name of a side.
