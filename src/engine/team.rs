@@ -2,13 +2,14 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use super::pace::Pace;
 use crate::evaluation::{EvalError, Evaluator};
 use crate::search::{Gatherer, Step, Tree};
 
-/// The visits for each leaf that waits for its evaluation: a young tree is searched one by one.
-const VISITS_A_LEAF: u32 = 128;
+/// So long a thread waits for another's news before it looks at the clock itself.
+const WAIT: Duration = Duration::from_millis(20);
 
 /// What the threads share. Whoever gathers or backs up has it alone; while one thread waits for its
 /// network, the others have their turn.
@@ -24,7 +25,7 @@ struct Shared<'a, 'b> {
 }
 
 /// The shared state, and the news that it has changed.
-struct Table<'a, 'b> {
+struct Team<'a, 'b> {
     shared: Mutex<Shared<'a, 'b>>,
     changed: Condvar,
 }
@@ -40,23 +41,23 @@ pub(super) fn search_together(
     pace: &mut Pace<'_>,
 ) -> Result<(), EvalError> {
     let shared = Shared { tree, pace, waiting: 0, idle: 0, over: false, failed: None };
-    let table = Table { shared: Mutex::new(shared), changed: Condvar::new() };
+    let team = Team { shared: Mutex::new(shared), changed: Condvar::new() };
     thread::scope(|scope| {
         let Some((first, others)) = evaluators.split_first_mut() else { return };
         for evaluator in others {
             let thread = thread::Builder::new().name("search".to_owned());
             // One that cannot be started is done without.
-            if let Err(error) = thread.spawn_scoped(scope, || table.work(evaluator)) {
+            if let Err(error) = thread.spawn_scoped(scope, || team.work(evaluator)) {
                 log::warn!("a thread cannot be started: {error}");
             }
         }
-        table.work(first);
+        team.work(first);
     });
-    let shared = table.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let shared = team.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     shared.failed.map_or(Ok(()), Err)
 }
 
-impl<'a, 'b> Table<'a, 'b> {
+impl<'a, 'b> Team<'a, 'b> {
     fn lock(&self) -> MutexGuard<'_, Shared<'a, 'b>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -74,7 +75,8 @@ impl<'a, 'b> Table<'a, 'b> {
             if gatherer.is_empty() {
                 if step.visits == 0 && shared.waiting > 0 {
                     shared.idle += 1;
-                    shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);
+                    let waited = self.changed.wait_timeout(shared, WAIT);
+                    shared = waited.unwrap_or_else(PoisonError::into_inner).0;
                     shared.idle -= 1;
                 }
                 continue;
@@ -99,9 +101,8 @@ impl Shared<'_, '_> {
 
     /// How many more leaves may wait now.
     fn room(&self) -> u32 {
-        let young = 1 + self.tree.visits() / VISITS_A_LEAF;
         // Without one evaluation there is nothing to choose from.
-        let most = young.min(self.pace.left()).max(1);
+        let most = self.tree.breadth().min(self.pace.left()).max(1);
         most.saturating_sub(self.waiting)
     }
 

@@ -40,7 +40,7 @@ impl Arena {
             nodes: Vec::new(),
             slots: Vec::new(),
             // Slots are numbered in 32 bits.
-            limit: limit.min(u32::MAX as usize * size_of::<Slot>()),
+            limit: limit.min((u32::MAX as usize).saturating_mul(size_of::<Slot>())),
             most: (0, 0),
             free: List::EMPTY,
             dropped: List::EMPTY,

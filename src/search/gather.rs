@@ -32,6 +32,8 @@ pub struct Step {
     pub full: bool,
 }
 
+/// No batch is larger: nodes count visits on their way in 16 bits.
+const MOST_LEAVES: usize = 1 << 12;
 /// After so many descents to known ends a round ends, so that it can be stopped.
 const MOST_SETTLED: u32 = 256;
 /// A batch goes off as it is after one collision for each so many leaves it may have: in small
@@ -47,7 +49,7 @@ impl Gatherer {
             leaves: Vec::new(),
             collided: Vec::new(),
             remembered: Remembered::default(),
-            batch_size: batch_size.max(1),
+            batch_size: batch_size.clamp(1, MOST_LEAVES),
         }
     }
 

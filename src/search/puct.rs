@@ -21,7 +21,7 @@ pub(super) enum Next {
 }
 
 /// The most candidates of a node, new children included.
-const MOST: usize = 12;
+const MOST: u8 = 12;
 /// As many are taken when all children are looked at.
 const TAKEN: usize = 8;
 
@@ -45,7 +45,8 @@ impl Node {
         if self.children == 1 {
             self.rest = Bound::NONE;
         }
-        self.candidates = (self.candidates + 1) % (MOST as u8 + 1);
+        // With too many, it is not known any more who the best are.
+        self.candidates = if self.candidates < MOST { self.candidates + 1 } else { 0 };
     }
 }
 

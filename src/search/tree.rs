@@ -34,6 +34,11 @@ pub struct Tree {
     pub(super) weights: Vec<f32>,
 }
 
+/// The visits for each leaf that waits for its evaluation; docs/search.md says what it is worth.
+const VISITS_A_LEAF: u32 = 128;
+/// Nodes count visits on their way in 16 bits; collisions count as well, for a while.
+const MOST_WAITING: u32 = 1 << 14;
+
 /// What a tree takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
@@ -124,6 +129,12 @@ impl Tree {
         }
     }
 
+    /// How many leaves may wait for their evaluation at a time: a young tree is searched one by
+    /// one, since what is not known yet could have sent the next descent elsewhere.
+    pub fn breadth(&self) -> u32 {
+        (1 + self.visits() / VISITS_A_LEAF).min(MOST_WAITING)
+    }
+
     /// Whether nothing has been searched.
     pub fn is_empty(&self) -> bool {
         self.visits() == 0
@@ -210,7 +221,10 @@ impl Tree {
         let id = self.arena.add(Node::new(edge, self.sides))?;
         let slots = self.arena.slots_mut(parent);
         slots[nth] = id.into();
-        slots.swap(nth, usize::from(candidates).min(nth));
+        // Candidates stand first, and the newest child is one where they are known.
+        if candidates > 0 {
+            slots.swap(nth, usize::from(candidates));
+        }
         let node = self.arena.node_mut(parent);
         node.children += 1;
         node.admit();

@@ -146,10 +146,6 @@ struct Thinker {
     known: usize,
 }
 
-/// The visits for each leaf that is gathered at once, as in the engine: a young tree is searched one
-/// by one.
-const VISITS_A_LEAF: u32 = 128;
-
 impl Player for Thinker {
     fn begin(&mut self, start: &Position, _rng: ChaCha8Rng) -> anyhow::Result<()> {
         // What was remembered of other games would change what is searched, and no game would repeat.
@@ -174,8 +170,8 @@ impl Player for Thinker {
         while thinking.tree().is_empty()
             || spent < self.visits && timely() && !thinking.tree().settled()
         {
-            let ramp = 1 + thinking.tree().visits() / VISITS_A_LEAF;
-            let step = thinking.step(ramp.min(self.visits - spent).max(1))?;
+            let breadth = thinking.tree().breadth();
+            let step = thinking.step(breadth.min(self.visits - spent).max(1))?;
             spent += step.visits;
             if step.full {
                 break;
