@@ -5,6 +5,7 @@
 
 mod assessment;
 mod bench;
+mod endings;
 mod files;
 mod flip;
 mod game;
@@ -30,6 +31,7 @@ use std::time::{Duration, Instant};
 pub use assessment::Assessment;
 use assessment::assess;
 pub use bench::{Searched, bench};
+use endings::Endings;
 pub use files::{FileError, with_files};
 use flip::flipped;
 use game::Game;
@@ -38,7 +40,7 @@ pub use limits::Limits;
 use network::Chosen;
 pub use options::{Declaration, Kind, OptionError, Options};
 pub use report::{Asked, Best, Chances, Event, Report, Score, Sink};
-use tables::Lookup;
+use tables::{Knowledge, Lookup};
 use task::{Control, Search};
 
 use crate::evaluation::EvalError;
@@ -61,6 +63,8 @@ pub struct Session {
     chosen: Option<Chosen>,
     /// What `TablePath` came to.
     lookup: Lookup,
+    /// What `SyzygyPath` came to.
+    endings: Endings,
     /// The tree, and the game at whose end its root stands.
     tree: Option<(Tree, Game)>,
     running: Option<Running>,
@@ -108,6 +112,7 @@ impl Session {
             game,
             chosen: None,
             lookup: Lookup::default(),
+            endings: Endings::default(),
             tree: None,
             running: None,
             said: Vec::new(),
@@ -160,11 +165,10 @@ impl Session {
             }
             "Clear Hash" => self.forget(),
             "Hash" => self.tree = None,
-            "SyzygyPath" if !self.options.tables.is_empty() => {
-                return Ok(vec![format!(
-                    "SyzygyPath \"{}\" is noted, but tables of endings are not read yet",
-                    self.options.tables
-                )]);
+            "SyzygyPath" => {
+                let mut notes = Vec::new();
+                self.look_for_endings(&mut notes);
+                return Ok(notes);
             }
             "TablePath" => {
                 self.lookup = Lookup::default();
@@ -248,7 +252,7 @@ impl Session {
         if self.running.is_none() {
             let chosen = self.choose(&mut notes);
             self.chosen = Some(chosen);
-            notes.extend(self.look_for_table());
+            self.look_for_tables(&mut notes);
         }
         notes
     }
@@ -271,18 +275,27 @@ impl Session {
         }
     }
 
-    /// Sees to it that the table is the one that the options name; returns what there is to know
-    /// about it.
-    fn look_for_table(&mut self) -> Option<String> {
-        if self.lookup.serves(&self.variant, &self.options.table) {
-            return None;
+    /// Sees to it that the tables are those that the options name; notes what there is to know
+    /// about them.
+    fn look_for_tables(&mut self, notes: &mut Vec<String>) {
+        if !self.lookup.serves(&self.variant, &self.options.table) {
+            self.tree = None;
+            // The old table's memory is given back before the new one takes its own.
+            self.lookup = Lookup::default();
+            let (lookup, note) = Lookup::new(&self.variant, &self.options.table);
+            self.lookup = lookup;
+            notes.extend(note);
         }
+        if !self.endings.serves(&self.variant, &self.options.tables) {
+            self.look_for_endings(notes);
+        }
+    }
+
+    fn look_for_endings(&mut self, notes: &mut Vec<String>) {
         self.tree = None;
-        // The old table's memory is given back before the new one takes its own.
-        self.lookup = Lookup::default();
-        let (lookup, note) = Lookup::new(&self.variant, &self.options.table);
-        self.lookup = lookup;
-        note
+        let (endings, more) = Endings::new(&self.variant, &self.options.tables);
+        self.endings = endings;
+        notes.extend(more);
     }
 
     /// Takes the tree, with its root where the game stands. What is known of it is kept if the
@@ -313,12 +326,18 @@ impl Session {
         }
         let mut notes = Vec::new();
         let mut chosen = self.choose(&mut notes);
-        notes.extend(self.look_for_table());
+        self.look_for_tables(&mut notes);
         notes.into_iter().for_each(|note| sink(Event::Note(note)));
         // One visit is to tell what the network thinks, not what the tree has found out before.
         let fresh = limits.nodes == Some(1);
         let mut tree = self.take_tree(chosen.params(), chosen.tree_bytes(&self.options), fresh);
         let control = Arc::new(Control::default());
+        // Whoever analyses may want to see the other moves, too.
+        if let Some(tables) = self.endings.tables().filter(|_| !limits.infinite)
+            && let Some(best) = tables.best(self.position())
+        {
+            limits.narrow(&best);
+        }
         let (ends, ponder) = (limits.end(self.position().turn()), limits.ponder);
         let search = Search {
             limits,
@@ -328,7 +347,7 @@ impl Session {
             begun,
             control: Arc::clone(&control),
             sink: Arc::clone(&sink),
-            table: self.lookup.table(),
+            knowledge: Knowledge::new(self.lookup.table(), self.endings.tables()),
         };
         let game = self.game.clone();
         let thread = thread::Builder::new().name("search".to_owned()).spawn(move || {

@@ -17,7 +17,7 @@ pub use uniform::Uniform;
 pub use weights::{NetworkFile, Opened, Weights};
 
 use crate::encoding::Shape;
-use crate::rules::{Key, Position, Value};
+use crate::rules::{Key, Known, Position};
 
 /// Why a batch could not be evaluated, in words.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -44,9 +44,9 @@ pub trait Evaluator: Send {
         false
     }
 
-    /// What perfect play makes of a position, if that is known for certain. Counters and repetition
-    /// do not enter.
-    fn known(&self, _position: &Position) -> Option<Value> {
+    /// What perfect play makes of a position, if that is known for certain. Repetition does not
+    /// enter.
+    fn known(&self, _position: &Position) -> Option<Known> {
         None
     }
 
@@ -91,7 +91,7 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
         (**self).recall(key, legal_moves, into)
     }
 
-    fn known(&self, position: &Position) -> Option<Value> {
+    fn known(&self, position: &Position) -> Option<Known> {
         (**self).known(position)
     }
 

@@ -28,7 +28,7 @@ pub use outcome::{Outcome, Reason};
 pub use perft::perft;
 pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Piece, Role, Square};
 pub use side::{MAX_SIDES, PerSide, Side};
-pub use value::Value;
+pub use value::{Known, Value};
 pub use view::{Anatomy, Symmetry, View};
 
 /// Identity of a position in 64 bits.

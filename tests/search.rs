@@ -2,7 +2,7 @@
 
 use menagerie::encoding::{Encoding, Shape};
 use menagerie::evaluation::{Batch, EvalError, Evaluator, Uniform};
-use menagerie::rules::{MoveList, PerSide, Position, Side, Value};
+use menagerie::rules::{Known, MoveList, PerSide, Position, Side};
 use menagerie::search::{Params, Proof, Thinking, Tree};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -300,7 +300,8 @@ fn a_lower_bound_chooses_what_is_good_and_well_known() {
     let mut differ = 0;
     let mut position = variant.start();
     for turn in 0..12 {
-        let mut tree = Tree::new(position.clone(), Params::default(), 1 << 22);
+        let by_visits = Params { lcb: 0.0, ..Params::default() };
+        let mut tree = Tree::new(position.clone(), by_visits, 1 << 22);
         let uniform = Uniform::new(Encoding::of(&position).shape());
         let mut evaluator = Decisive { uniform, win: |key| (key % 1000) as f32 / 1000.0 };
         think(&mut tree, &mut evaluator, 300, 1);
@@ -344,6 +345,8 @@ fn restricted_moves_are_the_only_ones_searched() {
 struct Sage {
     uniform: Uniform,
     all: bool,
+    /// It does not say how long a game takes.
+    vague: bool,
 }
 
 impl Evaluator for Sage {
@@ -359,14 +362,12 @@ impl Evaluator for Sage {
         self.uniform.evaluate(batch)
     }
 
-    fn known(&self, position: &Position) -> Option<Value> {
+    fn known(&self, position: &Position) -> Option<Known> {
         let (scores, turns) = solve(position, 2)[0];
-        let value = match scores[position.turn()] {
-            1 => Value::Win(turns),
-            0 => Value::Draw,
-            _ => Value::Loss(turns),
-        };
-        (self.all || position.key().0.is_multiple_of(3)).then_some(value)
+        let score = scores[position.turn()];
+        let plies = Some(turns).filter(|_| score != 0 && !self.vague);
+        let known = self.all || position.key().0.is_multiple_of(3);
+        known.then_some(Known { score, plies })
     }
 }
 
@@ -385,7 +386,7 @@ fn what_the_evaluator_knows_is_proven() {
         let tree = format!("a({}{})", random_tree(&mut rng, 2, 4), random_tree(&mut rng, 2, 4));
         let position = toy(&tree, 2);
         let uniform = Uniform::new(Encoding::of(&position).shape());
-        let mut sage = Sage { uniform, all: case % 2 == 0 };
+        let mut sage = Sage { uniform, all: case % 2 == 0, vague: false };
         let mut search = Tree::new(position.clone(), Params::default(), 1 << 20);
         // Who knows all needs one look.
         let visits = if sage.all { 1 } else { 3000 };
@@ -402,5 +403,32 @@ fn what_the_evaluator_knows_is_proven() {
             };
             assert_eq!(choice.proof, right, "{tree}");
         }
+    }
+}
+
+#[test]
+fn a_win_that_is_known_is_proven_though_nobody_knows_its_length() {
+    let mut rng = SmallRng::seed_from_u64(10);
+    for case in 0..1000 {
+        let tree = format!("a({}{})", random_tree(&mut rng, 2, 4), random_tree(&mut rng, 2, 4));
+        let position = toy(&tree, 2);
+        let (mover, (scores, shortest)) = (position.turn(), solve(&position, 2)[0]);
+        let uniform = Uniform::new(Encoding::of(&position).shape());
+        let mut sage = Sage { uniform, all: case % 2 == 0, vague: true };
+        let mut search = Tree::new(position.clone(), Params::default(), 1 << 20);
+        let visits = if sage.all { 1 } else { 3000 };
+        think(&mut search, &mut sage, visits, 1 + case % 3);
+        assert_eq!(search.value()[mover], f32::from(scores[mover]), "{tree}");
+        match search.proof() {
+            Proof::Won(turns) => assert!(scores[mover] == 1 && u32::from(turns) >= shortest),
+            Proof::Lost(_) => assert_eq!(scores[mover], -1, "{tree}"),
+            Proof::Drawn => assert_eq!(scores[mover], 0, "{tree}"),
+            // Won, only when is not known.
+            Proof::Open => assert_eq!(scores[mover], 1, "{tree}"),
+        }
+        let best = search.choices()[0].m;
+        let mut next = position.clone();
+        next.play_unchecked(best);
+        assert_eq!(solve(&next, 2)[0].0[mover], scores[mover], "{tree}");
     }
 }

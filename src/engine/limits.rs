@@ -48,4 +48,13 @@ impl Limits {
         let timed = self.time.is_some() || self.clocks[mover].is_some();
         !self.infinite && (timed || self.nodes.or(self.depth).or(self.mate).is_some())
     }
+
+    /// Leaves of the first plies to choose from only those that are among `best`, unless none is.
+    pub(super) fn narrow(&mut self, best: &[Move]) {
+        if self.moves.is_empty() {
+            self.moves = best.to_vec();
+        } else if self.moves.iter().any(|m| best.contains(m)) {
+            self.moves.retain(|m| best.contains(m));
+        }
+    }
 }

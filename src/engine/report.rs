@@ -51,6 +51,8 @@ pub struct Report {
     pub moves_left: f32,
     /// Visits to the root in this search.
     pub nodes: u64,
+    /// Positions found in tables in this search.
+    pub hits: u64,
     /// How full the memory for the tree is, in thousandths.
     pub full: usize,
     /// Time since the search began.

@@ -1,12 +1,15 @@
-//! The table of a solved game: its file, and an evaluator that looks into it.
+//! What is known for certain of a game beside its rules: the table of a solved one, and those of
+//! endings.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::endings::Probe;
 use crate::encoding::Shape;
 use crate::evaluation::{Batch, EvalError, Evaluator, Remembered};
-use crate::rules::{Key, Position, Value};
+use crate::rules::{Key, Known, Position};
 use crate::table::Table;
 use crate::variant::Variant;
 
@@ -72,16 +75,45 @@ fn read(variant: &Variant, path: &str) -> Result<Table, String> {
     Table::read(variant, &bytes).map_err(|error| error.to_string())
 }
 
-/// An evaluator beside a table, which knows for certain what the table has.
+/// What is known for certain while one search lasts, and how often it was of use.
+#[derive(Default)]
+pub(super) struct Knowledge {
+    /// The table of a solved game.
+    pub(super) table: Option<Arc<Table>>,
+    /// Tables of endings.
+    pub(super) endings: Option<Arc<dyn Probe>>,
+    hits: AtomicU64,
+}
+
+impl Knowledge {
+    pub(super) fn new(table: Option<Arc<Table>>, endings: Option<Arc<dyn Probe>>) -> Knowledge {
+        Knowledge { table, endings, hits: AtomicU64::new(0) }
+    }
+
+    /// How many positions were known so far.
+    pub(super) fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
+    }
+
+    fn known(&self, position: &Position) -> Option<Known> {
+        let in_table = || Some(Known::from(self.table.as_ref()?.value(position)?));
+        let in_endings = || self.endings.as_ref()?.known(position);
+        let known = in_table().or_else(in_endings)?;
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Some(known)
+    }
+}
+
+/// An evaluator beside what is known for certain.
 pub(super) struct Tabled<'a> {
     evaluator: &'a mut dyn Evaluator,
-    table: Option<&'a Table>,
+    knowledge: &'a Knowledge,
 }
 
 impl<'a> Tabled<'a> {
-    /// Puts a table, if there is one, beside `evaluator`.
-    pub(super) fn new(evaluator: &'a mut dyn Evaluator, table: Option<&'a Table>) -> Tabled<'a> {
-        Tabled { evaluator, table }
+    /// Puts `knowledge` beside `evaluator`.
+    pub(super) fn new(evaluator: &'a mut dyn Evaluator, knowledge: &'a Knowledge) -> Tabled<'a> {
+        Tabled { evaluator, knowledge }
     }
 }
 
@@ -102,8 +134,8 @@ impl Evaluator for Tabled<'_> {
         self.evaluator.recall(key, legal_moves, into)
     }
 
-    fn known(&self, position: &Position) -> Option<Value> {
-        self.table?.value(position)
+    fn known(&self, position: &Position) -> Option<Known> {
+        self.knowledge.known(position)
     }
 
     fn forget(&mut self) {

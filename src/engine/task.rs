@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::limits::Limits;
 use super::report::{Asked, Chances, Event, Report, Score, Sink};
+use super::tables::Knowledge;
 use crate::rules::{Move, PerSide};
 use crate::search::{Line, Proof, Tree};
-use crate::table::Table;
 
 /// After so long without news a report is repeated.
 const REPEAT: Duration = Duration::from_secs(1);
@@ -34,7 +34,7 @@ pub(super) struct Search {
     pub(super) control: Arc<Control>,
     pub(super) sink: Sink,
     /// What perfect play makes of the game's positions.
-    pub(super) table: Option<Arc<Table>>,
+    pub(super) knowledge: Knowledge,
 }
 
 /// How far a search has come.
@@ -99,6 +99,7 @@ impl Search {
             chances: Chances::new(values[mover], draw),
             moves_left,
             nodes: progress.visits,
+            hits: self.knowledge.hits(),
             full: tree.permille(),
             time,
             line: Vec::new(),
@@ -131,7 +132,7 @@ impl Search {
             text
         };
         let mut texts: Vec<_> = line.turns(tree.root()).into_iter().map(&mut text).collect();
-        if let Some(table) = self.table.as_deref().filter(|_| !texts.is_empty()) {
+        if let Some(table) = self.knowledge.table.as_deref().filter(|_| !texts.is_empty()) {
             let rest = table.decided_line(&position);
             texts.extend(rest.into_iter().map(|ply| {
                 let text = position.turn_text(&[ply]);

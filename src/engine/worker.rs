@@ -18,10 +18,9 @@ impl Search {
         tree.restrict(&self.limits.moves);
         let mut pace = Pace::new(self);
         loop {
-            let table = self.table.as_deref();
             let evaluators = chosen.evaluators.iter_mut();
-            let mut tabled: Vec<_> =
-                evaluators.map(|evaluator| Tabled::new(&mut **evaluator, table)).collect();
+            let tabled = |evaluator| Tabled::new(evaluator, &self.knowledge);
+            let mut tabled: Vec<_> = evaluators.map(|evaluator| tabled(&mut **evaluator)).collect();
             let Err(error) = search_together(tree, &mut tabled, &mut pace) else { break };
             self.note(&format!("{error}; the search goes on without a network"));
             chosen.give_up();
@@ -89,7 +88,7 @@ mod tests {
             begun: Instant::now(),
             control: Arc::default(),
             sink: Arc::new(|_| ()),
-            table: None,
+            knowledge: Default::default(),
         };
         for visits in [1, 2, 3, 20] {
             let mut tree = Tree::new(toy.clone(), Default::default(), 1 << 20);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Batch, EvalError, Evaluation, Evaluator, Remembered};
 use crate::encoding::Shape;
-use crate::rules::{Key, Position, Value};
+use crate::rules::{Key, Known, Position};
 
 /// Evaluations of positions in a memory of fixed size, in which the newest overwrite the oldest.
 ///
@@ -148,7 +148,7 @@ impl<E: Evaluator> Evaluator for Cached<E> {
         self.cache().recall(key, legal_moves, into)
     }
 
-    fn known(&self, position: &Position) -> Option<Value> {
+    fn known(&self, position: &Position) -> Option<Known> {
         self.inner.known(position)
     }
 

@@ -49,6 +49,21 @@ impl Value {
     }
 }
 
+/// What is known for certain of a position of two sides, for the side to move.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Known {
+    /// 1 for a win, 0 for a draw, -1 for a loss.
+    pub score: i8,
+    /// The plies until the end, if somebody wins and it is known when.
+    pub plies: Option<u32>,
+}
+
+impl From<Value> for Known {
+    fn from(value: Value) -> Known {
+        Known { score: value.score(), plies: value.length() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

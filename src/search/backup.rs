@@ -8,7 +8,7 @@ use super::node::{Edge, NodeId, Prior, Slot, State};
 use super::select::{Leaf, Selection};
 use super::tree::Tree;
 use crate::evaluation::Evaluation;
-use crate::rules::{PerSide, Value};
+use crate::rules::{Known, PerSide};
 
 impl Tree {
     /// Takes the evaluation of a leaf that [`Tree::select`] asked for.
@@ -36,14 +36,17 @@ impl Tree {
     ///
     /// # Panics
     /// If the leaf is the root, which must be evaluated to have moves to choose from.
-    pub fn prove(&mut self, leaf: &Leaf, value: Value) {
+    pub fn prove(&mut self, leaf: &Leaf, known: Known) {
         assert!(!leaf.is_root());
         self.cancel(leaf);
-        let Some(&id) = leaf.path.last() else { return };
+        let [.., parent, id] = leaf.path[..] else { return };
+        // If it is not known how long the game still takes, as long as was expected before.
+        let moves_left = self.node(parent).moves_left;
         let node = self.node_mut(id);
-        node.bounds = Bounds::known(value, node.turn());
+        node.bounds = Bounds::known(known, node.turn());
         node.set_state(State::Ended);
-        node.draw = f32::from(u8::from(value == Value::Draw));
+        node.moves_left = moves_left;
+        node.draw = f32::from(u8::from(known.score == 0));
         self.settle(leaf, true);
     }
 

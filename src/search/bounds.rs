@@ -1,6 +1,6 @@
 //! What is proven of a node: how the game may still end, and how soon.
 
-use crate::rules::{MAX_SIDES, Outcome, Side, Value};
+use crate::rules::{Known, MAX_SIDES, Outcome, Side};
 
 /// The ways a game may end under best play, and bounds on the turns that a win takes.
 ///
@@ -37,15 +37,16 @@ impl Bounds {
         Bounds::sure(outcome.winner, 0)
     }
 
-    /// It is known what perfect play makes of a position of two sides, for `mover`, each of whose
-    /// turns is one ply.
-    pub(super) fn known(value: Value, mover: Side) -> Bounds {
-        let other = mover.after(1, 2);
-        let turns = |plies: u32| plies.min(FAR.into()) as u8;
-        match value {
-            Value::Win(plies) => Bounds::sure(Some(mover), turns(plies)),
-            Value::Draw => Bounds::sure(None, 0),
-            Value::Loss(plies) => Bounds::sure(Some(other), turns(plies)),
+    /// Something is known of a position of two sides, for `mover`, each of whose turns is one ply.
+    pub(super) fn known(known: Known, mover: Side) -> Bounds {
+        let winner = match known.score {
+            0 => return Bounds::sure(None, 0),
+            1.. => mover,
+            _ => mover.after(1, 2),
+        };
+        match known.plies {
+            Some(plies) => Bounds::sure(Some(winner), plies.min(FAR.into()) as u8),
+            None => Bounds { longest: NEVER, ..Bounds::sure(Some(winner), 0) },
         }
     }
 

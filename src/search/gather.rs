@@ -80,8 +80,8 @@ impl Gatherer {
             match tree.select(leaf) {
                 Selection::NeedsEvaluation => {
                     let known = evaluator.known(&leaf.position);
-                    if let Some(value) = known.filter(|_| !leaf.is_root()) {
-                        tree.prove(leaf, value);
+                    if let Some(known) = known.filter(|_| !leaf.is_root()) {
+                        tree.prove(leaf, known);
                         step.visits += 1;
                         continue;
                     }
@@ -163,7 +163,7 @@ fn look_up(tree: &mut Tree, evaluator: &dyn Evaluator) {
     for (m, _) in tree.root_priors() {
         if tree.select_through(&mut leaf, m) == Selection::NeedsEvaluation {
             match evaluator.known(&leaf.position) {
-                Some(value) => tree.prove(&leaf, value),
+                Some(known) => tree.prove(&leaf, known),
                 None => tree.cancel(&leaf),
             }
         }

@@ -22,11 +22,12 @@ pub(super) fn report(report: &Report, show_wdl: bool) -> String {
     } else {
         String::new()
     };
+    let hits = if report.hits > 0 { format!(" tbhits {}", report.hits) } else { String::new() };
     let depth = if report.line.is_empty() { 0 } else { report.depth };
     let pv = report.line.iter().map(|turn| format!(" {turn}")).collect::<String>();
     let pv = if pv.is_empty() { pv } else { format!(" pv{pv}") };
     format!(
-        "info depth {depth} seldepth {} multipv {} score {}{wdl} nodes {} nps {} hashfull {} time {}{pv}",
+        "info depth {depth} seldepth {} multipv {} score {}{wdl} nodes {} nps {} hashfull {}{hits} time {}{pv}",
         report.deepest,
         report.rank,
         score(report.score),
