@@ -68,7 +68,7 @@ params! {
     draw_score = 0.0 in -1.0..=1.0,
         "What a draw is worth to the side to move at the root, and the opposite to the others \
          (lc0's DrawScore).";
-    lcb = 0.0 in 0.0..=10.0,
+    lcb = 1.0 in 0.0..=10.0,
         "Deviations that a move's mean is lowered by before the best is chosen (lower confidence \
          bound, as KataGo and Leela Zero choose); 0 to choose by visits.";
     proof_prior = 0.0 in 0.0..=10.0,
