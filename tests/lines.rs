@@ -129,10 +129,8 @@ fn proven_moves_for_three_are_sound() {
     let cell = |at: usize| format!("{}{}", char::from(b'a' + (at % 5) as u8), 3 - at / 5);
     let mut proven = 0;
     for [board, player, _, _, sound] in golden::rows(include_str!("golden/tictacmo_solved.tsv")) {
-        let men = board.replace('.', "-").replace('1', "a").replace('2', "b").replace('3', "c");
-        let rows = [&men[..5], &men[5..10], &men[10..]].join("/").replace('-', "1");
-        let turn = ["a", "b", "c"][player.parse::<usize>().expect("a number") - 1];
-        let position = game("tictacmo", &format!("{rows} {turn}"));
+        let fen = golden::tictacmo_fen(board, player);
+        let position = game("tictacmo", &fen);
         let mut tree = Tree::new(position.clone(), Params::default(), 1 << 24);
         let mut evaluator = Uniform::new(Encoding::of(&position).shape());
         let mut thinking = Thinking::new(&mut tree, &mut evaluator, 1);
@@ -148,7 +146,7 @@ fn proven_moves_for_three_are_sound() {
             let best = position.move_text(best);
             let sound: Vec<_> =
                 sound.split(',').map(|at| cell(at.parse().expect("a cell"))).collect();
-            assert!(sound.contains(&best), "{rows} {turn}: {best} is none of {sound:?}");
+            assert!(sound.contains(&best), "{fen}: {best} is none of {sound:?}");
         }
     }
     assert!(proven > 100, "{proven} positions were proven");

@@ -14,3 +14,11 @@ pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N
 pub(crate) fn variant(name: &str) -> (&str, bool) {
     if name == "chess960" { ("chess", true) } else { (name, false) }
 }
+
+/// The FEN of a row of `tictacmo_solved.tsv`: men are the sides' numbers there.
+pub(crate) fn tictacmo_fen(board: &str, player: &str) -> String {
+    let letters = |text: &str| text.replace('1', "a").replace('2', "b").replace('3', "c");
+    let men = letters(board);
+    let rows = [&men[..5], &men[5..10], &men[10..]].join("/").replace('.', "1");
+    format!("{rows} {}", letters(player))
+}
