@@ -15,6 +15,7 @@ mod options;
 mod pace;
 mod report;
 mod shipped;
+mod skill;
 mod tables;
 mod task;
 mod team;
@@ -40,6 +41,7 @@ pub use limits::Limits;
 use network::Chosen;
 pub use options::{Declaration, Kind, OptionError, Options};
 pub use report::{Asked, Best, Chances, Event, Report, Score, Sink};
+use skill::Skill;
 use tables::{Knowledge, Lookup};
 use task::{Control, Search};
 
@@ -321,7 +323,8 @@ impl Session {
     pub fn go(&mut self, mut limits: Limits, begun: Instant, sink: Sink) -> std::io::Result<()> {
         self.wait();
         // An analysis is as good as can be.
-        if let Some(most) = self.options.visits().filter(|_| !limits.infinite) {
+        let skill = self.options.skill().filter(|_| !limits.infinite);
+        if let Some(Skill { visits: most, .. }) = skill {
             limits.nodes = Some(limits.nodes.map_or(most, |nodes| nodes.min(most)));
         }
         let mut notes = Vec::new();
@@ -342,6 +345,8 @@ impl Session {
         let search = Search {
             limits,
             batch: self.options.batch,
+            gumbel: self.options.gumbel,
+            skill,
             lines: self.options.lines,
             overhead: Duration::from_millis(self.options.overhead),
             begun,

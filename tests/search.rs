@@ -2,8 +2,8 @@
 
 use menagerie::encoding::{Encoding, Shape};
 use menagerie::evaluation::{Batch, EvalError, Evaluator, Uniform};
-use menagerie::rules::{Known, MoveList, PerSide, Position, Side};
-use menagerie::search::{Params, Proof, Thinking, Tree};
+use menagerie::rules::{Known, Move, MoveList, PerSide, Position, Side};
+use menagerie::search::{GumbelParams, Params, Proof, Thinking, Tree, improved_policy};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -321,6 +321,46 @@ fn a_lower_bound_chooses_what_is_good_and_well_known() {
         position.play_unchecked(by_bound[0].m);
     }
     assert!(differ > 0);
+}
+
+#[test]
+fn a_planned_search_gives_up_half_of_its_moves_again_and_again() {
+    let variant = menagerie::variant::Catalogue::shipped().get("chess").expect("shipped");
+    let position = variant.start();
+    let uniform = Uniform::new(Encoding::of(&position).shape());
+    let mut evaluator = Decisive { uniform, win: |key| (key % 1000) as f32 / 1000.0 };
+    let mut tree = Tree::new(position, Params::default(), 1 << 22);
+    let plan = GumbelParams { considered: 8, ..GumbelParams::default() };
+    tree.plan(plan);
+    think(&mut tree, &mut evaluator, 1, 1);
+    let mut before: Vec<(Move, u32)> = Vec::new();
+    // Three phases of equal length, the second half of the last one in two parts.
+    for (part, considered) in [(0.0, 8), (0.34, 4), (0.67, 2), (0.9, 2)] {
+        tree.halve(part);
+        think(&mut tree, &mut evaluator, 240, 3);
+        let choices = tree.choices();
+        let visits = |m| before.iter().find(|(was, _)| *was == m).map_or(0, |(_, visits)| *visits);
+        let more: Vec<_> = choices.iter().map(|c| c.visits - visits(c.m)).collect();
+        assert!(more[considered..].iter().all(|&visits| visits == 0), "{part}: {more:?}");
+        assert!(more[..considered].iter().all(|&visits| visits == 240 / considered as u32));
+        before = choices.iter().map(|choice| (choice.m, choice.visits)).collect();
+    }
+    tree.halve(1.0);
+    let left = tree.choices();
+    let policy = improved_policy(&tree, plan);
+    let worth = |m: Move| policy.iter().find(|(other, _)| *other == m).map(|&(_, worth)| worth);
+    let best = before[..2]
+        .iter()
+        .map(|&(m, _)| m)
+        .max_by(|&a, &b| worth(a).partial_cmp(&worth(b)).expect("numbers"));
+    assert_eq!(Some(left[0].m), best);
+    // The next search is not planned: its visits are not spread evenly.
+    tree.advance(left[0].m);
+    let most = |tree: &Tree| tree.choices().iter().map(|choice| choice.visits).max();
+    let before = most(&tree);
+    tree.halve(0.5);
+    think(&mut tree, &mut evaluator, 800, 1);
+    assert!(most(&tree) > before.map(|visits| visits + 200), "{before:?} {:?}", most(&tree));
 }
 
 #[test]

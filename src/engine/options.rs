@@ -1,10 +1,9 @@
 //! The options of the engine: each declared once, with its type, default and range.
 
+use super::skill::{BEST, Skill};
 use crate::evaluation::network::Backend;
 use crate::variant::Catalogue;
 
-/// The skill that knows no limit.
-const BEST: u64 = 20;
 /// The least and the greatest `UCI_Elo`, which stand for skill 0 and [`BEST`].
 const ELO: [u64; 2] = [500, 2850];
 
@@ -77,6 +76,9 @@ pub struct Options {
     /// `MinibatchSize`: the most positions that a thread has evaluated at once; 0 for what suits the
     /// network and what it runs on.
     pub batch: usize,
+    /// `Gumbel`: whether visits to the root are spread by sequential halving, where it is known when
+    /// the search ends.
+    pub gumbel: bool,
     /// `Hash`: memory for the tree and the evaluations, in MB.
     pub hash: usize,
     /// `MultiPV`: how many lines are reported.
@@ -152,6 +154,7 @@ fn table(catalogue: &Catalogue) -> Vec<(Declaration, Setter)> {
         option("UCI_Chess960", check(false), set!(chess960, Flag)),
         option("Threads", spin(1, 1, 256), set!(threads, Number)),
         option("MinibatchSize", spin(0, 0, 1024), set!(batch, Number)),
+        option("Gumbel", check(false), set!(gumbel, Flag)),
         option("Hash", spin(256, 1, 32768), set!(hash, Number)),
         option("Clear Hash", Kind::Button, |_, _| {}),
         option("MultiPV", spin(1, 1, 500), set!(lines, Number)),
@@ -184,6 +187,7 @@ impl Options {
             chess960: false,
             threads: 1,
             batch: 0,
+            gumbel: false,
             hash: 1,
             lines: 1,
             overhead: 0,
@@ -217,15 +221,13 @@ impl Options {
         table(catalogue).into_iter().map(|(declaration, _)| declaration).collect()
     }
 
-    /// The most visits that a turn may take at the strength that is asked for; `None` without
-    /// limit. Each level of skill has half as many again as the one below.
-    pub(super) fn visits(&self) -> Option<u64> {
+    /// The strength that is asked for; `None` without limit.
+    pub(super) fn skill(&self) -> Option<Skill> {
         let [least, most] = ELO;
-        let skill = match self.limit_strength {
-            true => self.elo.saturating_sub(least) * BEST / (most - least),
-            false => self.skill,
-        };
-        (skill < BEST).then(|| (0..skill).fold(2, |visits, _| visits + visits / 2))
+        Skill::new(match self.limit_strength {
+            true => (self.elo.saturating_sub(least) * BEST) as f64 / (most - least) as f64,
+            false => self.skill as f64,
+        })
     }
 
     /// Sets an option to what `value` says; returns its name as it is declared.
@@ -298,23 +300,21 @@ mod tests {
     }
 
     #[test]
-    fn strength_is_a_number_of_visits() {
+    fn strength_is_asked_for_by_level_or_by_elo() {
         let catalogue = Catalogue::shipped();
         let mut options = Options::new(catalogue);
-        assert_eq!(options.visits(), None);
-        for (name, value, visits) in [
-            ("Skill Level", "0", Some(2)),
-            ("Skill Level", "10", Some(94)),
-            ("Skill Level", "19", Some(3597)),
-            ("UCI_Elo", "500", Some(3597)),
-            ("UCI_LimitStrength", "true", Some(2)),
-            ("UCI_Elo", "1700", Some(94)),
-            ("UCI_Elo", "2850", None),
-            ("UCI_LimitStrength", "false", Some(3597)),
-            ("Skill Level", "20", None),
+        assert_eq!(options.skill(), None);
+        for (name, value, level) in [
+            ("Skill Level", "0", 0.0),
+            ("Skill Level", "19", 19.0),
+            ("UCI_Elo", "500", 19.0),
+            ("UCI_LimitStrength", "true", 0.0),
+            ("UCI_Elo", "2850", 20.0),
+            ("UCI_LimitStrength", "false", 19.0),
+            ("Skill Level", "20", 20.0),
         ] {
             assert!(options.set(catalogue, name, value).is_ok());
-            assert_eq!(options.visits(), visits, "{name} {value}");
+            assert_eq!(options.skill(), Skill::new(level), "{name} {value}");
         }
     }
 

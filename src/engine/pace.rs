@@ -60,6 +60,22 @@ impl<'a> Pace<'a> {
         nodes.saturating_sub(self.progress.visits).try_into().unwrap_or(u32::MAX)
     }
 
+    /// How much of a planned search is over, from 0 to 1; `None` if there is no plan, or its end is
+    /// not known.
+    pub(super) fn part(&self, tree: &Tree) -> Option<f32> {
+        let (search, visits) = (self.search, self.progress.visits);
+        if !search.gumbel || search.limits.infinite || search.pondering() {
+            return None;
+        }
+        let by_visits = search.limits.nodes.map(|nodes| visits as f32 / nodes.max(1) as f32);
+        let time = search.limits.time.map(|time| time - search.overhead.min(time / 2));
+        let clock = search.limits.clocks[tree.root().turn()];
+        let time = time.or(clock.map(|clock| clock.budget(search.overhead).soft));
+        let by_time =
+            time.map(|time| search.elapsed().as_secs_f32() / time.as_secs_f32().max(1e-3));
+        by_visits.into_iter().chain(by_time).reduce(f32::max)
+    }
+
     /// Whether the search has come to an end. Reports on the way.
     pub(super) fn is_over(&mut self, tree: &Tree) -> bool {
         if tree.is_empty() {
@@ -117,10 +133,11 @@ impl<'a> Pace<'a> {
         }
         let Some(clock) = search.limits.clocks[tree.root().turn()] else { return false };
         let Budget { soft, hard } = clock.budget(search.overhead);
-        if elapsed >= hard {
+        if elapsed >= hard || search.gumbel && elapsed >= soft {
             return true;
         }
-        if !closely {
+        // A plan is gone through to its end: visits say little of which move is best.
+        if !closely || search.gumbel {
             return false;
         }
         let choices = tree.choices();

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::limits::Limits;
 use super::report::{Asked, Chances, Event, Report, Score, Sink};
+use super::skill::Skill;
 use super::tables::Knowledge;
 use crate::rules::{Move, PerSide};
 use crate::search::{Line, Proof, Tree};
@@ -26,6 +27,10 @@ pub(super) struct Search {
     pub(super) limits: Limits,
     /// The most leaves that a thread has evaluated at once; what the evaluator prefers if 0.
     pub(super) batch: usize,
+    /// Whether visits to the root are spread by sequential halving.
+    pub(super) gumbel: bool,
+    /// How well to play, if not as well as can be.
+    pub(super) skill: Option<Skill>,
     /// How many lines are reported.
     pub(super) lines: usize,
     /// What is lost between the clock and the engine.

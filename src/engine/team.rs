@@ -95,6 +95,9 @@ impl<'a, 'b> Team<'a, 'b> {
 
 impl Shared<'_, '_> {
     fn is_over(&mut self) -> bool {
+        if let Some(part) = self.pace.part(self.tree) {
+            self.tree.halve(part);
+        }
         self.over = self.over || self.pace.is_over(self.tree);
         self.over
     }

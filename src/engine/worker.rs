@@ -9,13 +9,16 @@ use super::tables::Tabled;
 use super::task::Search;
 use super::team::search_together;
 use crate::evaluation::{Evaluator, Uniform};
-use crate::search::{Line, Thinking, Tree};
+use crate::search::{GumbelParams, Line, Thinking, Tree};
 
 impl Search {
     /// Searches until a limit is reached, and tells the best turn when it may. If the evaluator
     /// fails, one that knows nothing takes its place.
     pub(super) fn run(&self, tree: &mut Tree, chosen: &mut Chosen) {
         tree.restrict(&self.limits.moves);
+        if self.gumbel {
+            tree.plan(GumbelParams::default());
+        }
         let mut pace = Pace::new(self);
         loop {
             let evaluators = chosen.evaluators.iter_mut();
@@ -24,6 +27,9 @@ impl Search {
             let Err(error) = search_together(tree, &mut tabled, &mut pace) else { break };
             self.note(&format!("{error}; the search goes on without a network"));
             chosen.give_up();
+        }
+        if pace.part(tree).is_some() {
+            tree.halve(1.0);
         }
         self.report(tree, pace.progress(), true);
         while self.held() {
@@ -41,11 +47,13 @@ impl Search {
     /// The best turn and the reply to it.
     fn best(&self, tree: &mut Tree, evaluator: &mut dyn Evaluator) -> Best {
         let root = tree.root().clone();
-        let choices = tree.choices().into_iter();
+        let choices = tree.choices();
+        let picked = self.skill.map_or(0, |skill| skill.pick(&choices, &mut rand::rng()));
+        let choices = choices.into_iter();
         let choices = choices.map(|choice| (root.move_text(choice.m), choice)).collect();
         let mut best =
             Best { turn: None, reply: None, choices, mover: root.turn(), asked: Asked::default() };
-        let Some(line) = tree.lines(1).pop() else { return best };
+        let Some(line) = tree.lines(picked + 1).pop() else { return best };
         let mut turns = self.texts(tree, &line).into_iter();
         (best.turn, best.reply) = (turns.next(), turns.next());
         if best.turn.is_none() {
@@ -83,6 +91,8 @@ mod tests {
         let search = Search {
             limits: Limits::default(),
             batch: 0,
+            gumbel: false,
+            skill: None,
             lines: 1,
             overhead: Duration::ZERO,
             begun: Instant::now(),

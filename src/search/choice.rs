@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::bounds::Bounds;
 use super::node::{Node, NodeId, State};
+use super::plan::Plan;
 use super::tree::Tree;
 use crate::rules::{Move, MoveList, PerSide, Position, Side};
 
@@ -117,13 +118,15 @@ impl Tree {
         let mover = self.node(id).turn();
         let visits = self.children_of(id).map(|id| self.node(id).visits);
         let ranking = Ranking {
+            tree: self,
+            planned: self.plan.as_ref().filter(|_| id == self.root),
             mover,
             draw: self.draw_value(mover),
             lcb: self.params.lcb,
             enough: visits.max().unwrap_or(0) / ENOUGH,
         };
         let mut children: Vec<_> = self.children_of(id).collect();
-        children.sort_by(|&a, &b| ranking.compare(self.node(b), self.node(a)));
+        children.sort_by(|&a, &b| ranking.compare(b, a));
         let drawn = |child: &Node| child.bounds.decided() && child.bounds.winner().is_none();
         if let Some(&first) = children.first() {
             let first = self.node(first);
@@ -143,7 +146,10 @@ impl Tree {
 const ENOUGH: u32 = 8;
 
 /// How the children of a node are compared.
-struct Ranking {
+struct Ranking<'a> {
+    tree: &'a Tree,
+    /// How the root's visits were spread, if not by PUCT.
+    planned: Option<&'a Plan>,
     mover: Side,
     /// What a draw is worth to the mover.
     draw: f32,
@@ -152,7 +158,7 @@ struct Ranking {
     enough: u32,
 }
 
-impl Ranking {
+impl Ranking<'_> {
     fn worth(&self, child: &Node) -> f32 {
         child.score(self.mover) + self.draw * child.draw
     }
@@ -167,8 +173,12 @@ impl Ranking {
     }
 
     /// Which of two children is better, the greater being the better.
-    fn compare(&self, a: &Node, b: &Node) -> Ordering {
+    fn compare(&self, a: NodeId, b: NodeId) -> Ordering {
         let mover = self.mover;
+        // Whoever has come further in the plan is better; whoever has come as far, by its order.
+        let place = |id| self.planned.and_then(|plan| plan.rank(id)).unwrap_or(usize::MAX);
+        let by_plan = place(b).cmp(&place(a));
+        let (a, b) = (self.tree.node(a), self.tree.node(b));
         let class = |child: &Node| match (child.bounds.least(mover), child.bounds.most(mover)) {
             (1, _) => 2,
             (_, -1) => 0,
@@ -188,7 +198,7 @@ impl Ranking {
             .then_with(|| match class(a) {
                 2 => length(b).cmp(&length(a)),
                 0 => length(a).cmp(&length(b)),
-                _ => by_bound(),
+                _ => by_plan.then_with(by_bound),
             })
             .then_with(|| a.visits.cmp(&b.visits))
             .then_with(|| self.worth(a).total_cmp(&self.worth(b)))

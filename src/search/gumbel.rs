@@ -5,27 +5,9 @@
 use rand::{Rng, RngExt};
 
 use super::choice::Choice;
+use super::params::GumbelParams;
 use super::tree::Tree;
 use crate::rules::{Move, Side};
-
-/// The parameters of [`Gumbel`].
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct GumbelParams {
-    /// How many moves are considered at first; halved again and again.
-    pub considered: usize,
-    /// How many visits are spent.
-    pub visits: usize,
-    /// How much a score weighs against a logit (`c_visit`, beside the most visits of a move).
-    pub c_visit: f32,
-    /// How much a score weighs in all (`c_scale`).
-    pub c_scale: f32,
-}
-
-impl Default for GumbelParams {
-    fn default() -> GumbelParams {
-        GumbelParams { considered: 16, visits: 32, c_visit: 50.0, c_scale: 1.0 }
-    }
-}
 
 /// A search of the root by sequential halving.
 ///
@@ -71,11 +53,10 @@ impl Gumbel {
     /// The best move, by noise, logit and score, of those that were given `visits`.
     fn best_of(&self, tree: &Tree, visits: usize) -> Option<usize> {
         let choices = tree.choices();
-        let scores = completed_scores(tree, &choices, self.root_score);
-        let weight = weight(&choices, self.params);
+        let scores = weighed_scores(tree, &choices, self.root_score, self.params);
         let value = |m: Move| {
             let nth = choices.iter().position(|choice| choice.m == m);
-            nth.map_or(f32::NEG_INFINITY, |nth| weight * scores[nth])
+            nth.map_or(f32::NEG_INFINITY, |nth| scores[nth])
         };
         let those = self.moves.iter().enumerate().filter(|(_, (.., given))| *given == visits);
         those
@@ -89,30 +70,34 @@ impl Gumbel {
 /// the logits and of the scores, those of moves that were not searched completed by the mean of
 /// the others. Sums to 1.
 pub fn improved_policy(tree: &Tree, params: GumbelParams) -> Vec<(Move, f32)> {
+    let logits = improved_logits(tree, params);
+    let highest = logits.iter().map(|&(_, logit)| logit).fold(f32::NEG_INFINITY, f32::max);
+    let mut policy = logits;
+    policy.iter_mut().for_each(|(_, logit)| *logit = libm::expf(*logit - highest));
+    let total: f32 = policy.iter().map(|&(_, part)| part).sum();
+    policy.iter_mut().for_each(|(_, part)| *part /= total);
+    policy
+}
+
+/// The logits of [`improved_policy`].
+pub(super) fn improved_logits(tree: &Tree, params: GumbelParams) -> Vec<(Move, f32)> {
     let choices = tree.choices();
-    let scores = completed_scores(tree, &choices, tree.value()[tree.mover()]);
-    let weight = weight(&choices, params);
-    let logits = choices.iter().zip(scores);
-    let logits: Vec<_> = logits.map(|(c, score)| logit(c.prior) + weight * score).collect();
-    let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let parts: Vec<_> = logits.iter().map(|logit| libm::expf(logit - highest)).collect();
-    let total: f32 = parts.iter().sum();
-    choices.iter().zip(parts).map(|(choice, part)| (choice.m, part / total)).collect()
+    let scores = weighed_scores(tree, &choices, tree.value()[tree.mover()], params);
+    choices.iter().zip(scores).map(|(c, score)| (c.m, logit(c.prior) + score)).collect()
 }
 
 fn logit(prior: f32) -> f32 {
     libm::logf(prior.max(1e-9))
 }
 
-/// What a score from 0 to 1 weighs in logits.
-fn weight(choices: &[Choice], params: GumbelParams) -> f32 {
-    let most = choices.iter().map(|choice| choice.visits).max().unwrap_or(0);
-    (params.c_visit + most as f32) * params.c_scale
-}
-
-/// The score of each move for the mover, from 0 to 1, length of the game included: as searched,
-/// or else the mixed value of the paper's equation 33.
-fn completed_scores(tree: &Tree, choices: &[Choice], root_score: f32) -> Vec<f32> {
+/// The score of each move for the mover, length of the game included, in logits: as searched, or
+/// else the mixed value of the paper's equation 33.
+fn weighed_scores(
+    tree: &Tree,
+    choices: &[Choice],
+    root_score: f32,
+    params: GumbelParams,
+) -> Vec<f32> {
     let mover: Side = tree.mover();
     let score = |choice: &Choice| {
         let value = choice.value[mover];
@@ -125,7 +110,9 @@ fn completed_scores(tree: &Tree, choices: &[Choice], root_score: f32) -> Vec<f32
     let mean = if policy > 0.0 { mean / policy } else { root_score };
     let mixed = (root_score + visits * mean) / (1.0 + visits);
     let scores = choices.iter().map(|c| if c.visits > 0 { score(c) } else { mixed });
-    scores.map(|score| (score + 1.0) / 2.0).collect()
+    let most = choices.iter().map(|choice| choice.visits).max().unwrap_or(0);
+    let weight = (params.c_visit + most as f32) * params.c_scale;
+    scores.map(|score| weight * (score + 1.0) / 2.0).collect()
 }
 
 /// For each of `visits` visits: how many visits its move must have had before, when `considered`

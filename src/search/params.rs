@@ -116,6 +116,25 @@ impl Params {
     }
 }
 
+/// The parameters of planning at the root with Gumbel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct GumbelParams {
+    /// How many moves are considered at first; halved again and again.
+    pub considered: usize,
+    /// How many visits are spent.
+    pub visits: usize,
+    /// How much a score weighs against a logit (`c_visit`, beside the most visits of a move).
+    pub c_visit: f32,
+    /// How much a score weighs in all (`c_scale`).
+    pub c_scale: f32,
+}
+
+impl Default for GumbelParams {
+    fn default() -> GumbelParams {
+        GumbelParams { considered: 16, visits: 32, c_visit: 50.0, c_scale: 1.0 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

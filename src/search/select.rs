@@ -96,6 +96,7 @@ impl Tree {
             let next = match (forced.take(), settling) {
                 (Some(child), _) => Next::Child(child),
                 (None, Some(winner)) if settles => self.settling_child(id, winner),
+                _ if top => self.planned_child().unwrap_or_else(|| self.puct(id)),
                 _ => self.puct(id),
             };
             let child = match next {

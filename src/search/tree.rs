@@ -6,6 +6,7 @@ use super::arena::Arena;
 use super::bounds::Bounds;
 use super::node::{Edge, Node, NodeId, Prior, State};
 use super::params::Params;
+use super::plan::Plan;
 use crate::rules::{Move, MoveList, Position, Side};
 
 /// A search tree over the moves from one position.
@@ -30,6 +31,8 @@ pub struct Tree {
     /// Whether the bounds below the root tell how soon a win may be, as they are needed once the
     /// root is decided.
     pub(super) lengths: bool,
+    /// How the root's visits are spread, if not by PUCT.
+    pub(super) plan: Option<Plan>,
     /// A buffer for the weights of moves.
     pub(super) weights: Vec<f32>,
 }
@@ -67,6 +70,7 @@ impl Tree {
             era: 0,
             looked_up: false,
             lengths: false,
+            plan: None,
             weights: Vec::new(),
         };
         tree.reset();
@@ -95,6 +99,7 @@ impl Tree {
         self.deepest = 0;
         self.era = self.era.wrapping_add(1);
         (self.looked_up, self.lengths) = (false, false);
+        self.plan = None;
     }
 
     /// The position at the root.
