@@ -22,7 +22,8 @@ pub struct PolicyIndex(pub u16);
 /// One game's way into a network and out of it, composed from what the game is made of.
 ///
 /// The board is seen from the mover, whose own side lies below, unless both sides run for the
-/// same rank. See [`Encoding::layout`] for the planes.
+/// same rank. Of two tables each is seen so, and that comes first at which the mover has White: the
+/// teams' games look alike. See [`Encoding::layout`] for the planes.
 #[derive(Clone, Debug)]
 pub struct Encoding {
     planes: Planes,
@@ -86,6 +87,10 @@ impl Encoding {
     pub fn input_key(&self, position: &Position) -> Key {
         let view = position.view();
         let counter = planes::clock_step(view.halfmoves);
-        Key::of([position.key().0, u64::from(counter), u64::from(view.repeated)])
+        let key = Key::of([position.key().0, u64::from(counter), u64::from(view.repeated)]);
+        let Some(second) = view.second else { return key };
+        let counter = planes::clock_step(second.halfmoves);
+        let leads = [view.seat, second.seat].map(|seat| planes::lead_step(seat.lead) as u64);
+        Key::of([key.0, u64::from(counter), u64::from(second.repeated), leads[0], leads[1]])
     }
 }

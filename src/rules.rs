@@ -2,6 +2,7 @@
 //!
 //! Knows no planes, networks, timers or protocols.
 
+mod bughouse;
 mod chess8;
 mod history;
 mod lines;
@@ -16,20 +17,21 @@ mod view;
 
 use std::sync::Arc;
 
+pub use bughouse::{Bughouse, Clocks, Order};
 pub use chess8::{
     Axes, Castling, Checks, Drops, Ends, Extinction, Flag, Must, Odds, Promotion, Verdict, Walling,
     Walls,
 };
 use history::History;
 pub use lines::Lines;
-pub use moves::{Move, MoveList, PackedMove};
+pub use moves::{Move, MoveList, PackedMove, Table, TableMove};
 pub use notation::FenError;
 pub use outcome::{Outcome, Reason};
 pub use perft::perft;
 pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Piece, Role, Square};
 pub use side::{MAX_SIDES, PerSide, Side};
 pub use value::{Known, Value};
-pub use view::{Anatomy, Symmetry, View};
+pub use view::{Anatomy, Seat, Second, Symmetry, View};
 
 /// Identity of a position in 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -107,8 +109,26 @@ pub(crate) trait Rules {
     fn set_up(&mut self, _board: &Board, _turn: Color) -> bool {
         false
     }
+    /// Whether the side to move could do nothing for a while, though that is no move: so nothing is
+    /// lost for want of moves.
+    fn may_wait(&self) -> bool {
+        false
+    }
+    /// Lets `side` be the one to move, where more than one may; says whether it is.
+    fn ask(&mut self, side: Side) -> bool {
+        side == self.turn()
+    }
+    /// Lets whoever is on turn at a table be the one to move, where more than one may; says whether
+    /// it is.
+    fn turn_to(&mut self, _table: Table) -> bool {
+        false
+    }
     /// The position as text.
     fn fen(&self) -> String;
+    /// The board drawn for people to read, where it is not drawn as all are.
+    fn diagram(&self) -> Option<String> {
+        None
+    }
     /// An end as people write it.
     fn outcome_text(&self, outcome: Outcome) -> String {
         outcome.to_string()
@@ -116,6 +136,19 @@ pub(crate) trait Rules {
     /// A legal move as UCI writes it.
     fn move_text(&self, m: Move) -> String {
         notation::uci(m)
+    }
+    /// A turn as UCI writes it, whose plies are written as `texts`.
+    fn turn_text(&self, _plies: &[Move], texts: &[String]) -> String {
+        texts.join(",")
+    }
+    /// The plies that the text of a turn may stand for, the likeliest first.
+    fn spellings(&self, turn: &str) -> Vec<Vec<String>> {
+        vec![turn.split(',').map(str::to_owned).collect()]
+    }
+    /// Whether players may leave the rest of a turn undone, as real ones do that move when they
+    /// like.
+    fn breaks_off(&self) -> bool {
+        false
     }
 }
 
@@ -126,12 +159,16 @@ pub enum Family {
     Chess8(Arc<Axes>),
     /// So many in a row.
     Lines(Arc<Lines>),
+    /// Two tables of chess.
+    Bughouse(Arc<Bughouse>),
 }
 
 #[derive(Debug)]
 enum State {
     Chess8(chess8::Chess8),
     Lines(lines::Grid),
+    // Twice as large as any other.
+    Bughouse(Box<bughouse::Tables>),
     Toy(toy::Toy),
 }
 
@@ -140,6 +177,7 @@ impl Clone for State {
         match self {
             State::Chess8(game) => State::Chess8(game.clone()),
             State::Lines(game) => State::Lines(game.clone()),
+            State::Bughouse(game) => State::Bughouse(game.clone()),
             State::Toy(game) => State::Toy(game.clone()),
         }
     }
@@ -147,6 +185,7 @@ impl Clone for State {
     fn clone_from(&mut self, source: &State) {
         match (&mut *self, source) {
             (State::Chess8(game), State::Chess8(source)) => game.clone_from(source),
+            (State::Bughouse(game), State::Bughouse(source)) => game.clone_from(source),
             (_, source) => *self = source.clone(),
         }
     }
@@ -179,6 +218,9 @@ impl Position {
         Ok(Position::start(match family {
             Family::Chess8(axes) => State::Chess8(chess8::Chess8::from_fen(axes, fen, chess960)?),
             Family::Lines(lines) => State::Lines(lines::Grid::from_fen(lines, fen)?),
+            Family::Bughouse(game) => {
+                State::Bughouse(Box::new(bughouse::Tables::from_fen(game, fen, chess960)?))
+            }
         }))
     }
 
@@ -202,6 +244,7 @@ impl Position {
         match &self.state {
             State::Chess8(game) => game,
             State::Lines(game) => game,
+            State::Bughouse(game) => &**game,
             State::Toy(game) => game,
         }
     }
@@ -210,6 +253,7 @@ impl Position {
         match &mut self.state {
             State::Chess8(game) => game,
             State::Lines(game) => game,
+            State::Bughouse(game) => &mut **game,
             State::Toy(game) => game,
         }
     }
@@ -238,11 +282,44 @@ impl Position {
         self.rules().legal_moves(out);
     }
 
-    /// Plays a move if it is legal; says whether it was.
-    pub fn play(&mut self, m: Move) -> bool {
+    /// Sees to it that `m` is legal, by letting whoever could play it be the one to move, where
+    /// more than one may; says whether it is. If not, the position is as it was.
+    pub fn admit(&mut self, m: Move) -> bool {
+        if self.is_legal(m) {
+            return true;
+        }
+        let mut other = self.clone();
+        let turned = match m {
+            Move::Pass => Side::all(2).any(|side| side != self.turn() && other.ask(side)),
+            _ => other.rules_mut().turn_to(m.split().0),
+        };
+        let admitted = turned && other.is_legal(m);
+        if admitted {
+            *self = other;
+        }
+        admitted
+    }
+
+    fn is_legal(&self, m: Move) -> bool {
         let mut legal = MoveList::new();
         self.legal_moves(&mut legal);
-        let known = legal.contains(&m);
+        legal.contains(&m)
+    }
+
+    /// Lets `side` be the one to move, where more than one may; says whether it is.
+    pub fn ask(&mut self, side: Side) -> bool {
+        self.rules_mut().ask(side)
+    }
+
+    /// Whether the side to move could do nothing for a while, though that is no move: that it has
+    /// lost does not follow from what its moves lead to.
+    pub fn may_wait(&self) -> bool {
+        self.rules().may_wait()
+    }
+
+    /// Plays a move if it is legal, for whoever may move now; says whether it was.
+    pub fn play(&mut self, m: Move) -> bool {
+        let known = self.admit(m);
         if known {
             self.play_unchecked(m);
         }
@@ -334,7 +411,36 @@ impl Position {
 
     /// What the side to move sees.
     pub fn view(&self) -> View<'_> {
-        View { repeated: self.history.repetitions() > 0, ..self.rules().view() }
+        let view = self.rules().view();
+        match view.second {
+            // Each table has a past of its own.
+            Some(_) => view,
+            None => View { repeated: self.history.repetitions() > 0, ..view },
+        }
+    }
+
+    /// The position at one of two tables, as one of that table's own game and without its past;
+    /// `None` if there are not two.
+    pub fn at_table(&self, table: Table) -> Option<Position> {
+        match &self.state {
+            State::Bughouse(game) => Some(Position::start(State::Chess8(game.at(table)))),
+            _ => None,
+        }
+    }
+
+    /// The clocks of two tables, if there are two; all 0 if nobody knows them.
+    pub fn clocks(&self) -> Option<Clocks> {
+        match &self.state {
+            State::Bughouse(game) => Some(game.clocks()),
+            _ => None,
+        }
+    }
+
+    /// Sets the clocks of two tables, if there are two.
+    pub fn set_clocks(&mut self, clocks: Clocks) {
+        if let State::Bughouse(game) = &mut self.state {
+            game.set_clocks(clocks);
+        }
     }
 
     /// The position as text.
@@ -350,7 +456,8 @@ impl Position {
 
     /// The board drawn for people to read.
     pub fn diagram(&self) -> String {
-        notation::diagram(self.view(), &self.anatomy())
+        let usual = || notation::diagram(self.view(), &self.anatomy());
+        self.rules().diagram().unwrap_or_else(usual)
     }
 
     /// A legal ply as UCI writes it.
@@ -380,7 +487,7 @@ impl Position {
             texts.push(text(&position, ply));
             position.play_unchecked(ply);
         }
-        texts.join(",")
+        self.rules().turn_text(plies, &texts)
     }
 
     /// `O-O` or `O-O-O`, if a legal ply is castling.
@@ -399,22 +506,45 @@ impl Position {
         if let Some(ply) = self.parse_ply(text).filter(|_| text.contains(',')) {
             return Some(vec![ply]);
         }
+        self.rules().spellings(text).iter().find_map(|parts| self.parse_plies(parts))
+    }
+
+    fn parse_plies(&self, parts: &[String]) -> Option<Vec<Move>> {
         let mut position = self.clone();
         let mut plies = Vec::new();
-        for part in text.split(',') {
-            let ply = position.parse_ply(part)?;
+        for part in parts {
+            let ply = position.parse_ply(part).or_else(|| position.parse_of_others(part))?;
             position.play_unchecked(ply);
             plies.push(ply);
             if !position.mid_turn() {
                 break;
             }
         }
-        (plies.len() == text.split(',').count() && !position.mid_turn()).then_some(plies)
+        let whole = !position.mid_turn() || self.rules().breaks_off();
+        (plies.len() == parts.len() && whole).then_some(plies)
+    }
+
+    /// A ply of a side that is not the one to move but may.
+    fn parse_of_others(&self, text: &str) -> Option<Move> {
+        Table::ALL.into_iter().filter(|_| self.rules().breaks_off()).find_map(|table| {
+            let mut other = self.clone();
+            let turned = other.rules_mut().turn_to(table);
+            other.parse_ply(text).filter(|_| turned)
+        })
     }
 
     fn parse_ply(&self, text: &str) -> Option<Move> {
         let mut legal = MoveList::new();
         self.legal_moves(&mut legal);
+        if let State::Bughouse(_) = self.state {
+            // As it is written at the table, behind the number of the table.
+            let m = match bughouse::of_table(text) {
+                Some((table, text)) => self.at_table(table)?.parse_ply(text)?.at(table),
+                None => Move::Pass,
+            };
+            return Some(m)
+                .filter(|&m| legal.contains(&m) && (m != Move::Pass || text == bughouse::PASS));
+        }
         let written = notation::parse_uci(text);
         legal
             .iter()

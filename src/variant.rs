@@ -4,6 +4,7 @@ mod axes;
 mod ini;
 mod lines;
 mod section;
+mod tables;
 mod unplayed;
 mod values;
 

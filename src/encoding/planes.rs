@@ -1,6 +1,6 @@
 //! The input planes: men, hands, rights and counters, as far as the game has them.
 
-use crate::rules::{Anatomy, Bitboard, Color, Role, Square, View};
+use crate::rules::{Anatomy, Bitboard, Color, Role, Side, Square, View};
 
 /// What one or more consecutive planes hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +31,16 @@ enum Plane {
     Phase,
     /// How many checks are still to be given, as a part of those at the start.
     Checks(bool),
+    /// 1 everywhere if the mover is on turn at a table.
+    OnTurn,
+    /// 1 everywhere if it may make a move there now.
+    Asked,
+    /// 1 everywhere if the table's game is drawn.
+    Drawn,
+    /// How much more time the mover has there than the opponent at the other table has, in steps.
+    Ahead,
+    /// How much less.
+    Behind,
 }
 
 /// The planes of one game.
@@ -42,6 +52,24 @@ pub(super) struct Planes {
     ranks: usize,
     mirrored: bool,
     checks: f32,
+    /// Where there are two tables: after the first so many planes, which are of the position as a
+    /// whole, those of the table at which the mover has White follow, then those of the other.
+    shared: Option<usize>,
+}
+
+/// What the names of a table's planes begin with, by the mover's colour there.
+pub(super) fn table_name(color: Color) -> &'static str {
+    color.fold_wb("White.", "Black.")
+}
+
+/// From so many milliseconds on, a difference between two clocks is one step greater.
+const LEADS: [i64; 6] = [1_000, 2_000, 5_000, 10_000, 20_000, 60_000];
+
+/// A difference between two clocks as the planes tell it: in steps, so that positions a few moves
+/// apart look alike to a cache, and with its sign.
+pub(super) fn lead_step(lead: i64) -> i8 {
+    let steps = LEADS.iter().filter(|&&least| lead.abs() > least).count() as i8;
+    if lead < 0 { -steps } else { steps }
 }
 
 /// The half-move clock as the planes tell it: in steps of 8, so that positions a few moves apart
@@ -55,7 +83,11 @@ const CLOCK_LIMIT: u32 = 100;
 impl Planes {
     pub(super) fn new(anatomy: &Anatomy) -> Planes {
         let mut planes = vec![Plane::Board];
-        if anatomy.places {
+        let shared = anatomy.tables.then_some(2);
+        if anatomy.tables {
+            planes.extend([Plane::Second, Plane::OnTurn, Plane::Asked, Plane::Drawn]);
+            planes.extend([Plane::Ahead, Plane::Behind, Plane::Repeated, Plane::Clock]);
+        } else if anatomy.places {
             planes.extend((0..anatomy.sides).map(Plane::Claimed));
         } else {
             planes.extend([Plane::Second, Plane::Repeated, Plane::Clock]);
@@ -70,8 +102,12 @@ impl Planes {
         planes.extend(anatomy.en_passant.then_some(Plane::EnPassant));
         planes.extend(anatomy.barriers.then_some(Plane::Wall));
         planes.extend(anatomy.walls.then_some(Plane::Phase));
+        if let Some(shared) = shared {
+            planes.extend_from_within(shared..);
+        }
         Planes {
             planes,
+            shared,
             sides: anatomy.sides,
             files: anatomy.files,
             ranks: anatomy.ranks,
@@ -85,19 +121,55 @@ impl Planes {
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        self.planes.iter().map(|plane| format!("{plane:?}")).collect()
+        let table = |nth| self.table(nth).map_or("", table_name);
+        let planes = self.planes.iter().enumerate();
+        planes.map(|(nth, plane)| format!("{}{plane:?}", table(nth))).collect()
+    }
+
+    /// The table whose plane is number `nth`, by the mover's colour there; `None` if that is not
+    /// asked.
+    fn table(&self, nth: usize) -> Option<Color> {
+        let shared = self.shared.filter(|&shared| nth >= shared)?;
+        let each = (self.planes.len() - shared) / 2;
+        Some(Color::from_white(nth < shared + each))
     }
 
     pub(super) fn write(&self, view: View<'_>, out: &mut [f32]) {
+        out.fill(0.0);
+        let squares = self.files * self.ranks;
+        let Some(shared) = self.shared else { return self.write_some(&self.planes, view, out) };
+        let (planes, of_tables) = self.planes.split_at(shared);
+        let (out, mut rest) = out.split_at_mut(shared * squares);
+        self.write_some(planes, view, out);
+        let each = of_tables.len() / 2;
+        for (color, planes) in Color::ALL.into_iter().zip(of_tables.chunks(each)) {
+            let (out, others) = rest.split_at_mut(each * squares);
+            self.write_some(planes, view.table_of(color), out);
+            rest = others;
+        }
+    }
+
+    /// Writes some of the planes over zeros.
+    fn write_some(&self, planes: &[Plane], view: View<'_>, out: &mut [f32]) {
         let us = view.turn;
         let owner = |mine: bool| if mine { us } else { !us };
         let flip = self.mirrored && us == Color::Black;
         let squares = self.files * self.ranks;
-        out.fill(0.0);
-        for (plane, out) in self.planes.iter().zip(out.chunks_exact_mut(squares)) {
+        for (plane, out) in planes.iter().zip(out.chunks_exact_mut(squares)) {
             match *plane {
                 Plane::Board => out.fill(1.0),
-                Plane::Second if us == Color::Black => out.fill(1.0),
+                Plane::Second if view.mover != Side::WHITE => out.fill(1.0),
+                Plane::OnTurn if view.seat.on_turn => out.fill(1.0),
+                Plane::Asked if view.seat.asked => out.fill(1.0),
+                Plane::Drawn if view.seat.drawn => out.fill(1.0),
+                Plane::OnTurn | Plane::Asked | Plane::Drawn => {}
+                Plane::Ahead | Plane::Behind => {
+                    let steps = lead_step(view.seat.lead);
+                    let steps = if *plane == Plane::Ahead { steps } else { -steps };
+                    if steps > 0 {
+                        out.fill(f32::from(steps) / LEADS.len() as f32);
+                    }
+                }
                 Plane::Repeated if view.repeated => out.fill(1.0),
                 Plane::Phase if view.mid_turn => out.fill(1.0),
                 Plane::Second | Plane::Repeated | Plane::Phase => {}

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::PolicyIndex;
-use super::planes::cell;
-use crate::rules::{Anatomy, Move, Role, Side, Square};
+use super::planes::{cell, table_name};
+use crate::rules::{Anatomy, Color, Move, Role, Side, Square, Table};
 
 /// What one policy plane holds: for a move of a man, of the square where it starts; else of the
 /// square where it lands.
@@ -20,12 +20,16 @@ enum Plane {
     Place,
     /// The duck.
     Wall,
+    /// That the side sits, on one square; the others stand for nothing.
+    Pass,
 }
 
-/// The policy planes of one game.
+/// The policy planes of one game. Where there are two tables, these are the planes of the one at
+/// which the mover has White; those of the other follow, and at last one for sitting.
 #[derive(Clone, Debug)]
 pub(super) struct Policy {
     planes: Vec<Plane>,
+    tables: bool,
     /// The plane of each step by files and ranks away, from -7 to 7.
     go: Arc<[[u8; 15]; 15]>,
     promotions: Vec<Role>,
@@ -76,6 +80,7 @@ impl Policy {
         planes.extend(anatomy.walls.then_some(Plane::Wall));
         Policy {
             planes,
+            tables: anatomy.tables,
             go: Arc::new(go),
             promotions: anatomy.promotions.clone(),
             promote,
@@ -89,15 +94,26 @@ impl Policy {
     }
 
     pub(super) fn planes(&self) -> usize {
-        self.planes.len()
+        if self.tables { 2 * self.planes.len() + 1 } else { self.planes.len() }
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        self.planes.iter().map(|plane| format!("{plane:?}")).collect()
+        if !self.tables {
+            return self.planes.iter().map(|plane| format!("{plane:?}")).collect();
+        }
+        let of_table = |color: Color| {
+            self.planes.iter().map(move |plane| format!("{}{plane:?}", table_name(color)))
+        };
+        let both = Color::ALL.into_iter().flat_map(of_table);
+        both.chain([format!("{:?}", Plane::Pass)]).collect()
     }
 
     pub(super) fn index(&self, mover: Side, m: Move) -> PolicyIndex {
-        let flip = self.mirrored && mover != Side::WHITE;
+        // The mover's partner has the other colour at the other table.
+        let (table, m) = m.split();
+        let color = Color::from_white((mover == Side::WHITE) == (table == Table::A));
+        let first = if self.tables && color.is_black() { self.planes.len() } else { 0 };
+        let flip = self.mirrored && color.is_black();
         let (plane, square) = match m {
             Move::Step { from, to, promotion } => (self.step(from, to, promotion, flip), from),
             Move::Drop { role, to } => {
@@ -106,8 +122,12 @@ impl Policy {
             }
             Move::Place(to) => (self.drop + self.drops.len(), to),
             Move::Wall(to) => (self.wall, to),
+            Move::Second(_) | Move::Pass => {
+                return PolicyIndex((2 * self.planes.len() * self.files * self.ranks) as u16);
+            }
         };
         let cell = cell(square, flip, self.files, self.ranks);
+        let plane = first + plane;
         PolicyIndex((plane * self.files * self.ranks + cell) as u16)
     }
 

@@ -77,10 +77,10 @@ pub(super) fn xboard_names(catalogue: &Catalogue) -> Vec<&str> {
     names
 }
 
-/// Whether XBoard can show a game: one of two sides, who have men to move.
+/// Whether XBoard can show a game: one of two sides, who have men to move, on one board.
 fn has_men(variant: &Variant) -> bool {
     let anatomy = variant.start().anatomy();
-    anatomy.sides == 2 && !anatomy.places
+    anatomy.sides == 2 && !anatomy.places && !anatomy.tables
 }
 
 /// The catalogue's name of a game that XBoard calls `name`, and whether castling is that of

@@ -11,6 +11,7 @@ mod end;
 mod fen;
 mod flag;
 mod moves;
+mod partner;
 mod play;
 mod symmetry;
 mod walls;
@@ -24,9 +25,11 @@ pub use axes::{
 use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square, attacks};
 
 use self::castling::Path;
+pub(super) use self::partner::Stand;
 use self::walls::Owed;
 use super::{
-    Anatomy, Key, Move, MoveList, Outcome, PerSide, Reason, Rules, Side, Symmetry, View, notation,
+    Anatomy, Key, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, Symmetry, View,
+    notation,
 };
 
 /// A position of a game of this family.
@@ -141,6 +144,7 @@ impl Rules for Chess8 {
         let axes = &self.axes;
         Anatomy {
             sides: 2,
+            tables: false,
             files: axes.files,
             ranks: axes.ranks,
             roles: axes.roles.clone(),
@@ -189,7 +193,10 @@ impl Rules for Chess8 {
     }
 
     fn play_unchecked(&mut self, m: Move) {
-        debug_assert!(!matches!(m, Move::Place(_)), "{m:?} is no move of chess");
+        debug_assert!(
+            !matches!(m, Move::Place(_) | Move::Second(_) | Move::Pass),
+            "{m:?} is no move of chess"
+        );
         self.play_men(m);
         self.end_ply();
     }
@@ -263,6 +270,8 @@ impl Rules for Chess8 {
             checks: self.axes.checks.counted.map(|_| self.checks),
             halfmoves: self.halfmoves,
             repeated: false,
+            seat: Seat::default(),
+            second: None,
         }
     }
 

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use shakmaty::{Bitboard, Board, Color, Square};
 
 use super::notation::{FenError, area, square};
-use super::{Anatomy, Key, MAX_SIDES, Move, MoveList, Outcome, PerSide, Reason, Rules, Side, View};
+use super::{
+    Anatomy, Key, MAX_SIDES, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, View,
+};
 
 /// The rules of one game of this family.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -165,6 +167,7 @@ impl Rules for Grid {
     fn anatomy(&self) -> Anatomy {
         let Lines { files, ranks, sides, .. } = *self.rules;
         Anatomy {
+            tables: false,
             sides,
             files,
             ranks,
@@ -250,6 +253,8 @@ impl Rules for Grid {
             checks: None,
             halfmoves: 0,
             repeated: false,
+            seat: Seat::default(),
+            second: None,
         }
     }
 

@@ -34,6 +34,56 @@ pub enum Move {
         /// The square.
         Square,
     ),
+    /// A man moves on the second of two tables; on the first one it is a step or a drop.
+    Second(
+        /// What it does there.
+        TableMove,
+    ),
+    /// The side sits: it leaves the rest of its turn, or all of it, to its clocks.
+    Pass,
+}
+
+/// One of the two tables of a game that has two.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Table {
+    /// The first.
+    A,
+    /// The second.
+    B,
+}
+
+impl Table {
+    /// Both, in order.
+    pub const ALL: [Table; 2] = [Table::A, Table::B];
+
+    /// The other one.
+    pub const fn other(self) -> Table {
+        match self {
+            Table::A => Table::B,
+            Table::B => Table::A,
+        }
+    }
+}
+
+/// What a man does on the second of two tables.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum TableMove {
+    /// It goes from one square to another; see [`Move::Step`].
+    Step {
+        /// Where it stands.
+        from: Square,
+        /// Where it goes.
+        to: Square,
+        /// What it becomes, if it promotes.
+        promotion: Option<Role>,
+    },
+    /// It is put on the board from the hand.
+    Drop {
+        /// The man.
+        role: Role,
+        /// Its square.
+        to: Square,
+    },
 }
 
 /// The legal moves of a position, in the order in which its rules generate them.
@@ -42,13 +92,43 @@ pub type MoveList = Vec<Move>;
 const DROP: u16 = 7;
 const PLACE: u16 = 8;
 const WALL: u16 = 9;
+/// A step on the second table; the next four are promotions there, from the knight to the queen.
+const SECOND_STEP: u16 = 10;
+/// Drops on the second table, and without a man the move that is none.
+const SECOND_DROP: u16 = 15;
+
+/// The move that is none.
+const PASS: PackedMove = PackedMove(SECOND_DROP << 12);
 
 /// A move in 16 bits, for trees and records: from, to (6 bits each) and a kind (4 bits).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct PackedMove(pub u16);
 
 impl Move {
-    /// This move in 16 bits.
+    /// A step or a drop as it is made at `table`; other moves as they are.
+    pub fn at(self, table: Table) -> Move {
+        match (self, table) {
+            (Move::Step { from, to, promotion }, Table::B) => {
+                Move::Second(TableMove::Step { from, to, promotion })
+            }
+            (Move::Drop { role, to }, Table::B) => Move::Second(TableMove::Drop { role, to }),
+            _ => self,
+        }
+    }
+
+    /// The table of a move and the move as that table's own game has it; a move that is of no table
+    /// is told as one of the first.
+    pub fn split(self) -> (Table, Move) {
+        match self {
+            Move::Second(TableMove::Step { from, to, promotion }) => {
+                (Table::B, Move::Step { from, to, promotion })
+            }
+            Move::Second(TableMove::Drop { role, to }) => (Table::B, Move::Drop { role, to }),
+            _ => (Table::A, self),
+        }
+    }
+
+    /// This move in 16 bits. On the second of two tables nothing becomes a king or a pawn.
     pub fn pack(self) -> PackedMove {
         let bits = |from: u16, to: Square, kind: u16| from | u16::from(to) << 6 | kind << 12;
         PackedMove(match self {
@@ -58,6 +138,12 @@ impl Move {
             Move::Drop { role, to } => bits(u16::from(role), to, DROP),
             Move::Place(to) => bits(0, to, PLACE),
             Move::Wall(to) => bits(0, to, WALL),
+            Move::Second(TableMove::Step { from, to, promotion }) => {
+                let kind = promotion.map_or(0, |role| u16::from(role) - u16::from(Role::Pawn));
+                bits(u16::from(from), to, SECOND_STEP + kind)
+            }
+            Move::Second(TableMove::Drop { role, to }) => bits(u16::from(role), to, SECOND_DROP),
+            Move::Pass => PASS.0,
         })
     }
 }
@@ -71,10 +157,20 @@ impl PackedMove {
             DROP => Move::Drop { role: Role::try_from(low).ok()?, to },
             PLACE if low == 0 => Move::Place(to),
             WALL if low == 0 => Move::Wall(to),
+            SECOND_DROP if self == PASS => Move::Pass,
+            SECOND_DROP => Move::Second(TableMove::Drop { role: Role::try_from(low).ok()?, to }),
             0 => Move::Step { from: Square::new(low), to, promotion: None },
             kind @ 1..=6 => {
                 let promotion = Some(Role::try_from(u32::from(kind)).ok()?);
                 Move::Step { from: Square::new(low), to, promotion }
+            }
+            SECOND_STEP => {
+                Move::Second(TableMove::Step { from: Square::new(low), to, promotion: None })
+            }
+            kind @ 11..=14 => {
+                let role = u32::from(kind - SECOND_STEP) + u32::from(Role::Pawn);
+                let promotion = Some(Role::try_from(role).ok()?);
+                Move::Second(TableMove::Step { from: Square::new(low), to, promotion })
             }
             _ => return None,
         })
@@ -92,6 +188,6 @@ mod tests {
             assert_eq!(m.pack(), PackedMove(bits));
             Some(m)
         });
-        assert_eq!(moves.count(), 64 * 64 * 7 + 6 * 64 + 64 + 64);
+        assert_eq!(moves.count(), 64 * 64 * 7 + 6 * 64 + 64 + 64 + 64 * 64 * 5 + 6 * 64 + 1);
     }
 }

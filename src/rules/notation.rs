@@ -34,6 +34,14 @@ impl FenError {
         FenError::Syntax { fen: fen.to_owned(), reason: reason.to_string() }
     }
 
+    /// The same error of a text of which the one it quotes is a part.
+    pub(super) fn within(self, fen: &str) -> FenError {
+        match self {
+            FenError::Syntax { reason, .. } => FenError::syntax(fen, reason),
+            FenError::Illegal { reason, .. } => FenError::illegal(fen, reason),
+        }
+    }
+
     pub(super) fn illegal(fen: &str, reason: impl ToString) -> FenError {
         FenError::Illegal { fen: fen.to_owned(), reason: reason.to_string() }
     }
@@ -46,6 +54,9 @@ pub(super) fn uci(m: Move) -> String {
         Move::Step { from, to, promotion: Some(role) } => format!("{from}{to}{}", role.char()),
         Move::Drop { role, to } => format!("{}@{to}", role.upper_char()),
         Move::Place(to) | Move::Wall(to) => to.to_string(),
+        // These are written by the game of two tables.
+        Move::Second(_) => format!("2{}", uci(m.split().1)),
+        Move::Pass => "pass".to_owned(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Board, Color, Square};
 
-use super::{Anatomy, Key, Move, MoveList, Outcome, PerSide, Reason, Rules, Side, View};
+use super::{Anatomy, Key, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, View};
 
 #[derive(Debug)]
 enum Node {
@@ -93,6 +93,7 @@ impl Rules for Toy {
     fn anatomy(&self) -> Anatomy {
         Anatomy {
             sides: self.game.sides,
+            tables: false,
             files: 8,
             ranks: 8,
             roles: Vec::new(),
@@ -170,6 +171,8 @@ impl Rules for Toy {
             checks: None,
             halfmoves: 0,
             repeated: false,
+            seat: Seat::default(),
+            second: None,
         }
     }
 

@@ -9,6 +9,9 @@ use super::{PerSide, Side};
 pub struct Anatomy {
     /// How many sides play.
     pub sides: usize,
+    /// Whether there are two boards, each with its own moves (`Move::Second`), and a side may sit
+    /// (`Move::Pass`). What is said of the board holds for both.
+    pub tables: bool,
     /// Files of the board, at most 8.
     pub files: usize,
     /// Ranks of the board, at most 8.
@@ -41,7 +44,8 @@ pub struct Anatomy {
 /// One position as the side to move sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// Whose turn it is, in games of two sides; else White's.
+    /// Whose turn it is, in games of two sides; else White's. With two tables: the colour that the
+    /// side to move has at this one.
     pub turn: Color,
     /// Whose turn it is.
     pub mover: Side,
@@ -67,6 +71,73 @@ pub struct View<'a> {
     pub halfmoves: u32,
     /// Whether the position stood before.
     pub repeated: bool,
+    /// How things are at this table, if there are two.
+    pub seat: Seat,
+    /// The other table, if there are two.
+    pub second: Option<Second<'a>>,
+}
+
+/// What one of two tables asks of the side to move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Seat {
+    /// It may make a move there now.
+    pub asked: bool,
+    /// It is on turn there, whether it can move or not.
+    pub on_turn: bool,
+    /// The table's game is drawn: nobody moves there any more.
+    pub drawn: bool,
+    /// How much more time it has there than the opponent at the other table, in milliseconds: who
+    /// has more may wait for the other to move.
+    pub lead: i64,
+}
+
+/// The second of two tables; see the fields of [`View`].
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "they are those of View")]
+pub struct Second<'a> {
+    pub turn: Color,
+    pub board: &'a Board,
+    pub promoted: Bitboard,
+    pub hands: Option<&'a ByColor<ByRole<u8>>>,
+    pub castling: Bitboard,
+    pub en_passant: Option<Square>,
+    pub halfmoves: u32,
+    pub repeated: bool,
+    pub seat: Seat,
+}
+
+impl<'a> View<'a> {
+    /// What there is to see at a table, for whoever sees another table beside it.
+    pub(super) fn beside(self) -> Second<'a> {
+        Second {
+            turn: self.turn,
+            board: self.board,
+            promoted: self.promoted,
+            hands: self.hands,
+            castling: self.castling,
+            en_passant: self.en_passant,
+            halfmoves: self.halfmoves,
+            repeated: self.repeated,
+            seat: self.seat,
+        }
+    }
+
+    /// The table at which the side to move has `color`; the only one, if there is one.
+    pub fn table_of(self, color: Color) -> View<'a> {
+        let Some(second) = self.second.filter(|second| second.turn == color) else { return self };
+        View {
+            turn: second.turn,
+            board: second.board,
+            promoted: second.promoted,
+            hands: second.hands,
+            castling: second.castling,
+            en_passant: second.en_passant,
+            halfmoves: second.halfmoves,
+            repeated: second.repeated,
+            seat: second.seat,
+            ..self
+        }
+    }
 }
 
 /// Which images of a board are worth the same as it is.

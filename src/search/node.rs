@@ -97,8 +97,8 @@ pub(super) struct Node {
     pub(super) candidates: u8,
 }
 
-/// The side to move in two bits, whether the move that leads here ended a turn in one, and the state
-/// in the others.
+/// The side to move in two bits, whether the move that leads here ended a turn in one, the state in
+/// three, and whether the side to move may wait.
 #[derive(Clone, Copy, Debug)]
 struct Tags(u8);
 
@@ -112,6 +112,8 @@ pub(super) struct Bound {
 const TURN: u8 = 3;
 const TURN_ENDED: u8 = 4;
 const STATE: u32 = 3;
+const STATES: u8 = 7;
+const WAITS: u8 = 1 << 6;
 
 /// How far a node has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -168,9 +170,21 @@ impl Node {
         u8::from(self.tags.0 & TURN_ENDED != 0)
     }
 
+    /// Says whether the side to move has another way out than its moves.
+    pub(super) fn set_waits(&mut self, waits: bool) {
+        self.tags.0 = self.tags.0 & !WAITS | if waits { WAITS } else { 0 };
+    }
+
+    /// Whether the bounds may rest on the node's moves alone only as far as they are good for the
+    /// side to move: nobody has looked at some of them, or it could do something else.
+    #[inline]
+    pub(super) fn has_more(&self) -> bool {
+        self.children < self.edges || self.tags.0 & WAITS != 0
+    }
+
     #[inline]
     pub(super) fn state(&self) -> State {
-        match self.tags.0 >> STATE {
+        match self.tags.0 >> STATE & STATES {
             0 => State::Fresh,
             1 => State::Expanded,
             2 => State::Ended,
@@ -180,7 +194,7 @@ impl Node {
     }
 
     pub(super) fn set_state(&mut self, state: State) {
-        self.tags.0 = self.tags.0 & (TURN | TURN_ENDED) | (state as u8) << STATE;
+        self.tags.0 = self.tags.0 & !(STATES << STATE) | (state as u8) << STATE;
     }
 
     /// The mean score of `side`. The scores of a won game add up to 2 - n, those of a drawn one to

@@ -118,9 +118,11 @@ impl Tree {
         let ended = leaf.position.outcome_given(&leaf.legal);
         let ended = ended.or_else(|| leaf.position.claim_in_search().filter(|_| id != self.root));
         let (turn, turn_ended) = (leaf.position.turn(), !leaf.position.mid_turn());
+        let waits = leaf.position.may_wait();
         let (sides, era) = (self.sides, self.era);
         let node = self.node_mut(id);
         node.set_turn(turn, turn_ended || ended.is_some());
+        node.set_waits(waits);
         if let Some(outcome) = ended {
             end(node, outcome, sides, era);
             return self.settle(leaf, true);

@@ -266,7 +266,7 @@ impl Tree {
         let node = self.node(id);
         let children = self.children_of(id).map(|child| self.node(child));
         let children = children.map(|child| (child.bounds, child.turns()));
-        Bounds::of_parent(self.sides, node.turn(), children, node.children < node.edges)
+        Bounds::of_parent(self.sides, node.turn(), children, node.has_more())
     }
 
     /// The moves of the root with their priors, as [`Tree::set_root_priors`] left them, the

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ini_core::{Item, Parser};
 
 use super::section::{IniError, Keys, Section};
-use super::values::{family, flag, number, text};
-use super::{Look, Variant, axes, lines, unplayed};
+use super::values::{Kind, family, flag, number, text};
+use super::{Look, Variant, axes, lines, tables, unplayed};
 use crate::rules::{Family, Position};
 
 /// Where a game begins that does not say it.
@@ -89,7 +89,7 @@ fn variant(raw: &Raw) -> Result<Variant, Vec<IniError>> {
     let Raw { name, line, is_child, keys } = raw.clone();
     let (faults, keys) = (Vec::new(), keys);
     let mut section = Section { name: &name, line, keys, is_child, faults };
-    let lines = section.take("family", family).unwrap_or(false);
+    let kind = section.take("family", family).unwrap_or(Kind::Chess);
     let start_fen = section.take("startFen", text);
     let self_play_men = section.take("selfPlayMen", text);
     let chess960 = section.take("chess960", flag).unwrap_or(false);
@@ -98,15 +98,21 @@ fn variant(raw: &Raw) -> Result<Variant, Vec<IniError>> {
         table: section.take("pieceToCharTable", text).unwrap_or_else(|| "-".to_owned()),
         pocket: section.take("pocketSize", number).unwrap_or(0),
     };
-    let (family, start_fen) = if lines {
+    let (family, start_fen) = if kind == Kind::Lines {
         let lines = lines::read(&mut section);
         let start_fen = start_fen.unwrap_or_else(|| lines.start());
         (Family::Lines(Arc::new(lines)), start_fen)
     } else {
         let start_fen = start_fen.unwrap_or_else(|| START.to_owned());
-        let axes = axes::read(&mut section, &start_fen);
+        let axes = Arc::new(axes::read(&mut section, &start_fen));
         unplayed::take(&mut section);
-        (Family::Chess8(Arc::new(axes)), start_fen)
+        match kind {
+            Kind::Tables => {
+                let both = format!("{start_fen}|{start_fen}");
+                (Family::Bughouse(Arc::new(tables::read(&mut section, axes))), both)
+            }
+            _ => (Family::Chess8(axes), start_fen),
+        }
     };
     let faults = section.finish();
     if !faults.is_empty() {

@@ -8,12 +8,23 @@ pub(super) fn text(value: &str) -> Read<String> {
     Ok(value.to_owned())
 }
 
-/// Whether a game is one of rows, and not of chess.
-pub(super) fn family(value: &str) -> Read<bool> {
+/// The family of a game.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// Chess.
+    Chess,
+    /// Rows.
+    Lines,
+    /// Chess at two tables.
+    Tables,
+}
+
+pub(super) fn family(value: &str) -> Read<Kind> {
     match value {
-        "chess" => Ok(false),
-        "lines" => Ok(true),
-        _ => Err("neither chess nor lines".into()),
+        "chess" => Ok(Kind::Chess),
+        "lines" => Ok(Kind::Lines),
+        "bughouse" => Ok(Kind::Tables),
+        _ => Err("none of chess, lines, bughouse".into()),
     }
 }
 

@@ -115,7 +115,9 @@ impl Sampler<'_> {
         let policy = self.policy(ply, &legal)?;
         let mut planes = vec![0.0; shape.input()];
         self.encoding.write_planes(position.view(), &mut planes);
-        let mirrored = mirrored && position.view().castling.is_empty();
+        let view = position.view();
+        let rights = view.second.map_or(view.castling, |second| view.castling | second.castling);
+        let mirrored = mirrored && rights.is_empty();
         if mirrored {
             planes.chunks_exact_mut(shape.width).for_each(<[f32]>::reverse);
             legal.iter_mut().for_each(|m| *m = mirror(*m, shape.width));
@@ -189,12 +191,15 @@ fn mirror(m: Move, files: usize) -> Move {
         let (rank, file) = (u32::from(square) / 8, u32::from(square) % 8);
         Square::new(8 * rank + files as u32 - 1 - file)
     };
-    match m {
+    let (table, m) = m.split();
+    let mirrored = match m {
         Move::Step { from, to, promotion } => {
             Move::Step { from: turn(from), to: turn(to), promotion }
         }
         Move::Drop { role, to } => Move::Drop { role, to: turn(to) },
         Move::Place(to) => Move::Place(turn(to)),
         Move::Wall(to) => Move::Wall(turn(to)),
-    }
+        Move::Second(_) | Move::Pass => m,
+    };
+    mirrored.at(table)
 }

@@ -107,6 +107,8 @@ fn way(position: &Position, m: Move) -> Option<Way> {
         // Castling is written by where the king goes, or by the rook, as the user is used to.
         Move::Step { promotion, .. } => (position.move_text(m).get(2..4)?.parse().ok()?, promotion),
         Move::Wall(to) | Move::Place(to) | Move::Drop { to, .. } => (to, None),
+        // XBoard shows no game of two tables.
+        Move::Second(_) | Move::Pass => return None,
     };
     let mut after = position.clone();
     after.play_unchecked(m);

@@ -267,7 +267,7 @@ fn parse_hands(axes: &Axes, text: &str) -> Result<ByColor<ByRole<u8>>, String> {
 }
 
 /// The most men of a role in a hand: as many as there are squares.
-const MOST: u8 = 64;
+pub(super) const MOST: u8 = 64;
 
 fn parse_en_passant(axes: &Axes, text: &str) -> Result<Option<Square>, String> {
     if text == "-" {

@@ -15,7 +15,7 @@ impl Chess8 {
             Move::Step { from, to, promotion } => self.step(from, to, promotion),
             Move::Drop { role, to } => self.drop_man(role, to),
             Move::Wall(to) => self.wall(to),
-            Move::Place(_) => None,
+            Move::Place(_) | Move::Second(_) | Move::Pass => None,
         };
     }
 
