@@ -14,6 +14,7 @@ mod network;
 mod options;
 mod pace;
 mod report;
+mod seats;
 mod shipped;
 mod skill;
 mod tables;
@@ -151,10 +152,13 @@ impl Session {
         self.wait();
         let name = self.options.set(&self.catalogue, name, value)?;
         match name {
-            "UCI_Variant" => {
-                if let Some(variant) = self.catalogue.get(&self.options.variant)
-                    && variant.name() != self.variant.name()
-                {
+            "UCI_Variant" | "Team" | "BughouseMate" => {
+                let chosen = self.catalogue.get(&self.options.variant);
+                let alone = |game: &Arc<Variant>| !game.has_partner() && !game.has_tables();
+                if name == "UCI_Variant" && chosen.as_ref().is_some_and(alone) {
+                    self.options.team = "auto".to_owned();
+                }
+                if let Some(variant) = self.select(None).filter(|it| !it.is_same(&self.variant)) {
                     self.game = Game::new(&variant, self.options.chess960);
                     self.variant = variant;
                     self.tree = None;
@@ -186,6 +190,19 @@ impl Session {
         Ok(Vec::new())
     }
 
+    /// The game to play, from the position `fen`: that of the options, or the first of two tables
+    /// if it is one at one table and the FEN or the option `Team` is of two.
+    fn select(&self, fen: Option<&str>) -> Option<Arc<Variant>> {
+        let chosen = self.catalogue.get(&self.options.variant)?;
+        let two = fen.is_some_and(|fen| fen.contains('|')) || seats::team(&self.options).is_some();
+        let tables = || self.catalogue.iter().find(|variant| variant.has_tables()).cloned();
+        let variant = match two && !chosen.has_tables() {
+            true => tables().unwrap_or(chosen),
+            false => chosen,
+        };
+        Some(variant.with_mate(self.options.mate == "blockable"))
+    }
+
     /// The file to which all that is said goes, too, if there is one.
     pub fn log_file(&self) -> Option<PathBuf> {
         let name = &self.options.log;
@@ -212,7 +229,14 @@ impl Session {
     /// If the position or a turn is none; the game then stays as it was.
     pub fn set_position(&mut self, fen: Option<&str>, turns: &[&str]) -> Result<(), GameError> {
         self.wait();
-        self.game = Game::read(&self.variant, self.options.chess960, fen, turns)?;
+        // A game of a file that is read no more stays what it was.
+        let selected = self.select(fen).filter(|it| !it.is_same(&self.variant));
+        let variant = selected.unwrap_or_else(|| Arc::clone(&self.variant));
+        self.game = Game::read(&variant, self.options.chess960, fen, turns)?;
+        if !Arc::ptr_eq(&variant, &self.variant) {
+            self.variant = variant;
+            self.tree = None;
+        }
         Ok(())
     }
 
@@ -311,6 +335,10 @@ impl Session {
             Some(plies) => plies.iter().for_each(|&ply| tree.advance(ply)),
             None => tree.restart(position.clone()),
         }
+        // At two tables another team may be asked now, and other clocks let it sit.
+        if position.clocks().is_some() && tree.root().fen() != position.fen() {
+            tree.restart(position.clone());
+        }
         tree
     }
 
@@ -322,6 +350,14 @@ impl Session {
     /// If no thread can be started.
     pub fn go(&mut self, mut limits: Limits, begun: Instant, sink: Sink) -> std::io::Result<()> {
         self.wait();
+        let team = seats::team(&self.options).filter(|_| self.variant.has_tables());
+        if let Some(team) = team.filter(|&team| !self.game.position_mut().ask(team)) {
+            // It is not on turn anywhere.
+            let (turn, reply, choices, asked) = (None, None, Vec::new(), Asked::default());
+            sink(Event::Best(Best { turn, reply, choices, mover: team, asked }));
+            return Ok(());
+        }
+        seats::take_clocks(self.game.position_mut(), &self.options, &mut limits);
         // An analysis is as good as can be.
         let skill = self.options.skill().filter(|_| !limits.infinite);
         if let Some(Skill { visits: most, .. }) = skill {

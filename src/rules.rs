@@ -153,7 +153,7 @@ pub(crate) trait Rules {
 }
 
 /// A family of games, with all that tells one of its games from another.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Family {
     /// Chess on any board up to 8x8.
     Chess8(Arc<Axes>),

@@ -14,7 +14,7 @@ pub use section::IniError;
 
 use ini::Raw;
 
-use crate::rules::{Family, FenError, Position};
+use crate::rules::{Bughouse, Family, FenError, Position};
 
 /// One game of the catalogue.
 #[derive(Clone, Debug)]
@@ -53,6 +53,39 @@ impl Variant {
     /// The FEN of [`Variant::start`] as the catalogue has it.
     pub fn start_fen(&self) -> &str {
         &self.start_fen
+    }
+
+    /// Whether it is one of two tables whose players give one another what they take.
+    pub fn has_partner(&self) -> bool {
+        match &self.family {
+            Family::Chess8(axes) => axes.drops.is_some_and(|drops| drops.two_boards),
+            _ => false,
+        }
+    }
+
+    /// Whether it is played at two tables.
+    pub fn has_tables(&self) -> bool {
+        matches!(self.family, Family::Bughouse(_))
+    }
+
+    /// The same game at two tables, but `blockable` says whether a check that leaves no move is no
+    /// mate yet where the partner may bring a man. Other games are as they are.
+    pub fn with_mate(self: &Arc<Variant>, blockable: bool) -> Arc<Variant> {
+        match &self.family {
+            Family::Bughouse(game) if game.blockable != blockable => {
+                let game = Bughouse { blockable, ..(**game).clone() };
+                let family = Family::Bughouse(Arc::new(game));
+                let start = Position::from_fen(&family, &self.start_fen, self.chess960);
+                let start = start.unwrap_or_else(|_| self.start());
+                Arc::new(Variant { family, start, ..(**self).clone() })
+            }
+            _ => Arc::clone(self),
+        }
+    }
+
+    /// Whether another is the same game by name and rules.
+    pub fn is_same(&self, other: &Variant) -> bool {
+        self.name == other.name && self.family == other.family
     }
 
     /// The men that self-play places at random for its starts, as FEN letters, if it does so.

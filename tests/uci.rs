@@ -17,7 +17,7 @@ use model::{FLOAT, Model, numbers};
 use talk::{Engine, matches};
 
 transcripts! { "uci":
-    bad_input handshake limits moves networks options perft positions pondering rows search
+    bad_input bughouse handshake limits moves networks options perft positions pondering rows search
     texts three_by_three words
 }
 

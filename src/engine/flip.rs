@@ -1,11 +1,35 @@
 //! A position with the colours changed.
 
-use crate::rules::Position;
+use crate::rules::{Anatomy, Position, Side};
+
+/// The FEN of the position in which the players have changed sides, at each of two tables if there
+/// are two: of what stands behind them, the team that is to move and the clocks change, too.
+pub(super) fn flipped(position: &Position) -> String {
+    let (fen, anatomy) = (position.fen(), position.anatomy());
+    let mut parts: Vec<String> = fen.split('|').map(str::to_owned).collect();
+    for board in parts.iter_mut().take(2) {
+        *board = flipped_board(board, &anatomy);
+    }
+    if let [a, b, rest @ ..] = &parts[..] {
+        let rest = rest.first().map_or("", String::as_str).split(' ');
+        let told = |word: &&str| !matches!(*word, "" | "w" | "b" | "A" | "B");
+        let mut words: Vec<&str> = rest.filter(told).collect();
+        let clocks = words.len().saturating_sub(4);
+        if let [white_a, black_a, white_b, black_b] = &mut words[clocks..] {
+            std::mem::swap(white_a, black_a);
+            std::mem::swap(white_b, black_b);
+        }
+        // The other team is to move, at the same table.
+        let team = if position.turn() == Side::WHITE { "b" } else { "w" };
+        let table = if position.view().seat.asked { "A" } else { "B" };
+        return format!("{a}|{b}|{team} {table} {}", words.join(" "));
+    }
+    parts.join("|")
+}
 
 /// The FEN of the position in which the players have changed sides: the board is turned upside
 /// down, or from left to right where both run for the same rank, and each man changes its colour.
-pub(super) fn flipped(position: &Position) -> String {
-    let (fen, anatomy) = (position.fen(), position.anatomy());
+fn flipped_board(fen: &str, anatomy: &Anatomy) -> String {
     let mut fields: Vec<String> = fen.split(' ').map(str::to_owned).collect();
     if let [men, turn, castling, rest @ ..] = &mut fields[..] {
         let (board, hands) = men.split_at(men.find('[').unwrap_or(men.len()));
@@ -70,6 +94,11 @@ mod tests {
                 "losalamos",
                 "rnqknr/pppppp/6/3P2/PPP1PP/RNQKNR b - - 0 1",
                 "rnqknr/ppp1pp/3p2/6/PPPPPP/RNQKNR w - - 0 1",
+            ),
+            (
+                "bughouse2",
+                "4k3/8/8/8/8/8/5Q~2/4K3[Nnp] w - - 4 9|4k3/8/8/8/8/8/8/4K3[] w - - 0 1|10 20 30 40",
+                "4k3/5q~2/8/8/8/8/8/4K3[NPn] b - - 4 9|4k3/8/8/8/8/8/8/4K3[] b - - 0 1|b 20 10 40 30",
             ),
             ("duck", "4k3/8/2*5/8/8/8/8/4K3 w - - 0 1", "4k3/8/8/8/8/2*5/8/4K3 b - - 0 1"),
         ] {

@@ -88,6 +88,11 @@ impl Game {
         Ok(game)
     }
 
+    /// Changes what stands beside the plies: whose turn it is thought to be, and the clocks.
+    pub(super) fn position_mut(&mut self) -> &mut Position {
+        &mut self.position
+    }
+
     /// Where it stands.
     pub(super) fn position(&self) -> &Position {
         &self.position

@@ -10,6 +10,8 @@ use crate::search::Clock;
 pub struct Limits {
     /// The players' clocks, as far as they are known.
     pub clocks: PerSide<Option<Clock>>,
+    /// Those at the second of two tables, White's and Black's; the others are at the first.
+    pub second: PerSide<Option<Clock>>,
     /// The time for this turn.
     pub time: Option<Duration>,
     /// New visits to the root.
@@ -31,6 +33,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             clocks: PerSide::all(None),
+            second: PerSide::all(None),
             time: None,
             nodes: None,
             depth: None,

@@ -99,6 +99,13 @@ pub struct Options {
     pub backend: Backend,
     /// `RuntimeLibrary`: the library that runs networks; empty to search for it.
     pub library: String,
+    /// `Team`: which team plays, of a game of two tables: `white` has White at the first, `black`
+    /// at the second, and `auto` is whoever is to move.
+    pub team: String,
+    /// `Mode`: whether that team has more time (`sit`) or less (`go`), or as the clocks say.
+    pub mode: String,
+    /// `BughouseMate`: whether a mate that a man may block ends a game of two tables.
+    pub mate: String,
     /// `VariantPath`: files of games beside those that are shipped.
     pub files: String,
     /// `SyzygyPath`: where tables of endings are.
@@ -147,6 +154,9 @@ fn table(catalogue: &Catalogue) -> Vec<(Declaration, Setter)> {
         let default = choices.first().cloned().unwrap_or_default();
         Kind::Combo { default, choices }
     };
+    fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+        words.map(str::to_owned).into()
+    }
     let variants = catalogue.iter().map(|variant| variant.name().to_owned());
     let backends = Backend::ALL.map(|backend| backend.to_string());
     vec![
@@ -165,6 +175,9 @@ fn table(catalogue: &Catalogue) -> Vec<(Declaration, Setter)> {
         option("UCI_Elo", spin(1350, ELO[0] as i64, ELO[1] as i64), set!(elo, Number)),
         option("UCI_ShowWDL", check(false), set!(show_wdl, Flag)),
         option("UCI_AnalyseMode", check(false), |_, _| {}),
+        option("Team", combo(words(["auto", "white", "black"])), set!(team, Text)),
+        option("Mode", combo(words(["clock", "sit", "go"])), set!(mode, Text)),
+        option("BughouseMate", combo(words(["atonce", "blockable"])), set!(mate, Text)),
         option("VariantPath", Kind::Text, set!(files, Text)),
         option("WeightsFile", Kind::Text, set!(weights, Text)),
         option("Backend", combo(backends.into()), |options, value| {
@@ -195,6 +208,9 @@ impl Options {
             limit_strength: false,
             elo: ELO[1],
             show_wdl: false,
+            team: String::new(),
+            mode: String::new(),
+            mate: String::new(),
             weights: String::new(),
             backend: Backend::Auto,
             library: String::new(),

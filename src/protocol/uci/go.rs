@@ -21,13 +21,17 @@ pub(super) struct Go<'a> {
     pub(super) limited: bool,
 }
 
-const WORDS: [&str; 13] = [
+const WORDS: [&str; 17] = [
     "searchmoves",
     "ponder",
     "wtime",
     "btime",
     "winc",
     "binc",
+    "wtime2",
+    "btime2",
+    "winc2",
+    "binc2",
     "movestogo",
     "depth",
     "nodes",
@@ -47,7 +51,8 @@ impl<'a> Go<'a> {
             bad: Vec::new(),
             limited: words.is_empty(),
         };
-        let (mut times, mut increments) = ([None; 2], [None; 2]);
+        // White's and Black's, at the first table and at the second.
+        let (mut times, mut increments) = ([None; 4], [None; 4]);
         let mut turns_to_go = None;
         let mut words = words.iter().copied().peekable();
         while let Some(word) = words.next() {
@@ -75,6 +80,10 @@ impl<'a> Go<'a> {
                         "btime" => times[1] = Some(number),
                         "winc" => increments[0] = Some(number),
                         "binc" => increments[1] = Some(number),
+                        "wtime2" => times[2] = Some(number),
+                        "btime2" => times[3] = Some(number),
+                        "winc2" => increments[2] = Some(number),
+                        "binc2" => increments[3] = Some(number),
                         "movestogo" => turns_to_go = u32::try_from(count).ok().filter(|&n| n > 0),
                         "depth" => go.limits.depth = Some(count),
                         "nodes" => go.limits.nodes = Some(count),
@@ -86,11 +95,16 @@ impl<'a> Go<'a> {
             }
             go.limited = true;
         }
-        go.limits.clocks = PerSide::from_fn(|side: Side| {
-            let remaining = times.get(side.index()).copied().flatten()?;
-            let increment = increments.get(side.index()).copied().flatten().unwrap_or(0);
-            Some(Clock { remaining, increment, turns_to_go })
-        });
+        let clock = |seat: usize| {
+            let increment = increments[seat].unwrap_or(0);
+            times[seat].map(|remaining| Clock { remaining, increment, turns_to_go })
+        };
+        let at_table = |first: usize| {
+            PerSide::from_fn(
+                |side: Side| if side.index() < 2 { clock(first + side.index()) } else { None },
+            )
+        };
+        (go.limits.clocks, go.limits.second) = (at_table(0), at_table(2));
         go
     }
 }
@@ -124,6 +138,10 @@ mod tests {
         let black = Clock { remaining: -5, increment: 0, turns_to_go: Some(7) };
         assert_eq!(go.limits.clocks[Side::BLACK], Some(black));
         assert_eq!((go.moves, go.limits.depth), (vec!["e2e4", "N@f3"], Some(300)));
+        let four = read("wtime 1 btime 2 wtime2 3 btime2 4 winc2 5").limits;
+        let second = Clock { remaining: 3, increment: 5, turns_to_go: None };
+        assert_eq!(four.second[Side::WHITE], Some(second));
+        assert_eq!(four.second[Side::BLACK].map(|clock| clock.remaining), Some(4));
         assert_eq!(read("perft 3").perft, Some(3));
         assert_eq!(read("nodes 99999999999999999999").limits.nodes, Some(i64::MAX as u64));
         assert_eq!(read("nodes -4").limits.nodes, Some(0));
