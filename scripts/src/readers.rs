@@ -4,6 +4,7 @@
 //! same. Nothing is left out in silence.
 
 pub mod bpgn;
+mod clocks;
 mod epd;
 mod pgn;
 mod teacher;
@@ -13,8 +14,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use clocks::Times;
 use flate2::bufread::MultiGzDecoder;
-use menagerie::rules::{Move, Position};
+use menagerie::rules::{Color, Move, Position, Table};
 use menagerie::variant::Variant;
 
 use crate::record::{self, End, GameRecord, PlyRecord, RecordError, WHOLE};
@@ -64,7 +66,7 @@ pub enum ReadError {
     },
 }
 
-const KNOWN: &str = "games, and tsv, pgn and epd, which may be packed (.gz)";
+const KNOWN: &str = "games, and tsv, pgn, bpgn and epd, which may be packed (.gz)";
 
 /// Reads several files; see [`read`].
 ///
@@ -77,8 +79,8 @@ pub fn read_all<P: AsRef<Path>>(paths: &[P], variant: &Variant) -> Result<Games,
 }
 
 /// Adds the games of `variant` in a file to `found`. The format is known by the name: our own
-/// records `games`; teachers' games `tsv`; games as people write them `pgn`; positions with their best
-/// moves `epd`. All but records may be packed by gzip, as `.gz`.
+/// records `games`; teachers' games `tsv`; games as people write them `pgn`, those of two tables
+/// `bpgn`; positions with their best moves `epd`. All but records may be packed by gzip, as `.gz`.
 ///
 /// # Errors
 /// If the file cannot be read; what is wrong with single games is told in `found`.
@@ -93,6 +95,7 @@ pub fn read(path: &Path, variant: &Variant, found: &mut Games) -> Result<(), Rea
             }
             Some("epd") => epd::read,
             Some("pgn") => pgn::read,
+            Some("bpgn") => bpgn::records,
             Some("tsv") => teacher::read,
             _ => return Err(ReadError::Format { path: name }),
         };
@@ -171,6 +174,8 @@ fn fault(file: &str, line: usize, text: &str, reason: impl Into<String>) -> Faul
 struct Replay {
     position: Position,
     record: GameRecord,
+    /// The clocks of two tables, if they are told.
+    times: Option<Times>,
 }
 
 impl Replay {
@@ -179,8 +184,22 @@ impl Replay {
         let position = variant.position(start, chess960).map_err(|error| error.to_string())?;
         // Records are read back as of Chess960, whose FEN tells the rooks in any case.
         variant.position(start, true).map_err(|error| error.to_string())?;
-        let record = GameRecord { start: start.to_owned(), plies: Vec::new(), end: None };
-        Ok(Replay { position, record })
+        let record = GameRecord { start: start.to_owned(), ..GameRecord::default() };
+        Ok(Replay { position, record, times: None })
+    }
+
+    /// From the start of a game of two tables.
+    fn of_tables(variant: &Variant, times: Option<Times>) -> Replay {
+        let start = variant.start_fen().to_owned();
+        let record = GameRecord { start, ..GameRecord::default() };
+        Replay { position: variant.start(), record, times }
+    }
+
+    /// What a seat has left after its move, in seconds.
+    fn tell(&mut self, table: Table, color: Color, seconds: Option<f64>) {
+        if let (Some(times), Some(seconds)) = (&mut self.times, seconds) {
+            times.tell(table, color, seconds);
+        }
     }
 
     /// Plays a whole turn. `best` are the turns that a teacher thought best, each with the score
@@ -200,6 +219,11 @@ impl Replay {
                 proven: None,
                 surprise: None,
             });
+            if let Some(times) = &self.times {
+                let clocks = times.now().0.map(|clock| [clock.white, clock.black]);
+                let [[white_a, black_a], [white_b, black_b]] = clocks;
+                self.record.clocks.push([white_a, black_a, white_b, black_b]);
+            }
             self.position.play_unchecked(m);
         }
     }

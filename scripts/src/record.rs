@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use sample::{Sampler, Targets};
 
 /// A whole game.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct GameRecord {
     /// The FEN from which it began.
     pub start: String,
@@ -26,6 +26,9 @@ pub struct GameRecord {
     pub plies: Vec<PlyRecord>,
     /// How it ended; `None` if nobody knows.
     pub end: Option<End>,
+    /// The clocks before each ply of a game of two tables, in milliseconds: White's and Black's at
+    /// the first, then at the second. Empty if nobody knows.
+    pub clocks: Vec<[u32; 4]>,
 }
 
 /// One ply: what was played, and what the search of its position found.
@@ -85,7 +88,7 @@ pub enum RecordError {
 
 const GAMES: &[u8; 8] = b"MNGRGAME";
 const PART: &[u8; 8] = b"MNGRPART";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// The oldest version that is read.
 const OLDEST: u32 = 2;
 const HEADER: usize = 16;
@@ -108,6 +111,10 @@ pub fn decode(name: &str, bytes: &[u8]) -> Result<Vec<GameRecord>, RecordError> 
             let games: Vec<older::Game> = unpack(name, body)?;
             Ok(games.into_iter().map(GameRecord::from).collect())
         }
+        (older::WITHOUT_CLOCKS, body) => {
+            let games: Vec<older::Unclocked> = unpack(name, body)?;
+            Ok(games.into_iter().map(GameRecord::from).collect())
+        }
         (_, body) => unpack(name, body),
     }
 }
@@ -122,6 +129,10 @@ pub(crate) fn decode_part(name: &str, bytes: &[u8]) -> Result<Vec<(u64, GameReco
     match open(PART, name, bytes)? {
         (OLDEST, body) => {
             let games: Vec<(u64, older::Game)> = unpack(name, body)?;
+            Ok(games.into_iter().map(|(number, game)| (number, game.into())).collect())
+        }
+        (older::WITHOUT_CLOCKS, body) => {
+            let games: Vec<(u64, older::Unclocked)> = unpack(name, body)?;
             Ok(games.into_iter().map(|(number, game)| (number, game.into())).collect())
         }
         (_, body) => unpack(name, body),

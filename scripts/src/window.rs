@@ -118,7 +118,7 @@ mod tests {
         let ply =
             PlyRecord { played: 0, policy: Vec::new(), score: None, proven: None, surprise: None };
         let end = Some(End { winner: None, turns: 0 });
-        GameRecord { start: String::new(), plies: vec![ply; plies], end }
+        GameRecord { start: String::new(), plies: vec![ply; plies], end, ..GameRecord::default() }
     }
 
     #[test]

@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use menagerie::rules::Color;
+use menagerie::rules::{Color, Outcome, PackedMove, Reason, Side, Table};
+use menagerie::variant::Catalogue;
 use proptest::prelude::*;
 use tempfile::TempDir;
-use trainer::readers::bpgn::{self, Board, BoardsGames, Seat, Team};
+use trainer::readers;
+use trainer::readers::bpgn::{self, BoardsGames, Seat};
 
 const FILES: [&str; 4] = [
     include_str!("golden/bpgn/1283326.bpgn"),
@@ -27,9 +29,9 @@ fn games_are_read_as_they_stand() {
     for (text, moves, ending, result, winner) in [
         (FILES[0], 8, "Game aborted on move 1", "*", None),
         // Board B's Black was mated there: White's result, and White of B is of team two.
-        (FILES[1], 110, "BobBughouse checkmated", "1-0", Some(Team::Two)),
-        (FILES[2], 125, "Giomaxxim forfeits on time", "0-1", Some(Team::One)),
-        (FILES[3], 139, "makaka checkmated", "1-0", Some(Team::Two)),
+        (FILES[1], 110, "BobBughouse checkmated", "1-0", Some(Side::BLACK)),
+        (FILES[2], 125, "Giomaxxim forfeits on time", "0-1", Some(Side::WHITE)),
+        (FILES[3], 139, "makaka checkmated", "1-0", Some(Side::BLACK)),
     ] {
         let found = read(text.as_bytes());
         assert_eq!(found.faults, []);
@@ -38,7 +40,7 @@ fn games_are_read_as_they_stand() {
         assert_eq!((game.moves.len(), game.winner()), (moves, winner), "{ending}");
         // Time runs down.
         for (board, color) in
-            [Board::A, Board::B].into_iter().flat_map(|b| Color::ALL.map(|c| (b, c)))
+            [Table::A, Table::B].into_iter().flat_map(|b| Color::ALL.map(|c| (b, c)))
         {
             let own = game.moves.iter().filter(|it| it.seat == Seat { board, color });
             let clocks: Vec<f64> = own.map(|it| it.clock.expect("a clock")).collect();
@@ -50,12 +52,51 @@ fn games_are_read_as_they_stand() {
 }
 
 #[test]
+fn games_replay_to_their_ends() {
+    let variant = Catalogue::shipped().get("bughouse2").expect("it is shipped");
+    for (text, winner, mated) in [
+        (FILES[0], None, false),
+        (FILES[1], Some(Side::BLACK), true),
+        (FILES[2], Some(Side::WHITE), false),
+        (FILES[3], Some(Side::BLACK), true),
+    ] {
+        let found = read(text.as_bytes());
+        let record =
+            found.games[0].record(&variant).unwrap_or_else(|(m, why)| panic!("{m:?}: {why}"));
+        assert_eq!(record.winner().map(usize::from), winner.map(Side::index));
+        assert_eq!(record.clocks.len(), record.plies.len());
+        let end = record.position(&variant, record.plies.len()).expect("it replays");
+        let outcome = winner.filter(|_| mated).map(|side| Outcome::win(side, Reason::Checkmate));
+        assert_eq!(end.outcome(), outcome, "{}", end.fen());
+        // Each ply is asked of whoever made it, with the clocks of then.
+        for (nth, m) in found.games[0].moves.iter().enumerate() {
+            let position = record.position(&variant, nth).expect("it replays");
+            assert_eq!(position.turn(), m.seat.team());
+            let played = PackedMove(record.plies[nth].played).unpack().expect("a move");
+            assert_eq!(played.split().0, m.seat.board);
+            let clock = position.clocks().expect("two tables").at(m.seat.board, m.seat.color);
+            let left = (m.clock.expect("a clock") * 1000.0) as u32;
+            // Clocks on the server run with the network's lag taken off.
+            assert!(clock + 5000 >= left, "{m:?}: {clock}");
+        }
+    }
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("some.bpgn");
+    fs::write(&path, FILES.concat()).expect("written");
+    let games = readers::read_all(&[&path], &variant).expect("read");
+    assert_eq!((games.games.len(), games.faults.len()), (4, 0));
+    // Games of one board are none of them.
+    let one = Catalogue::shipped().get("bughouse").expect("it is shipped");
+    assert_eq!(readers::read_all(&[&path], &one).expect("read").faults.len(), 4);
+}
+
+#[test]
 fn a_game_is_its_tags_and_moves() {
     let game = &read(FILES[0].as_bytes()).games[0];
     assert_eq!((game.line, game.tags.len()), (1, 15));
     assert_eq!((game.tag("WhiteAElo"), game.tag("BlackB")), (Some("2051"), Some("JKiller")));
     let third = &game.moves[2];
-    assert_eq!(third.seat, Seat { board: Board::A, color: Color::Black });
+    assert_eq!(third.seat, Seat { board: Table::A, color: Color::Black });
     assert_eq!((third.san.as_str(), third.clock, third.line), ("Nf6", Some(118.687), 13));
 }
 
@@ -93,9 +134,9 @@ fn nobody_wins_who_is_not_known() {
         );
         read(text.as_bytes()).games[0].winner()
     };
-    assert_eq!(game(["a", "b", "c", "d"], "d resigns"), Some(Team::Two));
-    assert_eq!(game(["a", "b", "c", "d"], "c forfeits on time"), Some(Team::One));
-    assert_eq!(game(["a", "b", "c", "a"], "a checkmated"), Some(Team::Two));
+    assert_eq!(game(["a", "b", "c", "d"], "d resigns"), Some(Side::BLACK));
+    assert_eq!(game(["a", "b", "c", "d"], "c forfeits on time"), Some(Side::WHITE));
+    assert_eq!(game(["a", "b", "c", "a"], "a checkmated"), Some(Side::BLACK));
     assert_eq!(game(["a", "b", "a", "d"], "a checkmated"), None);
     assert_eq!(game(["a", "b", "c", "d"], "e checkmated"), None);
     assert_eq!(game(["a", "b", "c", "d"], "Game drawn by agreement"), None);

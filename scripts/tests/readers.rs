@@ -182,3 +182,41 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn games_of_two_tables_are_read_with_their_clocks() {
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 0 1";
+    let game = |plies: &str| format!("bughouse\t{start}|{start}\t1-0\t{plies}\n");
+    let good = game("2g1f3:91:178.9/g2g3 1e2e4:-30:179.5 1d7d5:m3:173.5 2e7e6:0:170.0 1e4d5:5:175");
+    let found = read("some.tsv", good.as_bytes(), "bughouse2");
+    assert_eq!(found.faults, []);
+    let record = &found.games[0];
+    assert_eq!((record.plies.len(), record.winner()), (5, Some(0)));
+    assert_eq!(record.clocks[0], [180_000; 4]);
+    // White at A has been on turn since White at B moved, and so on.
+    assert_eq!(record.clocks[1], [178_900, 180_000, 178_900, 180_000]);
+    let variant = variant("bughouse2");
+    let encoding = Encoding::of(&variant.start());
+    for nth in 0..5 {
+        let sample = record.sample(&variant, &encoding, nth).expect("a sample");
+        assert_eq!(sample.policy.iter().filter(|&&share| share > 0.0).count(), 1);
+    }
+    // The best move is learnt, not the one that was played.
+    assert_ne!(record.plies[0].policy[0].0, record.plies[0].played);
+    // What others played before they heard of the mate is left out.
+    let mated = "1f2f3:0:179 1e7e5:0:179 1g2g4:0:178 1d8h4:0:177 2e2e4:0:176 2e7e5:0:175";
+    let found = read("some.tsv", game(mated).replace("1-0", "0-1").as_bytes(), "bughouse2");
+    assert_eq!((found.games[0].plies.len(), found.games[0].winner()), (4, Some(1)));
+    let found = read("some.tsv", game(mated).as_bytes(), "bughouse2");
+    assert!(found.faults[0].reason.contains("another result"), "{:?}", found.faults);
+    for (bad, reason) in [
+        ("3e2e4:1:2", "no table"),
+        ("1e2e4:1", "clock"),
+        ("1e2e4:1:late", "clock"),
+        ("1e2e5:1:2", "1e2e5"),
+        ("1e2e4:1:2/e2e5", "1e2e5"),
+    ] {
+        let found = read("some.tsv", game(bad).as_bytes(), "bughouse2");
+        assert!(found.faults[0].reason.contains(reason), "{:?}", found.faults);
+    }
+}

@@ -265,7 +265,7 @@ fn records_of_version_2_are_read() {
         (game.start.as_str(), game.end),
         ("k1r/3/K1R w 0 1", Some(End { winner: None, turns: 2 }))
     );
-    let unknown = [&b"MNGRGAME"[..], &[4, 0, 0, 0], &checksum, &body].concat();
+    let unknown = [&b"MNGRGAME"[..], &[5, 0, 0, 0], &checksum, &body].concat();
     let error = record::decode("new.games", &unknown).expect_err("unknown").to_string();
-    assert!(error.contains("new.games") && error.contains("version 4"), "{error}");
+    assert!(error.contains("new.games") && error.contains("version 5"), "{error}");
 }

@@ -1,40 +1,26 @@
 //! Games of bughouse in BPGN, as they stand in the file: both boards in one stream, in order of time.
 //!
 //! Moves are text (`1a. Nf6{118.687}`: a capital letter is White, a small one Black; the letter is
-//! the board; in braces the seconds left on the mover's clock). What they mean is for rules of two
-//! boards to say. Here it is held only that each board's moves are all there, in order.
+//! the board; in braces the seconds left on the mover's clock). A game is read as it stands, with
+//! each board's moves all there, in order; [`BoardsGame::record`] replays it.
 
 use std::io;
 use std::path::Path;
 
-use menagerie::rules::Color;
+use menagerie::rules::{Color, Side, Table};
+use menagerie::variant::Variant;
 
+use super::clocks::Times;
 use super::words::{Token, Tokens};
-use super::{Fault, Lines, ReadError, fault};
-
-/// One of the two boards.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Board {
-    /// The board whose seats are written `A` and `a`.
-    A,
-    /// The board whose seats are written `B` and `b`.
-    B,
-}
-
-/// Two partners.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Team {
-    /// White on board A and Black on board B.
-    One,
-    /// Black on board A and White on board B.
-    Two,
-}
+use super::{Fault, Games, Lines, ReadError, Replay, fault};
+use crate::record::{End, GameRecord};
+use crate::san;
 
 /// One of the four players' places.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seat {
-    /// The board.
-    pub board: Board,
+    /// The board: `A` and `a` are the seats of the first.
+    pub board: Table,
     /// The colour there.
     pub color: Color,
 }
@@ -42,16 +28,16 @@ pub struct Seat {
 impl Seat {
     /// All four, with the names of the tags that tell their players.
     const ALL: [(Seat, &'static str); 4] = [
-        (Seat { board: Board::A, color: Color::White }, "WhiteA"),
-        (Seat { board: Board::A, color: Color::Black }, "BlackA"),
-        (Seat { board: Board::B, color: Color::White }, "WhiteB"),
-        (Seat { board: Board::B, color: Color::Black }, "BlackB"),
+        (Seat { board: Table::A, color: Color::White }, "WhiteA"),
+        (Seat { board: Table::A, color: Color::Black }, "BlackA"),
+        (Seat { board: Table::B, color: Color::White }, "WhiteB"),
+        (Seat { board: Table::B, color: Color::Black }, "BlackB"),
     ];
 
-    /// The partners who have this seat.
-    pub fn team(self) -> Team {
-        let first = (self.board == Board::A) == self.color.is_white();
-        if first { Team::One } else { Team::Two }
+    /// The team of this seat: side 0 has White at the first board.
+    pub fn team(self) -> Side {
+        let first = (self.board == Table::A) == self.color.is_white();
+        if first { Side::WHITE } else { Side::BLACK }
     }
 
     /// The number and the seat that `12A.` tells.
@@ -59,8 +45,8 @@ impl Seat {
         let word = word.strip_suffix('.')?;
         let letter = word.chars().next_back()?;
         let board = match letter.to_ascii_lowercase() {
-            'a' => Board::A,
-            'b' => Board::B,
+            'a' => Table::A,
+            'b' => Table::B,
             _ => return None,
         };
         let color = Color::from_white(letter.is_ascii_uppercase());
@@ -106,7 +92,7 @@ impl BoardsGame {
 
     /// The team that won: the one of which the ending names no loser. `None` if it was a draw, was
     /// broken off, or if the ending does not tell.
-    pub fn winner(&self) -> Option<Team> {
+    pub fn winner(&self) -> Option<Side> {
         let (name, fate) = self.ending.split_once(' ')?;
         let lost = ["checkmated", "forfeits on time", "resigns", "forfeits by disconnection"];
         lost.contains(&fate).then_some(())?;
@@ -114,11 +100,53 @@ impl BoardsGame {
         let mut losers = seats.map(|(seat, _)| seat.team());
         let loser = losers.next()?;
         // Nobody knows which of two players of the same name is meant.
-        losers.all(|other| other == loser).then_some(match loser {
-            Team::One => Team::Two,
-            Team::Two => Team::One,
-        })
+        losers.all(|other| other == loser).then(|| loser.after(1, 2))
     }
+}
+
+impl BoardsGame {
+    /// The game replayed as one of `variant`, which has two tables. Each move played is one to learn.
+    ///
+    /// # Errors
+    /// The move that is not legal, and why.
+    pub fn record(&self, variant: &Variant) -> Result<GameRecord, (&BoardMove, String)> {
+        let mut replay = Replay::of_tables(variant, self.seconds().map(Times::new));
+        for m in &self.moves {
+            let refused = |reason: &str| (m, format!("{reason},"));
+            let board = replay.position.at_table(m.seat.board);
+            let board = board.ok_or_else(|| refused("its game has one board"))?;
+            let turn = match board.view().turn == m.seat.color {
+                true => san::read(&board, &m.san).map_err(|error| refused(&error.to_string()))?,
+                false => return Err(refused("the seat is not on turn")),
+            };
+            let turn: Vec<_> = turn.into_iter().map(|ply| ply.at(m.seat.board)).collect();
+            replay.play(&turn, &[(turn.clone(), None)]);
+            replay.tell(m.seat.board, m.seat.color, m.clock);
+        }
+        let drawn = self.result == "1/2-1/2";
+        let winner = self.winner().map(|side| side.index() as u8);
+        let known = winner.is_some() || drawn;
+        Ok(replay.finish(known.then_some(End { winner, turns: 0 })))
+    }
+
+    /// The seconds that each player had at first: `120+0`.
+    fn seconds(&self) -> Option<f64> {
+        self.tag("TimeControl")?.split('+').next()?.parse().ok().filter(|it: &f64| it.is_finite())
+    }
+}
+
+/// Adds the games of a file to `found`, replayed.
+pub(super) fn records(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
+    let file = lines.file;
+    let BoardsGames { games, faults } = games(lines)?;
+    found.faults.extend(faults);
+    for game in games {
+        match game.record(variant) {
+            Ok(record) => found.games.push(record),
+            Err((m, reason)) => found.faults.push(fault(file, m.line, &m.san, reason)),
+        }
+    }
+    Ok(())
 }
 
 /// What was found in a file.
@@ -208,7 +236,7 @@ impl Unread {
         let Some((number, seat)) = Seat::numbered(&text) else {
             return self.spoil(line, text, "it is no number of a move, such as 1A.,");
         };
-        let plies = &mut self.plies[usize::from(seat.board == Board::B)];
+        let plies = &mut self.plies[usize::from(seat.board == Table::B)];
         *plies += 1;
         if number != plies.div_ceil(2) || seat.color.is_white() != (*plies % 2 == 1) {
             return self.spoil(line, text, "it is not the next move of its board,");

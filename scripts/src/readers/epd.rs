@@ -50,7 +50,7 @@ fn position(line: &str, variant: &Variant) -> Result<GameRecord, String> {
     }
     let ply =
         PlyRecord { played: NO_MOVE, policy: policy(&best), score, proven: None, surprise: None };
-    Ok(GameRecord { start: start.to_owned(), plies: vec![ply], end: None })
+    Ok(GameRecord { start: start.to_owned(), plies: vec![ply], end: None, ..GameRecord::default() })
 }
 
 /// Cuts a line behind the FEN: so many fields, and what else has digits and no letters.

@@ -1,10 +1,29 @@
-//! Records of version 2, which did not say how much a search surprised its network.
+//! Records of version 2, which did not say how much a search surprised its network, and of version 3,
+//! which knew no clocks.
 
 use serde::Deserialize;
 
 use super::{End, GameRecord, PlyRecord};
 
-/// A whole game of then.
+/// The version that knew no clocks.
+pub(super) const WITHOUT_CLOCKS: u32 = 3;
+
+/// A whole game of version 3.
+#[derive(Deserialize)]
+pub(super) struct Unclocked {
+    start: String,
+    plies: Vec<PlyRecord>,
+    end: Option<End>,
+}
+
+impl From<Unclocked> for GameRecord {
+    fn from(game: Unclocked) -> GameRecord {
+        let Unclocked { start, plies, end } = game;
+        GameRecord { start, plies, end, clocks: Vec::new() }
+    }
+}
+
+/// A whole game of version 2.
 #[derive(Deserialize)]
 pub(super) struct Game {
     start: String,
@@ -29,6 +48,7 @@ impl From<Game> for GameRecord {
             proven: ply.proven,
             surprise: None,
         });
-        GameRecord { start: game.start, plies: plies.collect(), end: game.end }
+        let (start, end) = (game.start, game.end);
+        GameRecord { start, plies: plies.collect(), end, clocks: Vec::new() }
     }
 }

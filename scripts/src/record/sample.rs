@@ -1,7 +1,7 @@
 //! From records to samples: what a network should learn at a ply.
 
 use menagerie::encoding::Encoding;
-use menagerie::rules::{Move, MoveList, PackedMove, Position, Side, Square};
+use menagerie::rules::{ByColor, Clocks, Move, MoveList, PackedMove, Position, Side, Square};
 use menagerie::variant::Variant;
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +80,15 @@ impl GameRecord {
         let mut position = variant.position(&self.start, true).ok()?;
         for ply in self.plies.get(..nth)? {
             position.play(PackedMove(ply.played).unpack()?).then_some(())?;
+        }
+        if position.clocks().is_some() {
+            // Several seats may move next: it is the one that did.
+            if let Some(&[white_a, black_a, white_b, black_b]) = self.clocks.get(nth) {
+                let clock = |white, black| ByColor { white, black };
+                position.set_clocks(Clocks([clock(white_a, black_a), clock(white_b, black_b)]));
+            }
+            let next = self.plies.get(nth).and_then(|ply| PackedMove(ply.played).unpack());
+            next.map(|m| position.admit(m));
         }
         Some(position)
     }

@@ -43,7 +43,12 @@ mod tests {
             proven: None,
             surprise,
         };
-        GameRecord { start: String::new(), plies: surprises.iter().map(ply).collect(), end: None }
+        GameRecord {
+            start: String::new(),
+            plies: surprises.iter().map(ply).collect(),
+            end: None,
+            ..GameRecord::default()
+        }
     }
 
     #[test]

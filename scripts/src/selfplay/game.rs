@@ -142,7 +142,10 @@ impl<'a> Game<'a> {
 
     pub(super) fn into_record(self) -> (u64, GameRecord) {
         let end = self.end.or(Some(End { winner: None, turns: 0 }));
-        (self.number, GameRecord { start: self.start, plies: self.plies, end })
+        (
+            self.number,
+            GameRecord { start: self.start, plies: self.plies, end, ..GameRecord::default() },
+        )
     }
 
     /// Sends the search down once more; `None` when it has done its part for this ply.

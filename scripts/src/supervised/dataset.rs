@@ -133,6 +133,7 @@ mod tests {
             start: format!("start {game}"),
             plies: (0..game % 5).map(ply).collect(),
             end: end(game),
+            ..GameRecord::default()
         };
         (0..200).map(game).collect()
     }
