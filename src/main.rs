@@ -13,6 +13,8 @@ Usage: menagerie             speaks over standard input and output: the protocol
                              if the first line is xboard, otherwise UCI
        menagerie bench [N]   searches fixed positions with N threads, ends with a signature
        menagerie check FILE  tells what is wrong with a file of variants
+       menagerie rbc check FILES...
+                             replays games and cases of reconnaissance blind chess
        menagerie --version
        menagerie --help
 
@@ -21,7 +23,7 @@ Diagnostics go to standard error if the environment variable RUST_LOG asks for t
 fn main() -> ExitCode {
     env_logger::init();
     match run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("menagerie: {error}");
             ExitCode::FAILURE
@@ -29,10 +31,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<(), lexopt::Error> {
+fn run() -> Result<ExitCode, lexopt::Error> {
     let mut arguments = lexopt::Parser::from_env();
     let said = match arguments.next()? {
-        None => return protocol::run(BufReader::new(stdin()), stdout()).map_err(words),
+        None => {
+            protocol::run(BufReader::new(stdin()), stdout()).map_err(words)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Some(Long("version") | Short('V')) => {
             concat!("Menagerie ", env!("CARGO_PKG_VERSION")).to_owned()
         }
@@ -47,6 +52,7 @@ fn run() -> Result<(), lexopt::Error> {
             protocol::bench(threads, |line| lines.push(line.to_owned()))?;
             lines.join("\n")
         }
+        Some(Value(command)) if command == "rbc" => return rbc(arguments),
         Some(Value(command)) if command == "check" => {
             protocol::check(&arguments.value()?.string()?)?
         }
@@ -55,7 +61,27 @@ fn run() -> Result<(), lexopt::Error> {
     if let Some(other) = arguments.next()? {
         return Err(other.unexpected());
     }
-    writeln!(stdout(), "{said}").map_err(words)
+    writeln!(stdout(), "{said}").map_err(words)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What follows the word `rbc`.
+fn rbc(mut arguments: lexopt::Parser) -> Result<ExitCode, lexopt::Error> {
+    match arguments.next()? {
+        Some(Value(command)) if command == "check" => {}
+        Some(other) => return Err(other.unexpected()),
+        None => return Err("rbc: what is to be done? (check FILES...)".into()),
+    }
+    let mut files = Vec::new();
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Value(file) => files.push(file.string()?),
+            other => return Err(other.unexpected()),
+        }
+    }
+    let checked = protocol::rbc::check(&files);
+    writeln!(stdout(), "{}", checked.lines.join("\n")).map_err(words)?;
+    Ok(if checked.same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn words(error: std::io::Error) -> lexopt::Error {

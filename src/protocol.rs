@@ -14,6 +14,7 @@ mod check;
 mod dialect;
 mod line;
 mod output;
+pub mod rbc;
 mod setting;
 mod uci;
 mod xboard;

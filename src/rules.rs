@@ -2,6 +2,7 @@
 //!
 //! Knows no planes, networks, timers or protocols.
 
+pub mod blind;
 mod bughouse;
 mod chess8;
 mod history;

@@ -1,0 +1,220 @@
+//! Blind chess against what the reference program, reconchess 1.6.9, wrote down.
+
+use std::collections::BTreeSet;
+
+use menagerie::protocol::rbc::{GameHistory, check, check_text};
+use menagerie::rules::blind::{
+    Clocks, Request, Step, Taken, Truth, WinReason, attackers, steps, window,
+};
+use menagerie::rules::{Bitboard, ByColor, Color, Square};
+use proptest::prelude::*;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+fn golden() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/rbc");
+    let entries = std::fs::read_dir(folder).expect("the folder can be read");
+    let mut files: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").path().display().to_string()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn the_reference_programs_games_and_cases_are_ours() {
+    let checked = check(&golden());
+    assert_eq!(checked.lines, ["games 19 moves 1707 cases 11664 differences 0"]);
+    assert!(checked.same);
+}
+
+#[test]
+fn whatever_is_changed_is_told() {
+    let text = include_str!("golden/rbc/02_AttackerBot_vs_RandomBot_03.json");
+    let told = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        check_text("game", &text.replacen(from, to, 1))
+    };
+    for (from, to, words) in [
+        (
+            "\"value\": \"c4f7\"",
+            "\"value\": \"c4f8\"",
+            "turn 4 of white: taken: ours c4f8 may not be requested, theirs c4f7",
+        ),
+        ("null, null, null, 53, 60", "null, null, null, 53, 61", "captured: ours e8, theirs f8"),
+        (
+            "KING_CAPTURE",
+            "MOVE_LIMIT",
+            "won by white (KING_CAPTURE), theirs won by white (MOVE_LIMIT)",
+        ),
+        ("[22, null]", "[22, {\"type\": \"Piece\", \"value\": \"Q\"}]", "sensed: ours g3=."),
+        ("\"winner_color\": true", "\"winner_color\": false", "theirs won by black"),
+    ] {
+        let checked = told(from, to);
+        assert!(!checked.same);
+        assert!(checked.lines.iter().any(|line| line.contains(words)), "{:#?}", checked.lines);
+        let last = checked.lines.last().expect("sums");
+        assert!(last.starts_with("games 1 moves 9 cases 0 differences "), "{last}");
+    }
+    for (from, to) in [
+        ("\"value\": \"c4f7\"", "\"value\": \"c4z7\""),
+        ("\"true\": [15, 31", "\"true\": [15, 64"),
+        ("\"true\": [15, 31, 0", "\"true\": [15, 31"),
+        ("\"white_name\": \"AttackerBot\"", "\"white_name\": 3"),
+        ("\"value\": \"KING_CAPTURE\"", "\"value\": \"BOREDOM\""),
+        ("{\"type\": \"GameHistory\"", "["),
+        (
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w",
+            "rnbqkbnr/pppppppp/9/8/8/8/PPPPPPPP/RNBQKBNR w",
+        ),
+    ] {
+        let checked = told(from, to);
+        assert!(!checked.same, "{to}");
+        assert!(checked.lines[0].starts_with("game: cannot be read: "), "{:?}", checked.lines);
+    }
+    let line =
+        r#"{"fen": "4k3/P7/8/8/8/8/8/4K3 w - - 0 1", "cases": [["a7a8", "a7a8r", null, ""]]}"#;
+    let checked = check_text("cases", line);
+    assert_eq!(checked.lines.last().expect("sums"), "games 0 moves 0 cases 1 differences 2");
+    for text in ["", "{}", "nothing", "[3]", "{\"cases\": 3}", "{\"fen\": \"x\", \"cases\": []}"] {
+        assert!(!check_text("text", text).same, "{text}");
+    }
+    assert!(!check(&["no such file".to_owned()]).same);
+}
+
+#[test]
+fn lists_of_files_are_compared_with_the_games() {
+    let list = golden().into_iter().find(|file| file.ends_with("INDEX.json")).expect("a list");
+    assert!(check(std::slice::from_ref(&list)).same, "games that were not given are not missed");
+    let text = std::fs::read_to_string(list).expect("it can be read");
+    let changed = text.replacen("\"moves\": 9,", "\"moves\": 10,", 1);
+    let file = std::env::temp_dir().join(format!("menagerie-{}-list.json", std::process::id()));
+    std::fs::write(&file, changed).expect("a temporary file");
+    let mut files = golden();
+    files.push(file.display().to_string());
+    let checked = check(&files);
+    std::fs::remove_file(&file).expect("it is there");
+    assert_eq!(checked.lines.len(), 2, "{:?}", checked.lines);
+    assert!(checked.lines[0].ends_with("moves: ours 9, theirs 10"), "{:?}", checked.lines);
+}
+
+#[test]
+fn histories_are_written_as_they_are_read() {
+    for file in golden().iter().filter(|file| file.ends_with(".json") && !file.contains("INDEX")) {
+        let text = std::fs::read_to_string(file).expect("it can be read");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let history = GameHistory::from_json(&value).expect("a history");
+        assert_eq!(history.to_json(), value, "{file}");
+    }
+}
+
+/// A game of random requests, written down; calls `each` at every turn.
+fn random_game(seed: u64, mut each: impl FnMut(&Truth)) -> GameHistory {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let (mut truth, mut history) = (Truth::default(), GameHistory::default());
+    while truth.end().is_none() {
+        each(&truth);
+        let color = truth.turn();
+        let center = Some(Square::new(rng.random_range(0..64)));
+        history.note_sense(color, center, truth.sense(center));
+        let requests = truth.requests();
+        let request = requests.get(rng.random_range(0..=requests.len())).copied();
+        let before = truth.fen();
+        let played = truth.play(request).expect("it may be requested");
+        history.note_move(color, played, before, truth.fen());
+    }
+    history.note_end(truth.end());
+    history
+}
+
+#[test]
+fn every_request_becomes_a_step_and_every_step_is_requested() {
+    for seed in 0..60 {
+        let history = random_game(seed, |truth| {
+            let (color, mut all) = (truth.turn(), Vec::new());
+            let (own, theirs) = (truth.army(color), truth.army(!color));
+            let passed = theirs.passed(!color);
+            steps(own, color, theirs.occupied(), passed, Bitboard::FULL, &mut all);
+            let key = |taken: Taken| (taken.step, taken.capture);
+            let made: BTreeSet<(Request, Option<Square>)> =
+                all.iter().map(|step: &Step| key(step.taken())).collect();
+            assert_eq!(made.len(), all.len(), "{}: a step is there twice", truth.fen());
+            let requests = truth.requests().into_iter();
+            let taken: BTreeSet<_> = requests
+                .filter_map(|request| truth.take(Some(request)).expect("it may be requested"))
+                .map(key)
+                .collect();
+            assert_eq!(made, taken, "{}", truth.fen());
+            for step in all {
+                let (mut mover, mut other) = (*own, *theirs);
+                mover.make(color, Some(step.taken()), &mut other);
+                assert_eq!(step.after(own, color), mover, "{}", truth.fen());
+            }
+            assert_eq!(Truth::from_fen(&truth.fen()).expect("a FEN").fen(), truth.fen());
+        });
+        let checked = check_text("game", &history.to_json().to_string());
+        assert!(checked.same, "{:?}", checked.lines);
+    }
+}
+
+#[test]
+fn time_outranks_a_king_that_was_taken() {
+    let clocks = Clocks { left: ByColor { white: 1000, black: 500 }, increment: 5 };
+    let mut truth =
+        Truth::from_fen("4k3/4Q3/8/8/8/8/8/4K3 w - - 0 1").expect("a FEN").with_clocks(clocks);
+    truth.play(Some(Request::new(Square::E7, Square::E8))).expect("it may be requested");
+    let end = truth.end().expect("the king is gone");
+    assert_eq!((end.winner, end.reason), (Some(Color::White), WinReason::KingCapture));
+    truth.spend(Color::White, 1005);
+    let end = truth.end().expect("time is up");
+    assert_eq!((end.winner, end.reason), (Some(Color::Black), WinReason::Timeout));
+    let mut truth = Truth::default().with_turn_limit(1);
+    for _ in 0..2 {
+        assert_eq!(truth.end(), None);
+        truth.play(None).expect("anybody may pass");
+    }
+    assert_eq!(truth.end().map(|end| end.reason), Some(WinReason::TurnLimit));
+    truth.resign(Color::White);
+    assert_eq!(truth.end().map(|end| end.winner), Some(Some(Color::Black)));
+}
+
+#[test]
+fn what_may_not_be_requested_changes_nothing() {
+    let mut truth = Truth::default();
+    for text in ["e2e5", "e7e5", "e1g1", "a1a2", "e4e5", "e2e3q"] {
+        let request = text.parse().expect("a move");
+        let error = truth.play(Some(request)).expect_err("it may not be requested");
+        assert!(error.to_string().contains(text), "{error}");
+        assert_eq!(truth, Truth::default());
+    }
+    // Men of the other side are not known of.
+    truth.play(Some(Request::new(Square::E2, Square::F3))).expect("it may be requested");
+}
+
+#[test]
+fn windows_are_clipped() {
+    assert_eq!(window(Square::A1).count(), 4);
+    assert_eq!(window(Square::A4).count(), 6);
+    assert_eq!(window(Square::B7).count(), 9);
+    let truth = Truth::default();
+    assert!(truth.sense(None).is_empty());
+    let seen: String =
+        truth.sense(Some(Square::H8)).iter().map(|(square, _)| square.to_string()).collect();
+    assert_eq!(seen, "g8h8g7h7");
+    let rook = attackers(truth.army(Color::Black), Color::Black, Square::H7, Bitboard::EMPTY);
+    assert_eq!(rook, Bitboard::from(Square::H8));
+}
+
+proptest! {
+    #[test]
+    fn no_text_harms_the_check(text in ".{0,200}") {
+        prop_assert!(!check_text("text", &text).same);
+    }
+
+    #[test]
+    fn requests_are_read_as_they_are_written(text in "[a-h0-9qrbnkp]{0,6}") {
+        match text.parse::<Request>() {
+            Ok(request) => prop_assert_eq!(request.to_string(), text),
+            Err(error) => prop_assert!(error.contains(&text)),
+        }
+    }
+}
