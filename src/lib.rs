@@ -5,6 +5,8 @@
 
 pub mod rules;
 
+pub mod belief;
+
 pub mod variant;
 
 pub mod table;

@@ -29,7 +29,7 @@ pub use moves::{Move, MoveList, PackedMove, Table, TableMove};
 pub use notation::FenError;
 pub use outcome::{Outcome, Reason};
 pub use perft::perft;
-pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Piece, Role, Square};
+pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, File, Piece, Rank, Role, Square};
 pub use side::{MAX_SIDES, PerSide, Side};
 pub use value::{Known, Value};
 pub use view::{Anatomy, Seat, Second, Symmetry, View};

@@ -9,8 +9,9 @@ use crate::source::{Source, Word};
 const LONGEST: usize = 600;
 
 /// The modules of the library from the lowest on, and which of the others each may use.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("rules", &[]),
+    ("belief", &["rules"]),
     ("variant", &["rules"]),
     ("table", &["variant", "rules"]),
     ("encoding", &["rules"]),

@@ -11,27 +11,26 @@ use shakmaty::{Bitboard, Board, Color, File, Piece, Rank, Role, Square};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Army {
     planes: [u64; 3],
-    /// Bit 0: with the rook of the h-file; bit 1: with that of the a-file.
-    rights: u8,
-    /// The file of a pawn that has just gone two squares, counted from 1; 0 if there is none.
-    doubled: u8,
+    /// Where it may castle: bit 0 with the rook of the h-file, bit 1 with that of the a-file; and
+    /// from bit 8 on the file of a pawn that has just gone two squares, counted from 1, or 0. One
+    /// whole word: armies are copied by the million, and parts of words are slow to copy.
+    rest: u64,
 }
 
 /// Castling with the rook of the h-file.
-const SHORT: u8 = 1;
+const SHORT: u64 = 1;
 /// Castling with the rook of the a-file.
-const LONG: u8 = 2;
+const LONG: u64 = 2;
+/// All rights.
+const RIGHTS: u64 = SHORT | LONG;
+/// Where the file of a double step begins.
+const DOUBLED: u32 = 8;
 
 /// The three bits of each role.
-pub(super) const fn code(role: Role) -> u8 {
-    match role {
-        Role::Pawn => 0b001,
-        Role::Knight => 0b010,
-        Role::King => 0b011,
-        Role::Bishop => 0b101,
-        Role::Rook => 0b110,
-        Role::Queen => 0b111,
-    }
+#[inline]
+const fn code(role: Role) -> u64 {
+    // Four bits for each role, from the pawn on.
+    0b011_0111_0110_0101_0010_0001 >> (4 * (role as u32 - 1)) & 7
 }
 
 const ROLES: [Option<Role>; 8] = [
@@ -50,11 +49,23 @@ pub(super) fn back_rank(color: Color) -> Rank {
     color.fold_wb(Rank::First, Rank::Eighth)
 }
 
-/// Which rights of a side remain if something leaves `square` or comes to it.
+/// What of the rights of each side remains if something leaves a square or comes to it.
+const KEPT: [[u64; 64]; 2] = {
+    let mut kept = [[RIGHTS; 64]; 2];
+    let mut side = 0;
+    while side < 2 {
+        let rank = 56 * side;
+        kept[side][rank] = RIGHTS & !LONG;
+        kept[side][rank + 4] = 0;
+        kept[side][rank + 7] = RIGHTS & !SHORT;
+        side += 1;
+    }
+    kept
+};
+
 #[inline]
-fn rights_left(color: Color, square: Square) -> u8 {
-    const KEPT: [u8; 8] = [!LONG, !0, !0, !0, !(LONG | SHORT), !0, !0, !SHORT];
-    if square.rank() == back_rank(color) { KEPT[usize::from(square.file())] } else { !0 }
+fn kept(color: Color, square: Square) -> u64 {
+    KEPT[usize::from(color.is_black())][usize::from(square)]
 }
 
 impl Army {
@@ -71,7 +82,7 @@ impl Army {
             for (file, right) in [(File::H, SHORT), (File::A, LONG)] {
                 let corner = Square::from_coords(file, rank);
                 let held = rights.contains(corner) && army.role_at(corner) == Some(Role::Rook);
-                army.rights |= if held { right } else { 0 };
+                army.rest |= if held { right } else { 0 };
             }
         }
         army
@@ -132,13 +143,15 @@ impl Army {
     #[inline]
     pub fn passed(&self, color: Color) -> Option<Square> {
         let rank = color.fold_wb(Rank::Third, Rank::Sixth);
-        let file = u32::from(self.doubled).checked_sub(1)?;
+        let file = (self.rest >> DOUBLED) as u32;
+        let file = file.checked_sub(1)?;
         Some(Square::from_coords(File::new(file & 7), rank))
     }
 
     /// The same with the square passed over by its last move, if any.
     pub(super) fn with_passed(mut self, passed: Option<Square>) -> Army {
-        self.doubled = passed.map_or(0, |square| u32::from(square.file()) as u8 + 1);
+        let doubled = passed.map_or(0, |square| u64::from(u32::from(square.file())) + 1);
+        self.rest = self.rest & RIGHTS | doubled << DOUBLED;
         self
     }
 
@@ -146,14 +159,14 @@ impl Army {
     pub fn castling(&self, color: Color) -> Bitboard {
         let corner = |file| Bitboard::from(Square::from_coords(file, back_rank(color)));
         let right =
-            |right, file| if self.rights & right == 0 { Bitboard::EMPTY } else { corner(file) };
+            |right, file| if self.rest & right == 0 { Bitboard::EMPTY } else { corner(file) };
         right(SHORT, File::H) | right(LONG, File::A)
     }
 
     /// Whether it may castle at all.
     #[inline]
     pub(super) fn may_castle(&self) -> bool {
-        self.rights != 0
+        self.rest & RIGHTS != 0
     }
 
     /// 64 bits that differ where armies do, nearly always.
@@ -163,12 +176,11 @@ impl Army {
             let product = u128::from(a) * u128::from(b);
             product as u64 ^ (product >> 64) as u64
         };
-        let rest = u64::from(self.rights) | u64::from(self.doubled) << 8;
         let low =
             fold(self.planes[0] ^ 0x9e37_79b9_7f4a_7c15, self.planes[1] ^ 0xd134_2543_de82_ef95);
         let high = fold(
             self.planes[2] ^ 0x2545_f491_4f6c_dd1d,
-            rest.wrapping_mul(0xa076_1d64_78bd_642f) ^ 0xe703_7ed1_a0b4_28db,
+            self.rest.wrapping_mul(0xa076_1d64_78bd_642f) ^ 0xe703_7ed1_a0b4_28db,
         );
         fold(low ^ 0x8ebc_6af0_9c88_c6e3, high ^ 0x5899_65cc_7537_4cc3)
     }
@@ -189,7 +201,7 @@ impl Army {
         for plane in &mut self.planes {
             *plane &= !bit;
         }
-        self.rights &= rights_left(color, square);
+        self.rest &= kept(color, square) | !RIGHTS;
     }
 
     /// Puts a man, or none, where another or none was believed to stand.
@@ -200,20 +212,20 @@ impl Army {
                 self.put(square, role);
             }
             // What was passed over is not known of such a board.
-            self.doubled = 0;
+            self.rest &= RIGHTS;
         }
     }
 
     /// The same after its side has passed.
     #[inline]
     pub fn rested(mut self) -> Army {
-        self.doubled = 0;
+        self.rest &= RIGHTS;
         self
     }
 
     /// The same with a man gone from one square to an empty one, becoming `becomes`; castling is
     /// [`Army::castled`].
-    #[inline(always)]
+    #[inline]
     pub(super) fn moved(
         mut self,
         color: Color,
@@ -222,14 +234,14 @@ impl Army {
         to: Square,
         becomes: Role,
     ) -> Army {
-        let (leaves, comes) = (1 << u32::from(from), 1 << u32::from(to));
+        let (before, after) = (code(role), code(becomes));
         for (i, plane) in self.planes.iter_mut().enumerate() {
-            *plane ^= if code(role) >> i & 1 == 1 { leaves } else { 0 };
-            *plane ^= if code(becomes) >> i & 1 == 1 { comes } else { 0 };
+            *plane ^= (before >> i & 1) << u32::from(from) | (after >> i & 1) << u32::from(to);
         }
-        self.rights &= rights_left(color, from);
         let double = role == Role::Pawn && (u32::from(from) ^ u32::from(to)) == 16;
-        self.doubled = if double { u32::from(to.file()) as u8 + 1 } else { 0 };
+        let doubled = if double { u64::from(u32::from(to.file())) + 1 } else { 0 };
+        // Rights alone remain: `kept` has no other bits.
+        self.rest = self.rest & kept(color, from) | doubled << DOUBLED;
         self
     }
 

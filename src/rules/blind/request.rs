@@ -111,11 +111,15 @@ impl Army {
     }
 
     /// The request as it is meant: a pawn that is asked onto the last rank becomes a queen.
-    pub(super) fn meant(&self, request: Request) -> Request {
-        let last = matches!(request.to.rank(), Rank::First | Rank::Eighth);
-        let queen =
-            last && request.promotion.is_none() && self.role_at(request.from) == Some(Role::Pawn);
+    pub fn meant(&self, request: Request) -> Request {
+        let queen = request.promotion.is_none() && self.promotes(request);
         Request { promotion: if queen { Some(Role::Queen) } else { request.promotion }, ..request }
+    }
+
+    /// Whether a pawn is asked onto the last rank.
+    pub fn promotes(&self, request: Request) -> bool {
+        let last = matches!(request.to.rank(), Rank::First | Rank::Eighth);
+        last && self.role_at(request.from) == Some(Role::Pawn)
     }
 
     /// What becomes of a request that [`Army::requests`] allows, where the other side's men stand on
