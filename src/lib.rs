@@ -7,6 +7,8 @@ pub mod rules;
 
 pub mod belief;
 
+pub mod recon;
+
 pub mod variant;
 
 pub mod table;

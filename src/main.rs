@@ -10,9 +10,14 @@ const HELP: &str = "\
 Menagerie, an engine for chess variants.
 
 Usage: menagerie             speaks over standard input and output: the protocol of XBoard
-                             if the first line is xboard, otherwise UCI
+                             if the first line is xboard, that of blind chess if it is rbc,
+                             otherwise UCI
        menagerie bench [N]   searches fixed positions with N threads, ends with a signature
        menagerie check FILE  tells what is wrong with a file of variants
+       menagerie rbc [--preset best|paper] [--sense gain|entropy|reduction|naive]
+                     [--weights habits|even] [--combine mean|vote]
+                     [--boards N] [--threads N] [--turn MILLISECONDS]
+                             plays reconnaissance blind chess over standard input and output
        menagerie rbc check FILES...
                              replays games and cases of reconnaissance blind chess
        menagerie --version
@@ -65,20 +70,26 @@ fn run() -> Result<ExitCode, lexopt::Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What follows the word `rbc`.
+/// What follows the word `rbc`: options of the player, or files to check.
 fn rbc(mut arguments: lexopt::Parser) -> Result<ExitCode, lexopt::Error> {
-    match arguments.next()? {
-        Some(Value(command)) if command == "check" => {}
-        Some(other) => return Err(other.unexpected()),
-        None => return Err("rbc: what is to be done? (check FILES...)".into()),
-    }
-    let mut files = Vec::new();
+    let mut options = Vec::new();
+    let mut files: Option<Vec<String>> = None;
     while let Some(argument) = arguments.next()? {
-        match argument {
-            Value(file) => files.push(file.string()?),
-            other => return Err(other.unexpected()),
+        match (argument, &mut files) {
+            (Value(file), Some(files)) => files.push(file.string()?),
+            (Value(command), None) if command == "check" => files = Some(Vec::new()),
+            (Long(name), None) => {
+                let name = name.to_owned();
+                options.push((name, arguments.value()?.string()?));
+            }
+            (other, _) => return Err(other.unexpected()),
         }
     }
+    let Some(files) = files else {
+        let settings = protocol::rbc::settings(&options)?;
+        protocol::run_rbc(BufReader::new(stdin()), stdout(), settings).map_err(words)?;
+        return Ok(ExitCode::SUCCESS);
+    };
     let checked = protocol::rbc::check(&files);
     writeln!(stdout(), "{}", checked.lines.join("\n")).map_err(words)?;
     Ok(if checked.same { ExitCode::SUCCESS } else { ExitCode::FAILURE })

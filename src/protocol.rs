@@ -1,6 +1,7 @@
 //! How the engine is spoken to: lines of text in, lines of text out.
 //!
-//! The first line chooses the dialect: `xboard` that of XBoard, anything else UCI. Lines are obeyed
+//! The first line chooses the dialect: `xboard` that of XBoard, `rbc` that of blind chess, anything
+//! else UCI. Lines are obeyed
 //! in the order in which they come. One that needs the search in progress to be over waits for
 //! that, and so does what comes after it; a search that would not end by itself is then told to
 //! end. What can be obeyed in the middle of a search (`stop`, `isready`, `?`, `quit` and the like)
@@ -22,7 +23,7 @@ mod xboard;
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -31,11 +32,13 @@ pub use check::check;
 use dialect::{Dialect, Ended, Next};
 use line::{Line, read_line};
 use output::Output;
+use rbc::Talk;
 use uci::Uci;
 use xboard::XBoard;
 pub use xboard::legs;
 
 use crate::engine::Session;
+use crate::recon::{Preset, Settings};
 use crate::variant::Catalogue;
 
 /// So many lines are read ahead of the one that is obeyed.
@@ -77,12 +80,70 @@ pub fn run(
     let ended: Ended = Arc::new(ended);
     let Some(first) = first(&wakes) else { return Ok(()) };
     let heard = Arc::clone(&output);
-    if first.words() == ["xboard"] {
+    if first.words() == ["rbc"] {
+        converse(&wakes, &output, Some(first), Preset::Best.settings());
+    } else if first.words() == ["xboard"] {
         obey(&wakes, &output, first, &mut XBoard::new(session, heard, ended));
     } else {
         obey(&wakes, &output, first, &mut Uci::new(session, heard, ended));
     }
     Ok(())
+}
+
+/// Speaks of blind chess, whatever the first line is, with a player that thinks so.
+///
+/// # Errors
+/// If no thread can be started.
+pub fn run_rbc(
+    input: impl BufRead + Send + 'static,
+    output: impl Write + Send + 'static,
+    settings: Settings,
+) -> std::io::Result<()> {
+    let output = Output::new(output);
+    let (reader, wakes) = sync_channel(AHEAD);
+    thread::Builder::new().name("input".to_owned()).spawn(move || read(input, &reader))?;
+    converse(&wakes, &output, None, settings);
+    Ok(())
+}
+
+/// Obeys lines about blind chess in order, and works ahead while none comes.
+fn converse(wakes: &Receiver<Wake>, output: &Output, first: Option<Line>, settings: Settings) {
+    let mut talk = Talk::new(settings, output);
+    let mut next = first;
+    let mut idle = false;
+    while !output.is_closed() {
+        let line = match next.take() {
+            Some(line) => line,
+            None => {
+                let wake = if idle {
+                    wakes.recv().ok()
+                } else {
+                    match wakes.try_recv() {
+                        Ok(wake) => Some(wake),
+                        Err(TryRecvError::Disconnected) => None,
+                        Err(TryRecvError::Empty) => {
+                            idle = !talk.anticipate();
+                            continue;
+                        }
+                    }
+                };
+                match wake {
+                    Some(Wake::Line(line)) => line,
+                    Some(Wake::Ended(_)) => continue,
+                    Some(Wake::Closed) | None => return,
+                }
+            }
+        };
+        idle = false;
+        match line {
+            Line::Text(text) => {
+                if !talk.obey(&text) {
+                    return;
+                }
+            }
+            Line::TooLong => output.say("info error a line is too long"),
+        }
+    }
 }
 
 fn read(mut input: impl BufRead, reader: &SyncSender<Wake>) {

@@ -1,8 +1,11 @@
 //! Blind chess against what the reference program, reconchess 1.6.9, wrote down.
 
 use std::collections::BTreeSet;
+use std::io::{Cursor, Write};
+use std::sync::{Arc, Mutex};
 
-use menagerie::protocol::rbc::{GameHistory, check, check_text};
+use menagerie::protocol::rbc::{GameHistory, check, check_text, settings};
+use menagerie::protocol::run_rbc;
 use menagerie::rules::blind::{
     Clocks, Request, Step, Taken, Truth, WinReason, attackers, steps, window,
 };
@@ -202,6 +205,96 @@ fn windows_are_clipped() {
     assert_eq!(seen, "g8h8g7h7");
     let rook = attackers(truth.army(Color::Black), Color::Black, Square::H7, Bitboard::EMPTY);
     assert_eq!(rook, Bitboard::from(Square::H8));
+}
+
+/// What is said when these lines are obeyed.
+fn talk(lines: &str) -> Vec<String> {
+    #[derive(Clone, Default)]
+    struct Said(Arc<Mutex<Vec<u8>>>);
+    impl Write for Said {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().expect("nobody panicked").extend(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let said = Said::default();
+    let options = [("turn", "40"), ("boards", "2000")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let settings = settings(&options).expect("options that there are");
+    let input = Cursor::new(lines.to_owned().into_bytes());
+    run_rbc(input, said.clone(), settings).expect("threads can be started");
+    let bytes = said.0.lock().expect("nobody panicked").clone();
+    String::from_utf8(bytes).expect("text").lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_game_can_be_played_by_lines() {
+    let said = talk(
+        "rbc\nisready\n\
+         newgame black X rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n\
+         oppmove -\ngosense 900000\nsenseresult d4=. e4=P\ngomove 900000\n\
+         moveresult e7e5 e7e5 -\noppmove e5\ngosense 100\nsenseresult -\ngomove 0\n\
+         gameover white KING_CAPTURE\nquit\n",
+    );
+    let first: Vec<&str> = said.iter().map(|line| line.split(' ').next().unwrap_or("")).collect();
+    let wanted = [
+        "id", "rbcok", "readyok", "info", "sense", "info", "move", "info", "sense", "info", "move",
+    ];
+    assert_eq!(first, wanted, "{said:#?}");
+    assert_eq!(said[3], "info boards 21 exact");
+    assert_eq!(said[5], "info boards 1 exact");
+}
+
+#[test]
+fn a_king_that_can_be_taken_is_taken() {
+    let said = talk(
+        "newgame white X 4k3/8/8/8/8/8/8/K3R3 w - - 0 1\ngosense 9000\nsenseresult -\ngomove 9000\n",
+    );
+    assert_eq!(said.last().map(String::as_str), Some("move e1e8"));
+}
+
+#[test]
+fn hostile_lines_are_refused_in_words_that_quote_them() {
+    let start = "newgame white X rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    for (line, quote) in [
+        ("fly me", "\"fly\""),
+        ("newgame green X 8/8/8/8/8/8/8/8 w - - 0 1", "\"green\""),
+        ("newgame white X 8/8/8/8/8/8/8/8 w - - 0 1", "has no king"),
+        ("newgame white X rubbish", "\"rubbish\""),
+        ("oppmove z9", "\"z9\""),
+        ("oppmove e5", "\"e5\""),
+        ("oppmove e1", "\"e1\""),
+        ("gosense soon", "\"soon\""),
+        ("senseresult e2", "\"e2\""),
+        ("senseresult e2=p", "\"e2\""),
+        ("gomove", "milliseconds"),
+        ("moveresult e2e4 d2d4 -", "cannot have happened"),
+        ("moveresult a1h8 0000 -", "cannot have happened"),
+        ("moveresult e1g1 e1g1 -", "cannot have happened"),
+        ("moveresult g1f3 g1f3 e2", "cannot have happened"),
+        ("moveresult 0000 e2e4 -", "cannot have happened"),
+    ] {
+        let said = talk(&format!("{start}\n{line}\ngosense 50\n"));
+        assert!(said[0].starts_with("info error "), "{line}: {said:?}");
+        assert!(said[0].contains(quote), "{line}: {said:?}");
+        assert_eq!(said[1], "info boards 1 exact", "{line}: nothing has changed");
+    }
+    assert!(talk("gosense 50\n")[0].contains("no game has begun"));
+    // What can be but is not what the rules say leaves it playing.
+    let said = talk(&format!(
+        "{start}\nsenseresult e7=Q a8=.\nmoveresult e2e4 e2e3 -\noppmove e3\noppmove -\n\
+         senseresult e2=q\ngosense 50\ngomove 50\n"
+    ));
+    assert!(said.last().is_some_and(|line| line.starts_with("move ")), "{said:?}");
+    assert!(said.iter().any(|line| line.ends_with(" repaired")), "{said:?}");
+    for (name, value) in [("boards", "0"), ("turn", "soon"), ("sense", "smell"), ("colour", "red")]
+    {
+        let error = settings(&[(name.to_owned(), value.to_owned())]).expect_err("no such option");
+        assert!(error.contains(name), "{error}");
+    }
 }
 
 proptest! {

@@ -9,16 +9,20 @@ use crate::source::{Source, Word};
 const LONGEST: usize = 600;
 
 /// The modules of the library from the lowest on, and which of the others each may use.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("rules", &[]),
     ("belief", &["rules"]),
+    ("recon", &["belief", "rules"]),
     ("variant", &["rules"]),
     ("table", &["variant", "rules"]),
     ("encoding", &["rules"]),
     ("evaluation", &["encoding", "rules"]),
     ("search", &["evaluation", "encoding", "rules"]),
     ("engine", &["search", "evaluation", "encoding", "table", "variant", "rules"]),
-    ("protocol", &["engine", "search", "evaluation", "encoding", "variant", "rules"]),
+    (
+        "protocol",
+        &["engine", "search", "evaluation", "encoding", "variant", "recon", "belief", "rules"],
+    ),
 ];
 
 /// What the executable may use of the library.

@@ -77,7 +77,7 @@ impl Army {
             let piece = shakmaty::Piece { color, role };
             let mut targets = shakmaty::attacks::attacks(from, piece, own).without(own);
             if role == Role::King {
-                targets = targets | self.castling_targets(color, own);
+                targets |= self.castling_targets(color, own);
             }
             out.extend(targets.into_iter().map(|to| Request::new(from, to)));
         }

@@ -260,10 +260,10 @@ impl Truth {
         if let Some(color) = self.resigned {
             return Some(lost(color, WinReason::Resign));
         }
-        if let Some(clocks) = self.clocks {
-            if let Some(color) = Color::ALL.into_iter().find(|&color| clocks.left[color] <= 0) {
-                return Some(lost(color, WinReason::Timeout));
-            }
+        let timed_out =
+            |clocks: Clocks| Color::ALL.into_iter().find(|&color| clocks.left[color] <= 0);
+        if let Some(color) = self.clocks.and_then(timed_out) {
+            return Some(lost(color, WinReason::Timeout));
         }
         let headless = |color: &Color| self.armies.get(*color).king().is_none();
         if let Some(color) = Color::ALL.into_iter().find(headless) {

@@ -1,0 +1,302 @@
+//! Which request is best over the boards that may be.
+
+use std::thread;
+use std::time::Instant;
+
+use super::tactics::{DECIDED, Imagined, Tactics, king_hangs};
+use crate::belief::{Belief, Values};
+use crate::rules::blind::Request;
+use crate::rules::{ByColor, Role};
+
+/// How values over many boards become one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Combination {
+    /// The weighted mean and a lower quantile.
+    MeanAndQuantile,
+    /// The request that is best on most boards, each of them counted once: the paper's.
+    Vote,
+}
+
+/// A king is taken at once if the request does so with this likelihood.
+const TAKE_KING: f64 = 0.5;
+/// A request is left out that exposes the king so much more often than the safest does.
+const EXPOSED: f64 = 0.02;
+/// Kings are looked after on so many boards at most.
+const LOOKED_AT: usize = 20_000;
+/// Values are found on so many boards at most.
+const VALUED: usize = 512;
+/// So many requests are looked at more deeply.
+const DEEPENED: usize = 8;
+/// No deeper, in plies after the request.
+const DEEPEST: u32 = 5;
+/// How likely the other side is not to see what has happened to it.
+const UNNOTICED: f32 = 0.2;
+/// After so many turns of one's own without a pawn's step or a capture, each turn more makes pawns'
+/// steps worth so much more: a hundred of both sides' are a draw.
+const PATIENCE: u32 = 15;
+const IMPATIENCE: f64 = 0.004;
+/// Which quantile counts, and how much.
+const QUANTILE: f64 = 0.1;
+const QUANTILE_SHARE: f64 = 0.2;
+
+/// The requests worth thinking of, `None` being a pass: promotions are to queens.
+pub(super) fn requests(belief: &Belief) -> Vec<Option<Request>> {
+    let own = belief.own();
+    let worthwhile = |request: &Request| match request.promotion {
+        Some(role) => role == Role::Queen,
+        None => !own.promotes(*request),
+    };
+    let all = own.requests(belief.color()).into_iter().filter(worthwhile);
+    all.map(Some).chain([None]).collect()
+}
+
+fn imagined(belief: &Belief, at: usize) -> Imagined {
+    let armies = ByColor::new_with(|color| {
+        if color == belief.color() { *belief.own() } else { belief.armies()[at] }
+    });
+    Imagined { armies, turn: belief.color() }
+}
+
+/// A fair sample of `size` boards by weight: indices and how likely each is, in an order of which
+/// every beginning is a fair sample, too.
+fn sample(belief: &Belief, size: usize, even: bool) -> (Vec<usize>, Vec<f32>) {
+    let count = belief.armies().len();
+    if count <= size {
+        let weight = |at: usize| if even { 1.0 } else { belief.weights()[at] };
+        let mut boards: Vec<usize> = (0..count).collect();
+        boards.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)));
+        let weights = boards.iter().map(|&at| weight(at)).collect();
+        return (boards, weights);
+    }
+    // Systematic sampling; likely boards are drawn several times and count so much.
+    let mut drawn: Vec<(usize, f32)> = Vec::with_capacity(size);
+    let (mut sum, mut next) = (0.0_f64, 0.5_f64);
+    for at in 0..count {
+        sum += if even { 1.0 / count as f64 } else { f64::from(belief.weights()[at]) };
+        let mut times = 0;
+        while sum * size as f64 > next && times < size {
+            next += 1.0;
+            times += 1;
+        }
+        if times > 0 {
+            drawn.push((at, times as f32));
+        }
+    }
+    // Any stride that has no common factor with the length leaves none out.
+    let length = drawn.len();
+    let stride = (length * 5 / 8).max(1);
+    let stride = (stride..).find(|&stride| gcd(stride, length) == 1).unwrap_or(1);
+    (0..length).map(|i| drawn[i * stride % length]).unzip()
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// From centipawns to an expected score.
+fn expected(centipawns: i32) -> f32 {
+    if centipawns.abs() >= DECIDED {
+        return if centipawns > 0 { 1.0 } else { 0.0 };
+    }
+    let odds = libm::exp(-f64::from(centipawns) * std::f64::consts::LN_10 / 400.0);
+    // What is not decided is not quite won.
+    (0.01 + 0.98 / (1.0 + odds)) as f32
+}
+
+/// What a request is worth on a board, searched so many plies after it, as an expected score.
+fn value(tactics: &mut Tactics, board: &Imagined, request: Option<Request>, depth: u32) -> f32 {
+    let Some(next) = Tactics::outcome(board, request) else { return 1.0 };
+    let answered =
+        if depth == 0 { -tactics.calm_value(&next) } else { -tactics.value(&next, depth) };
+    // The other side may not have seen it, and do something else.
+    let unnoticed = tactics.calm_value(&next.taken(None));
+    (1.0 - UNNOTICED) * expected(answered) + UNNOTICED * expected(unnoticed)
+}
+
+/// What all requests are worth on a few boards, at a glance: for choosing a sense.
+pub(super) fn glance(belief: &Belief, boards: usize, even: bool, until: Instant) -> Values {
+    let requests = requests(belief);
+    let (boards, weights) = sample(belief, boards, even);
+    let mut tactics = Tactics::default();
+    let mut values = Values::default();
+    for (at, weight) in boards.into_iter().zip(weights) {
+        if Instant::now() >= until {
+            break;
+        }
+        let board = imagined(belief, at);
+        let row = requests.iter().map(|&request| value(&mut tactics, &board, request, 0));
+        values.values.push(row.collect());
+        values.boards.push(at);
+        values.weights.push(weight);
+    }
+    values
+}
+
+/// How likely each request takes the king, and how likely it leaves one's own to be taken.
+fn kings(belief: &Belief, requests: &[Option<Request>]) -> Vec<(f64, f64)> {
+    let step = belief.armies().len().div_ceil(LOOKED_AT).max(1);
+    let (mut sums, mut whole) = (vec![(0.0, 0.0); requests.len()], 0.0);
+    for at in (0..belief.armies().len()).step_by(step) {
+        let board = imagined(belief, at);
+        let weight = f64::from(belief.weights()[at]);
+        whole += weight;
+        for (sum, &request) in sums.iter_mut().zip(requests) {
+            match Tactics::outcome(&board, request) {
+                None => sum.0 += weight,
+                Some(next) if king_hangs(&next) => sum.1 += weight,
+                Some(_) => {}
+            }
+        }
+    }
+    let whole = if whole > 0.0 { whole } else { 1.0 };
+    sums.iter().map(|(takes, exposes)| (takes / whole, exposes / whole)).collect()
+}
+
+/// What a choice goes by beside the boards.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    pub(super) combination: Combination,
+    /// Boards are counted alike, not by their weights.
+    pub(super) even: bool,
+    pub(super) threads: usize,
+    /// Turns of one's own since the last step of a pawn of one's own and the last capture.
+    pub(super) idle: u32,
+    /// When time ends. There is always an answer.
+    pub(super) until: Instant,
+}
+
+/// Chooses a request; `None` is a pass.
+pub(super) fn choose(belief: &Belief, terms: Terms) -> Option<Request> {
+    let Terms { combination, even, threads, idle, until } = terms;
+    let requests = requests(belief);
+    let kings = kings(belief, &requests);
+    let likeliest = (0..requests.len()).max_by(|&a, &b| kings[a].0.total_cmp(&kings[b].0))?;
+    let surely = if combination == Combination::Vote { 1.0 - 1e-6 } else { TAKE_KING };
+    if kings[likeliest].0 >= surely {
+        return requests[likeliest];
+    }
+    let safest = kings.iter().map(|king| king.1).fold(f64::INFINITY, f64::min);
+    let sound = |&at: &usize| {
+        let (takes, exposes) = kings[at];
+        exposes <= safest + EXPOSED || takes > exposes
+    };
+    let mut candidates: Vec<usize> = (0..requests.len()).collect();
+    if combination == Combination::MeanAndQuantile {
+        candidates.retain(sound);
+    }
+    let (boards, weights) = sample(belief, VALUED, even);
+    let boards: Vec<Imagined> = boards.into_iter().map(|at| imagined(belief, at)).collect();
+    let pawns = belief.own().by_role(Role::Pawn);
+    let haste = IMPATIENCE * f64::from(idle.saturating_sub(PATIENCE));
+    let moves_pawn =
+        |request: &Option<Request>| request.is_some_and(|step| pawns.contains(step.from));
+    let bonuses = requests.iter().map(|request| if moves_pawn(request) { haste } else { 0.0 });
+    let bonuses: Vec<f64> = bonuses.collect();
+    let mut table = Table { rows: vec![Vec::new(); boards.len()], weights };
+    for depth in 1..=DEEPEST {
+        let asked: Vec<Option<Request>> = candidates.iter().map(|&at| requests[at]).collect();
+        let done =
+            table.deepen(&boards, &asked, &candidates, requests.len(), depth, threads, until);
+        let score = |at: usize| table.score(at, combination) + bonuses[at];
+        candidates.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
+        if !done {
+            break;
+        }
+        // A vote is among all of them.
+        candidates.truncate(DEEPENED);
+    }
+    if combination == Combination::Vote {
+        return table.vote(requests.len()).and_then(|at| requests[at]);
+    }
+    candidates.first().and_then(|&at| requests[at])
+}
+
+/// Values of requests on boards.
+struct Table {
+    /// For each board a value for each request, or none if there was no time for the board; what was
+    /// never looked at is worth less than nothing.
+    rows: Vec<Vec<f32>>,
+    weights: Vec<f32>,
+}
+
+impl Table {
+    /// Looks at the `asked` requests, numbered `candidates`, so many plies deep on every board; says
+    /// whether there was time for all of them.
+    #[allow(clippy::too_many_arguments, reason = "one call, all of them different in kind")]
+    fn deepen(
+        &mut self,
+        boards: &[Imagined],
+        asked: &[Option<Request>],
+        candidates: &[usize],
+        width: usize,
+        depth: u32,
+        threads: usize,
+        until: Instant,
+    ) -> bool {
+        let share = boards.len().div_ceil(threads.max(1)).max(1);
+        let work = |boards: &[Imagined], rows: &mut [Vec<f32>], first: bool| {
+            let mut tactics = Tactics::default();
+            for (i, (board, row)) in boards.iter().zip(rows).enumerate() {
+                // There is always one board to go by.
+                let must = first && i == 0 && depth == 1;
+                if Instant::now() >= until && !must {
+                    return false;
+                }
+                let found: Vec<f32> = asked
+                    .iter()
+                    .map(|&request| value(&mut tactics, board, request, depth))
+                    .collect();
+                if row.is_empty() {
+                    *row = vec![-1.0; width];
+                }
+                for (&at, value) in candidates.iter().zip(found) {
+                    row[at] = value;
+                }
+            }
+            true
+        };
+        if threads <= 1 || boards.len() < 2 {
+            return work(boards, &mut self.rows, true);
+        }
+        thread::scope(|scope| {
+            let parts = boards.chunks(share).zip(self.rows.chunks_mut(share)).enumerate();
+            let workers: Vec<_> = parts
+                .map(|(i, (boards, rows))| scope.spawn(move || work(boards, rows, i == 0)))
+                .collect();
+            workers.into_iter().all(|worker| worker.join().unwrap_or(false))
+        })
+    }
+
+    /// One number for a request.
+    fn score(&self, at: usize, combination: Combination) -> f64 {
+        let seen = self.rows.iter().zip(&self.weights).filter(|(row, _)| !row.is_empty());
+        let mut values: Vec<(f32, f64)> =
+            seen.map(|(row, &weight)| (row[at], f64::from(weight))).collect();
+        let whole: f64 = values.iter().map(|value| value.1).sum();
+        let whole = if whole > 0.0 { whole } else { 1.0 };
+        let mean =
+            values.iter().map(|&(value, weight)| f64::from(value) * weight).sum::<f64>() / whole;
+        if combination == Combination::Vote {
+            return mean;
+        }
+        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut below = 0.0;
+        let low = values.iter().find(|value| {
+            below += value.1;
+            below >= QUANTILE * whole
+        });
+        let low = low.map_or(mean, |value| f64::from(value.0));
+        (1.0 - QUANTILE_SHARE) * mean + QUANTILE_SHARE * low
+    }
+
+    /// The request that is best on most boards.
+    fn vote(&self, width: usize) -> Option<usize> {
+        let mut votes = vec![0_u32; width];
+        for row in self.rows.iter().filter(|row| !row.is_empty()) {
+            if let Some(best) = (0..width).max_by(|&a, &b| row[a].total_cmp(&row[b])) {
+                votes[best] += 1;
+            }
+        }
+        (0..width).max_by_key(|&at| votes[at])
+    }
+}

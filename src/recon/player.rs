@@ -1,0 +1,194 @@
+//! A player: one game from one side, told what the referee tells it.
+
+use std::time::{Duration, Instant};
+
+use super::choice::{Combination, Terms, choose, glance};
+use crate::belief::{Belief, CAPACITY, Certainty, Habits, SensePolicy, Uniform, Values};
+use crate::rules::blind::{Request, Sensed, Truth};
+use crate::rules::{Color, Role, Square};
+
+/// How boards are weighted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Weighing {
+    /// All alike, as in the paper.
+    Even,
+    /// By what the other side is likely to do.
+    Habits,
+}
+
+/// How a player thinks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// How boards are weighted.
+    pub weighing: Weighing,
+    /// How a sense is chosen.
+    pub sense: SensePolicy,
+    /// How values over boards become one.
+    pub combination: Combination,
+    /// So many boards are kept at most.
+    pub capacity: usize,
+    /// So many threads work.
+    pub threads: usize,
+    /// A turn takes no longer, whatever the clock says.
+    pub turn: Duration,
+}
+
+/// Settings that go together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Preset {
+    /// What plays best.
+    Best,
+    /// What the paper's agent did: boards alike, the sense that is expected to leave fewest of them,
+    /// a vote of boards. In place of its network and its 100 simulations a board stands the search
+    /// that [`Preset::Best`] has.
+    Paper,
+}
+
+impl Preset {
+    /// All presets with their names.
+    pub const ALL: [(&'static str, Preset); 2] = [("best", Preset::Best), ("paper", Preset::Paper)];
+
+    /// Its settings.
+    pub fn settings(self) -> Settings {
+        let best = Settings {
+            weighing: Weighing::Habits,
+            sense: SensePolicy::Gain,
+            combination: Combination::MeanAndQuantile,
+            capacity: CAPACITY,
+            threads: 1,
+            turn: Duration::from_secs(10),
+        };
+        match self {
+            Preset::Best => best,
+            Preset::Paper => Settings {
+                weighing: Weighing::Even,
+                sense: SensePolicy::Reduction,
+                combination: Combination::Vote,
+                ..best
+            },
+        }
+    }
+}
+
+/// The clock adds so much a turn, in games as they are played on the server.
+const INCREMENT: Duration = Duration::from_secs(5);
+/// What is left is shared out over so many turns.
+const TURNS: u32 = 40;
+/// So much of a turn may go into choosing where to look.
+const LOOKING: u32 = 8;
+/// Values for that are found on so many boards.
+const GLANCED: usize = 64;
+/// So many boards are followed between two looks at whether a line has come.
+const SLICE: usize = 2000;
+
+/// One game, from one side.
+#[derive(Clone, Debug)]
+pub struct Player {
+    settings: Settings,
+    belief: Belief,
+    turns: u32,
+    /// Turns of its own since its pawns moved and anything was taken.
+    idle: u32,
+    /// Whether the other side is to move.
+    waiting: bool,
+}
+
+impl Player {
+    /// A player of a game that begins so.
+    pub fn new(settings: Settings, start: &Truth, color: Color) -> Player {
+        Player {
+            settings,
+            belief: Belief::new(start, color, settings.capacity, settings.threads),
+            turns: 0,
+            idle: 0,
+            waiting: start.turn() != color,
+        }
+    }
+
+    /// What it knows.
+    pub fn belief(&self) -> &Belief {
+        &self.belief
+    }
+
+    /// Works ahead a little while the other side thinks; says whether there is more to do.
+    pub fn anticipate(&mut self) -> bool {
+        if !self.waiting {
+            return false;
+        }
+        match self.settings.weighing {
+            Weighing::Even => self.belief.anticipate(SLICE, &Uniform),
+            Weighing::Habits => self.belief.anticipate(SLICE, &Habits),
+        }
+    }
+
+    /// The other side has moved, and took a man on `capture`, or none.
+    pub fn heard(&mut self, capture: Option<Square>) {
+        match self.settings.weighing {
+            Weighing::Even => self.belief.heard(capture, &Uniform),
+            Weighing::Habits => self.belief.heard(capture, &Habits),
+        }
+        if capture.is_some() {
+            self.idle = 0;
+        }
+        self.waiting = false;
+    }
+
+    /// How long a turn may take with so much time left.
+    fn budget(&self, left: Duration) -> Duration {
+        let share = left / TURNS + INCREMENT.mul_f32(0.8);
+        share.min(left / 5).min(self.settings.turn)
+    }
+
+    /// Where to look, with so much time left.
+    pub fn sense(&mut self, left: Duration) -> Square {
+        self.turns += 1;
+        let until = Instant::now() + self.budget(left) / LOOKING;
+        let values = match self.settings.sense {
+            SensePolicy::Gain => glance(&self.belief, GLANCED, self.even(), until),
+            _ => Values::default(),
+        };
+        self.belief.best_sense(self.settings.sense, &values, self.turns)
+    }
+
+    fn even(&self) -> bool {
+        self.settings.weighing == Weighing::Even
+    }
+
+    /// What it has seen.
+    pub fn sensed(&mut self, seen: &[Sensed]) {
+        self.belief.sensed(seen);
+    }
+
+    /// What to ask for, with so much time left; `None` is a pass.
+    pub fn request(&mut self, left: Duration) -> Option<Request> {
+        let Settings { combination, threads, .. } = self.settings;
+        let budget = self.budget(left);
+        let until = Instant::now() + (budget - budget / LOOKING);
+        let even = self.even();
+        choose(&self.belief, Terms { combination, even, threads, idle: self.idle, until })
+    }
+
+    /// What became of its request.
+    pub fn moved(
+        &mut self,
+        request: Option<Request>,
+        taken: Option<Request>,
+        capture: Option<Square>,
+    ) {
+        let pawns = self.belief.own().by_role(Role::Pawn);
+        let zeroes = capture.is_some() || taken.is_some_and(|step| pawns.contains(step.from));
+        self.idle = if zeroes { 0 } else { self.idle + 1 };
+        self.belief.moved(request, taken, capture);
+        self.waiting = true;
+    }
+
+    /// What it knows, in a few words.
+    pub fn summary(&self) -> String {
+        let how = match self.belief.certainty() {
+            Certainty::Exact => "exact",
+            Certainty::Sampled => "sampled",
+            Certainty::Repaired => "repaired",
+        };
+        format!("boards {} {how}", self.belief.armies().len())
+    }
+}
