@@ -36,12 +36,24 @@ pub enum SanError {
 /// The plies of one legal turn as text that [`read`] understands in this position.
 pub fn write(position: &Position, turn: &[Move]) -> String {
     let [first, rest @ ..] = turn else { return String::new() };
-    let Some(mut text) = ply_text(position, *first) else { return position.turn_text(turn) };
+    let Some(mut text) = ply_text(position, *first) else { return in_plies(position, turn) };
     for ply in rest {
-        let Move::Wall(square) = ply else { return position.turn_text(turn) };
+        let Move::Wall(square) = ply else { return in_plies(position, turn) };
         text += &format!(",{square}");
     }
     text
+}
+
+/// The plies of a turn as UCI has each, without the brackets that the turns of two tables have: in
+/// PGN they begin a variation.
+fn in_plies(position: &Position, turn: &[Move]) -> String {
+    let mut position = position.clone();
+    let texts = turn.iter().map(|&ply| {
+        let text = position.move_text(ply);
+        position.play_unchecked(ply);
+        text
+    });
+    texts.collect::<Vec<_>>().join(",")
 }
 
 /// The legal turn that `text` names, in this notation or in UCI's.
