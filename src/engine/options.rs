@@ -1,11 +1,8 @@
 //! The options of the engine: each declared once, with its type, default and range.
 
-use super::skill::{BEST, Skill};
+use super::skill::{self, BEST, Skill};
 use crate::evaluation::network::Backend;
 use crate::variant::Catalogue;
-
-/// The least and the greatest `UCI_Elo`, which stand for skill 0 and [`BEST`].
-const ELO: [u64; 2] = [500, 2850];
 
 /// What an option takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -89,7 +86,7 @@ pub struct Options {
     pub skill: u64,
     /// `UCI_LimitStrength`: whether `UCI_Elo` takes the place of `Skill Level`.
     pub limit_strength: bool,
-    /// `UCI_Elo`: how well to play, in a number that nobody has measured.
+    /// `UCI_Elo`: how well to play, in Elo above the lowest level, which is called 500.
     pub elo: u64,
     /// `UCI_ShowWDL`: reports tell the chances to win, draw and lose.
     pub show_wdl: bool,
@@ -172,7 +169,11 @@ fn table(catalogue: &Catalogue) -> Vec<(Declaration, Setter)> {
         option("Move Overhead", spin(100, 0, 10_000), set!(overhead, Number)),
         option("Skill Level", spin(BEST as i64, 0, BEST as i64), set!(skill, Number)),
         option("UCI_LimitStrength", check(false), set!(limit_strength, Flag)),
-        option("UCI_Elo", spin(1350, ELO[0] as i64, ELO[1] as i64), set!(elo, Number)),
+        option(
+            "UCI_Elo",
+            spin(1350, skill::RANGE[0] as i64, skill::RANGE[1] as i64),
+            set!(elo, Number),
+        ),
         option("UCI_ShowWDL", check(false), set!(show_wdl, Flag)),
         option("UCI_AnalyseMode", check(false), |_, _| {}),
         option("Team", combo(words(["auto", "white", "black"])), set!(team, Text)),
@@ -206,7 +207,7 @@ impl Options {
             overhead: 0,
             skill: BEST,
             limit_strength: false,
-            elo: ELO[1],
+            elo: skill::RANGE[1],
             show_wdl: false,
             team: String::new(),
             mode: String::new(),
@@ -239,9 +240,8 @@ impl Options {
 
     /// The strength that is asked for; `None` without limit.
     pub(super) fn skill(&self) -> Option<Skill> {
-        let [least, most] = ELO;
         Skill::new(match self.limit_strength {
-            true => (self.elo.saturating_sub(least) * BEST) as f64 / (most - least) as f64,
+            true => skill::level(self.elo as f64),
             false => self.skill as f64,
         })
     }

@@ -10,6 +10,24 @@ pub(super) const BEST: u64 = 20;
 const VISITS: f64 = 2.0;
 const GROWTH: f64 = 1.5;
 
+/// What levels are worth in Elo, the lowest called 500: matches of 200 games of crazyhouse between
+/// neighbours with the shipped network had 225 (169 to 294), 478 (398 to 615), 531 (441 to 705) and
+/// 700 (577 to 1508). What the last level, which is limited by time alone, is worth is a guess.
+const ELO: [(f64, f64); 6] =
+    [(500.0, 0.0), (725.0, 4.0), (1203.0, 8.0), (1734.0, 12.0), (2434.0, 16.0), (2850.0, 20.0)];
+
+/// The least and the greatest Elo that can be asked for.
+pub(super) const RANGE: [u64; 2] = [500, 2850];
+
+/// The level of so many Elo.
+pub(super) fn level(elo: f64) -> f64 {
+    let part = ELO.windows(2).find(|pair| elo <= pair[1].0);
+    part.map_or(BEST as f64, |pair| {
+        let [(low, from), (high, to)] = [pair[0], pair[1]];
+        from + (to - from) * ((elo - low) / (high - low)).max(0.0)
+    })
+}
+
 /// A limited strength: few visits, and not always the best move found by them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Skill {
@@ -81,6 +99,14 @@ mod tests {
         assert_eq!(Skill::new(20.0), None);
         let visits = [0.0, 10.0, 19.0].map(|level| Skill::new(level).map(|skill| skill.visits));
         assert_eq!(visits, [Some(2), Some(115), Some(4433)]);
+    }
+
+    #[test]
+    fn more_elo_is_a_higher_level() {
+        assert_eq!(RANGE.map(|elo| level(elo as f64)), [0.0, BEST as f64]);
+        assert_eq!([1203.0, 1468.5].map(level), [8.0, 10.0]);
+        let levels: Vec<_> = (RANGE[0]..=RANGE[1]).map(|elo| level(elo as f64)).collect();
+        assert!(levels.windows(2).all(|pair| pair[0] < pair[1]));
     }
 
     #[test]
