@@ -87,9 +87,9 @@ params! {
 
 impl Params {
     /// The parameters of a search without a network, which has nothing to go by but what it can
-    /// prove.
+    /// prove: its means say nothing by which a move could be chosen against its visits.
     pub fn blind() -> Params {
-        Params { proof_prior: 0.3, proof_bonus: 0.3, ..Params::default() }
+        Params { proof_prior: 0.3, proof_bonus: 0.3, lcb: 0.0, ..Params::default() }
     }
 
     /// Whether the search goes by what proofs take.
