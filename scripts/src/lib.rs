@@ -24,12 +24,14 @@
 //! - [`window`]: the games that are learned from at a time.
 //! - [`agreement`]: how much two networks agree.
 //! - [`arena`]: matches between players of this process and engines outside.
+//! - [`ladder`]: how strong a player is, against ever stronger opponents.
 //! - [`run`]: a training run, a folder that goes on after a kill.
 
 pub mod agreement;
 pub mod arena;
 pub mod calibration;
 pub mod engine_process;
+pub mod ladder;
 pub mod learner;
 pub mod network;
 pub mod onnx;

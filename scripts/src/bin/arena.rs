@@ -1,13 +1,15 @@
-//! Plays matches: `arena VARIANT PLAYER PLAYER...`.
+//! Plays matches: `arena VARIANT PLAYER PLAYER...`, and ladders of them: `arena ladder VARIANT`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::Parser;
+use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use trainer::arena::config::MatchConfig;
-use trainer::arena::spec::PlayerSpec;
+use trainer::arena::spec::{Kind, PlayerSpec};
 use trainer::arena::statistics::Sprt;
 use trainer::arena::{Arena, folder};
+use trainer::ladder::{Ladder, Limits};
+use trainer::uci_engine::name_and_value;
 
 /// Plays a match between networks, plain searches and engines. The same command goes on with a match
 /// that was stopped.
@@ -16,7 +18,60 @@ use trainer::arena::{Arena, folder};
 /// uci:FILE,nodes=10000,option.Hash=16 | xboard:FILE,movetime=100; movetime=MS, depth=N and tc=60+0.6
 /// limit engines, too; name=TEXT names a player, and any other key is a parameter of the search.
 #[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
+    #[command(subcommand)]
+    ladder: Option<Climb>,
+    #[command(flatten)]
+    single: Match,
+}
+
+#[derive(Debug, Subcommand)]
+enum Climb {
+    /// Measures how strong a player is, against ever stronger opponents.
+    Ladder(Rungs),
+}
+
+#[derive(Debug, Args)]
+struct Rungs {
+    /// The game, as the catalogue calls it.
+    variant: String,
+    /// Who climbs; the engine of this build with MOVETIME, if not given.
+    player: Option<PlayerSpec>,
+    /// A UCI engine for the upper rungs.
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// Options of that engine, as name=value.
+    #[arg(long, value_parser = name_and_value, num_args = 1..)]
+    options: Vec<(String, String)>,
+    /// Milliseconds a turn, of the player and of the last rung.
+    #[arg(long, default_value_t = 1000)]
+    movetime: u64,
+    /// Games at each rung.
+    #[arg(long, default_value_t = 20)]
+    games: u64,
+    /// Games at the first rung that is not beaten by nine points to one.
+    #[arg(long, default_value_t = 100)]
+    close: u64,
+    /// Games between each rung and the one below it.
+    #[arg(long, default_value_t = 40)]
+    rungs: u64,
+    /// Openings, a FEN or EPD a line; four random plies if there is no book.
+    #[arg(long, value_name = "FILE")]
+    book: Option<PathBuf>,
+    /// The seed of all that is random.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The ladder's folder; ladders/VARIANT if not given. Other players may have climbed there.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Games at a time; one for each core if not given.
+    #[arg(long)]
+    concurrency: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+struct Match {
     /// The game, as the catalogue calls it.
     #[arg(required_unless_present = "config")]
     variant: Option<String>,
@@ -56,7 +111,7 @@ struct Arguments {
     concurrency: Option<usize>,
 }
 
-impl Arguments {
+impl Match {
     fn config(self) -> anyhow::Result<MatchConfig> {
         let mut config = match (&self.config, self.variant) {
             (Some(path), None) => MatchConfig::read(path)?,
@@ -77,8 +132,67 @@ impl Arguments {
     }
 }
 
+impl Rungs {
+    fn climb(self) -> anyhow::Result<()> {
+        let engine = self.against.map(|file| PlayerSpec {
+            file: Some(file),
+            options: self.options.into_iter().collect(),
+            ..PlayerSpec::new(Kind::Uci)
+        });
+        let ladder = Ladder {
+            book: self.book,
+            seed: self.seed,
+            ..Ladder::new(&self.variant, engine.as_ref(), self.movetime)
+        };
+        let player = match self.player {
+            Some(player) => player,
+            None => PlayerSpec {
+                file: Some(own_engine()?),
+                movetime: Some(self.movetime),
+                ..PlayerSpec::new(Kind::Uci)
+            },
+        };
+        let out = self.out.unwrap_or_else(|| Path::new("ladders").join(&self.variant));
+        let limits = Limits {
+            games: self.games,
+            close: self.close,
+            rungs: self.rungs,
+            threads: threads(self.concurrency),
+        };
+        let bar = bar(0)?;
+        let standings = ladder.climb(&out, &player, limits, &mut |name, done, games| {
+            bar.set_length(games);
+            bar.set_position(done as u64);
+            bar.set_message(name.to_owned());
+        })?;
+        bar.finish_and_clear();
+        print!("{standings}");
+        Ok(())
+    }
+}
+
+/// The engine beside this executable.
+fn own_engine() -> anyhow::Result<PathBuf> {
+    let name = format!("menagerie{}", std::env::consts::EXE_SUFFIX);
+    let file = std::env::current_exe()?.with_file_name(name);
+    let missing = || anyhow::anyhow!("{} is not there: say who is to climb", file.display());
+    file.exists().then(|| file.clone()).ok_or_else(missing)
+}
+
+fn threads(asked: Option<usize>) -> usize {
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+fn bar(games: u64) -> anyhow::Result<ProgressBar> {
+    let style = ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} {elapsed} {eta}")?;
+    Ok(ProgressBar::new(games).with_style(style))
+}
+
 fn main() -> anyhow::Result<()> {
-    let mut arguments = Arguments::parse();
+    let Arguments { ladder, single: mut arguments } = Arguments::parse();
+    if let Some(Climb::Ladder(rungs)) = ladder {
+        return rungs.climb();
+    }
     let (out, concurrency) = (arguments.out.take(), arguments.concurrency);
     let config = arguments.config()?;
     let out = out.map_or_else(|| folder::usual(&config), Ok)?;
@@ -88,11 +202,8 @@ fn main() -> anyhow::Result<()> {
     if let Some(count) = arena.openings().filter(|count| count * rounds < games) {
         println!("the book has {count} openings only, they are played more than once");
     }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed} {eta}")?;
-    let bar = ProgressBar::new(games).with_position(arena.done() as u64).with_style(style);
-    let threads =
-        concurrency.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let played = arena.play(threads, &mut |game| {
+    let bar = bar(games)?.with_position(arena.done() as u64);
+    let played = arena.play(threads(concurrency), &mut |game| {
         bar.inc(1);
         if !game.detail.is_empty() {
             bar.suspend(|| eprintln!("game {}: {}, {}", game.number + 1, game.end, game.detail));

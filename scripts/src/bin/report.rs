@@ -1,10 +1,10 @@
-//! What came of runs and matches: `report solved|run|matches`.
+//! What came of runs and matches: `report solved|run|matches|ladders`.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use menagerie::variant::Catalogue;
-use trainer::report::{matches, run, solved};
+use trainer::report::{ladders, matches, run, solved};
 use trainer::retrograde::Solution;
 use trainer::store::Store;
 
@@ -50,6 +50,15 @@ enum Subject {
         #[arg(long)]
         picture: PathBuf,
     },
+    /// Draws ladders of the arena beside one another.
+    Ladders {
+        /// Folders of ladders.
+        #[arg(required = true)]
+        ladders: Vec<PathBuf>,
+        /// Where the picture goes.
+        #[arg(long)]
+        picture: PathBuf,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
@@ -73,6 +82,13 @@ fn main() -> anyhow::Result<()> {
                     "{variant},{player},{opponent},{visits},{won},{drawn},{lost},{score:.3},\
                      {margin:.3}"
                 );
+            }
+            println!("# {}", picture.display());
+            Ok(())
+        }
+        Subject::Ladders { ladders, picture } => {
+            for standings in ladders::draw(&ladders, &picture)? {
+                println!("{standings}");
             }
             println!("# {}", picture.display());
             Ok(())

@@ -1,0 +1,14 @@
+//! A ladder: ever stronger opponents, whose distances are measured, and players that climb it.
+//!
+//! The rungs are a random player, the library's search without a network, and an engine that nobody
+//! here has trained, at ever more nodes and at last with the same time as the players. Each match is
+//! one of the [arena](crate::arena) in a folder of its own within the ladder's: so it goes on after
+//! a kill, and the next player finds the rungs measured.
+
+mod climb;
+pub mod rating;
+mod standing;
+
+pub use climb::{Ladder, Limits, Rung};
+pub(crate) use standing::SURE;
+pub use standing::{Climber, Standings};

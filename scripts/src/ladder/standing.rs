@@ -1,0 +1,113 @@
+//! How high players have come.
+
+use std::fmt;
+
+use super::rating::{Pairing, Rating, ratings};
+
+/// Points of some games: 1 for one that was won, 1/2 for a draw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Points {
+    pub(super) won: f64,
+    pub(super) games: f64,
+}
+
+impl Points {
+    pub(super) fn of(games: [u64; 3]) -> Points {
+        let [won, drawn, lost] = games.map(|count| count as f64);
+        Points { won: won + drawn / 2.0, games: won + drawn + lost }
+    }
+}
+
+/// A player that has climbed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Climber {
+    /// Who it is.
+    pub name: String,
+    /// Its rating, if it has played at all.
+    pub rating: Option<Rating>,
+    /// Its games won, drawn and lost at each rung.
+    pub games: Vec<[u64; 3]>,
+}
+
+/// A ladder with those who climbed it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standings {
+    /// The game.
+    pub variant: String,
+    /// Whose rating is 0.
+    pub anchor: String,
+    /// The rungs from the weakest on, each with its rating if that is known.
+    pub rungs: Vec<(String, Option<Rating>)>,
+    /// The players, in the order of their folders.
+    pub climbers: Vec<Climber>,
+}
+
+impl Standings {
+    /// What follows from games won, drawn and lost, by the names of the rungs: those of each rung
+    /// against the one below it, and each player's at each rung. All of them bear on all ratings.
+    pub(super) fn new(
+        variant: &str,
+        names: Vec<String>,
+        anchor: usize,
+        between: &[Option<[u64; 3]>],
+        climbers: Vec<(String, Vec<[u64; 3]>)>,
+    ) -> Standings {
+        let mut pairings = Vec::new();
+        let mut pair = |players, games| {
+            let Points { won: points, games } = Points::of(games);
+            if games > 0.0 {
+                pairings.push(Pairing { players, points, games });
+            }
+        };
+        // The rungs are numbered first, and then the players.
+        let rungs = names.len();
+        for (upper, games) in between.iter().enumerate() {
+            games.iter().for_each(|games| pair([upper, upper - 1], *games));
+        }
+        for (number, (_, games)) in climbers.iter().enumerate() {
+            games.iter().enumerate().for_each(|(rung, games)| pair([rungs + number, rung], *games));
+        }
+        let mut ratings = ratings(rungs + climbers.len(), anchor, &pairings);
+        let own = ratings.split_off(rungs);
+        let climbers = climbers.into_iter().zip(own);
+        Standings {
+            variant: variant.to_owned(),
+            anchor: names[anchor].clone(),
+            rungs: names.into_iter().zip(ratings).collect(),
+            climbers: climbers
+                .map(|((name, games), rating)| Climber { name, rating, games })
+                .collect(),
+        }
+    }
+}
+
+/// As a table of Markdown: a row for each opponent and a column for each player.
+impl fmt::Display for Standings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "| {} | Elo |", self.variant)?;
+        self.climbers.iter().try_for_each(|climber| write!(f, " {} |", climber.name))?;
+        write!(f, "\n|---|---|")?;
+        self.climbers.iter().try_for_each(|_| write!(f, "---|"))?;
+        write!(f, "\n| Elo | |")?;
+        self.climbers.iter().try_for_each(|climber| write!(f, " {} |", words(climber.rating)))?;
+        for (rung, (name, rating)) in self.rungs.iter().enumerate() {
+            write!(f, "\n| {name} | {} |", words(*rating))?;
+            for climber in &self.climbers {
+                match climber.games[rung] {
+                    [0, 0, 0] => write!(f, " |")?,
+                    [won, drawn, lost] => write!(f, " {won}-{drawn}-{lost} |")?,
+                }
+            }
+        }
+        writeln!(f)
+    }
+}
+
+/// The half of an interval that is 95% sure, in standard errors.
+pub(crate) const SURE: f64 = 1.96;
+
+fn words(rating: Option<Rating>) -> String {
+    rating.map_or("?".to_owned(), |Rating { elo, error }| {
+        if error > 0.0 { format!("{elo:+.0} ± {:.0}", SURE * error) } else { "0".to_owned() }
+    })
+}
