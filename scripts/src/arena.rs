@@ -202,7 +202,8 @@ impl Table<'_> {
         };
         let (opening, seats) = self.schedule.game(number);
         let start = self.openings.get(opening, self.variant)?;
-        game::play(players, seats, &start, number, self.config.seed, stop)
+        let MatchConfig { seed, longest, .. } = *self.config;
+        game::play(players, seats, &start, number, seed, longest, stop)
     }
 
     fn players(self) -> anyhow::Result<Vec<Box<dyn Player>>> {

@@ -7,6 +7,8 @@
 //! - [`starts`]: where self-play games begin.
 //! - [`report`]: what came of runs and matches, as tables and pictures.
 //! - [`retrograde`]: small games solved exactly.
+//! - [`minimax`]: alpha-beta over men and squares.
+//! - [`regression`]: what a position of bughouse is worth, by regression.
 //! - [`oracle`]: how well a network plays a solved game.
 //! - [`puzzles`]: positions of which the right moves are known, and how well a player does there.
 //! - [`readers`]: games of others, read into records.
@@ -33,12 +35,14 @@ pub mod calibration;
 pub mod engine_process;
 pub mod ladder;
 pub mod learner;
+pub mod minimax;
 pub mod network;
 pub mod onnx;
 pub mod oracle;
 pub mod puzzles;
 pub mod readers;
 pub mod record;
+pub mod regression;
 pub mod report;
 pub mod retrograde;
 pub mod rows;

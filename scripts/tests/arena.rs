@@ -178,6 +178,34 @@ fn a_users_game_is_played_and_nonsense_refused() {
     assert!(refused(network).contains("nowhere.onnx"));
 }
 
+#[test]
+fn long_games_are_drawn_if_that_is_asked() {
+    let folder = TempDir::new().expect("a folder");
+    let short = MatchConfig { longest: Some(7), ..config("chess", &["random", "random"], 4) };
+    let (games, table) = play(folder.path(), &short, 1);
+    assert!(games.iter().all(|game| game.turns.len() == 7 && game.scores == [0, 0]));
+    assert!(table.contains("ended by length: 4"), "{table}");
+}
+
+#[test]
+fn a_network_plays_a_game_like_its_own_if_it_is_told_to() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("my.ini");
+    fs::write(&file, "[twin:3x3]\n").expect("written");
+    let network = concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/3x3.onnx");
+    let game = |settings: &str| {
+        let player = format!("net:{network},{settings}visits=2");
+        MatchConfig {
+            variants: Some(file.clone()),
+            ..config("twin", &[&player, "minimax:depth=2"], 2)
+        }
+    };
+    assert_eq!(play(&folder.path().join("as"), &game("as=3x3,"), 1).0.len(), 2);
+    let mut strange = Arena::open(&folder.path().join("own"), game("")).expect("opened");
+    let error = strange.play(1, &mut |_| ()).expect_err("refused").to_string();
+    assert!(error.contains("not for twin"), "{error}");
+}
+
 #[cfg(unix)]
 mod outside {
     use std::os::unix::fs::PermissionsExt;

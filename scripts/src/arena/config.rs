@@ -34,6 +34,10 @@ pub struct MatchConfig {
     /// where more do, or where self-play has random starts, from which the games then begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plies: Option<u32>,
+    /// Turns after which a game is drawn. Two tables may pass the same men to and fro for ever: no
+    /// repetition ends what captures and drops go through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest: Option<u64>,
     /// Whether castling is that of Chess960.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chess960: bool,
@@ -62,6 +66,7 @@ impl MatchConfig {
             seed: seed(),
             book: None,
             plies: None,
+            longest: None,
             chess960: false,
             sprt: None,
             players,
@@ -93,6 +98,7 @@ impl MatchConfig {
             sprt.check().map_err(anyhow::Error::msg)?;
         }
         anyhow::ensure!(self.games > 0, "no games at all");
+        anyhow::ensure!(self.longest != Some(0), "no turns at all");
         Ok(())
     }
 

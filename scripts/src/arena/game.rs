@@ -18,7 +18,8 @@ pub struct Played {
     /// What each side got: 1, 0 or -1. A side that loses by its own fault leaves the others with 1
     /// if there is one of them, else with 0.
     pub scores: Vec<i8>,
-    /// Why it ended: the rules' reason, or `illegal move`, `crash`, `time` or `resignation`.
+    /// Why it ended: the rules' reason, or `illegal move`, `crash`, `time`, `resignation`, or `length`
+    /// if it was drawn because it was long.
     pub end: String,
     /// More of that, in words; may be empty.
     pub detail: String,
@@ -46,7 +47,8 @@ fn chance(seed: u64, number: u64, side: Side) -> ChaCha8Rng {
 }
 
 /// Plays game `number` from `start`. `players` are all entries of the match, of which `seats` tells
-/// who has which side. `None` if it was broken off by `stop`.
+/// who has which side. A game that is not over after `longest` turns is drawn. `None` if it was broken
+/// off by `stop`.
 ///
 /// # Errors
 /// If the match cannot go on: a player of this process fails, or one outside cannot be started.
@@ -56,6 +58,7 @@ pub fn play(
     start: &Position,
     number: u64,
     seed: u64,
+    longest: Option<u64>,
     stop: &AtomicBool,
 ) -> anyhow::Result<Option<Played>> {
     for side in Side::all(seats.len()) {
@@ -67,6 +70,9 @@ pub fn play(
         if let Some(outcome) = position.result() {
             let scores: Vec<i8> = Side::all(seats.len()).map(|side| outcome.score(side)).collect();
             break (scores, outcome.reason.to_string(), String::new());
+        }
+        if longest.is_some_and(|longest| turns.len() as u64 >= longest) {
+            break (vec![0; seats.len()], "length".to_owned(), String::new());
         }
         if stop.load(Ordering::Relaxed) {
             return Ok(None);

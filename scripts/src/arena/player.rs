@@ -15,6 +15,8 @@ use rand::rngs::ChaCha8Rng;
 
 use super::plain_mcts::PlainMcts;
 use super::spec::{Kind, PlayerSpec};
+use crate::minimax::Minimax;
+use crate::regression::Greedy;
 
 /// A game as a player sees it when it is to move.
 #[derive(Debug)]
@@ -104,8 +106,25 @@ pub fn inside(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Result<Box<d
                 rng: None,
             }));
         }
+        (Kind::Minimax, _) => {
+            let sides = variant.start().anatomy().sides;
+            anyhow::ensure!(
+                sides == 2,
+                "minimax is for two sides, and {} has {sides}",
+                variant.name()
+            );
+            let mut minimax = Minimax::new(spec.depth.unwrap_or(1));
+            return Ok(Box::new(Plies(move |position: &Position| minimax.best_move(position))));
+        }
+        (Kind::Regression, Some(path)) => {
+            let greedy = Greedy::open(path, variant)?;
+            return Ok(Box::new(Plies(move |position: &Position| greedy.best_move(position))));
+        }
         (Kind::Uniform, _) => Box::new(Uniform::new(encoding.shape())),
-        (Kind::Net, Some(path)) => Box::new(network(path, variant, &encoding)?),
+        (Kind::Net, Some(path)) => {
+            let game = spec.asked_as.as_deref().unwrap_or(variant.name());
+            Box::new(network(path, game, &encoding)?)
+        }
         _ => anyhow::bail!("{spec} is no player of this process"),
     };
     let params = spec.params().map_err(anyhow::Error::msg)?;
@@ -127,10 +146,10 @@ fn parameter(spec: &PlayerSpec, name: &str) -> f32 {
 const TREE_BYTES: usize = 128 << 20;
 const CACHE_BYTES: usize = 64 << 20;
 
-fn network(path: &Path, variant: &Variant, encoding: &Encoding) -> anyhow::Result<Cached<Onnx>> {
+fn network(path: &Path, game: &str, encoding: &Encoding) -> anyhow::Result<Cached<Onnx>> {
     let name = path.display();
     let file = std::fs::read(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
-    let network = Onnx::open(&file, encoding, variant.name(), Backend::Cpu, 1)
+    let network = Onnx::open(&file, encoding, game, Backend::Cpu, 1)
         .map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
     Ok(Cached::new(network, CACHE_BYTES))
 }
@@ -229,6 +248,19 @@ impl Player for Random {
             let some = !legal.is_empty();
             some.then(|| legal[rng.random_range(0..legal.len())])
         })
+    }
+}
+
+/// Plays what a function of the position chooses, without chance and without memory.
+struct Plies<F>(F);
+
+impl<F: FnMut(&Position) -> Option<Move>> Player for Plies<F> {
+    fn begin(&mut self, _start: &Position, _rng: ChaCha8Rng) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn turn(&mut self, game: &Situation<'_>) -> Result<Vec<Move>, NoTurn> {
+        whole_turn(game.position, &mut self.0)
     }
 }
 

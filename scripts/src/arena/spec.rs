@@ -20,6 +20,10 @@ pub enum Kind {
     Plain,
     /// Any legal move.
     Random,
+    /// Alpha-beta over men and squares, as the opponent of Bug0.
+    Minimax,
+    /// A regression of values, which plays for the best position one ply ahead.
+    Regression,
     /// An engine that speaks UCI.
     Uci,
     /// An engine that speaks the protocol of XBoard.
@@ -27,11 +31,13 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [(&str, Kind); 6] = [
+    const ALL: [(&str, Kind); 8] = [
         ("net", Kind::Net),
         ("uniform", Kind::Uniform),
         ("plain", Kind::Plain),
         ("random", Kind::Random),
+        ("minimax", Kind::Minimax),
+        ("regression", Kind::Regression),
         ("uci", Kind::Uci),
         ("xboard", Kind::Xboard),
     ];
@@ -42,7 +48,7 @@ impl Kind {
     }
 
     fn needs_file(self) -> bool {
-        self.outside() || self == Kind::Net
+        self.outside() || matches!(self, Kind::Net | Kind::Regression)
     }
 
     fn name(self) -> &'static str {
@@ -96,26 +102,31 @@ impl From<TimeControl> for String {
 /// A player: what it is, how long it may think, and its settings.
 ///
 /// On the command line it is `kind:FILE,key=value,...`: `net:nets/3x3.onnx,visits=50`,
-/// `uniform:visits=100`, `random`, `uci:engine,nodes=1000,option.Hash=16`. A key that is none of the
+/// `uniform:visits=100`, `random`, `minimax:depth=2`, `uci:engine,nodes=1000,option.Hash=16`. A key that is none of the
 /// fields here is a parameter of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlayerSpec {
     /// What it is.
     pub kind: Kind,
-    /// The network, or the executable.
+    /// The network, the regression, or the executable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
     /// What it is called; if not given, a short form of the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The game that a network was trained for, if it is not the one that is played: one of the
+    /// same planes and moves.
+    #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
+    pub asked_as: Option<String>,
     /// New visits to the root in each turn; to engines outside, `nodes`.
     #[serde(default, alias = "nodes", skip_serializing_if = "Option::is_none")]
     pub visits: Option<u32>,
     /// Milliseconds for each turn. Many engines of XBoard's protocol know whole seconds only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub movetime: Option<u64>,
-    /// Depth of each turn's search; engines outside only.
+    /// Depth of each turn's search; minimax, whose own ply is not counted, and engines outside
+    /// only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// A clock; engines outside only.
@@ -153,6 +164,7 @@ impl PlayerSpec {
             kind,
             file: None,
             name: None,
+            asked_as: None,
             visits: None,
             movetime: None,
             depth: None,
@@ -222,19 +234,31 @@ impl PlayerSpec {
             return Err(format!("a player \"{name}\" {need}: {self}"));
         }
         let limits = [self.visits.is_some(), self.movetime.is_some(), self.depth.is_some()];
-        let outside = [self.depth.is_some(), self.tc.is_some(), self.margin.is_some()]
-            .into_iter()
-            .chain([self.patience.is_some(), self.args.is_some(), !self.options.is_empty()]);
+        let depth = self.depth.is_some() && kind != Kind::Minimax;
+        let outside = [depth, self.tc.is_some(), self.margin.is_some()].into_iter().chain([
+            self.patience.is_some(),
+            self.args.is_some(),
+            !self.options.is_empty(),
+        ]);
         if !kind.outside() && outside.into_iter().any(|said| said) {
             let keys = "depth, tc, margin, patience, args and options";
             return Err(format!("{keys} are for engines outside, not for {self}"));
         }
+        if self.asked_as.is_some() && kind != Kind::Net {
+            return Err(format!("only a network is asked as if in another game, not {self}"));
+        }
         let limited = limits.contains(&true) || self.tc.is_some();
         match kind {
-            Kind::Random if limited || !self.search.is_empty() => {
-                return Err(format!("random does not search: {self}"));
+            Kind::Random | Kind::Regression if limited || !self.search.is_empty() => {
+                return Err(format!("{name} does not search: {self}"));
             }
-            Kind::Random => {}
+            Kind::Random | Kind::Regression => {}
+            Kind::Minimax if self.visits.is_some() || self.movetime.is_some() => {
+                return Err(format!("minimax counts depth only: {self}"));
+            }
+            Kind::Minimax if self.depth.is_none_or(|depth| depth > DEEPEST) => {
+                return Err(format!("how deep is {self}? say depth=1, or up to {DEEPEST}"));
+            }
             _ if !limited => return Err(format!("how long may {self} think? say visits=100")),
             Kind::Plain if self.movetime.is_some() => {
                 return Err(format!("plain counts visits only: {self}"));
@@ -261,6 +285,9 @@ impl PlayerSpec {
         }
     }
 }
+
+/// Depths of [`Kind::Minimax`] beyond this nobody lives to see.
+const DEEPEST: u32 = 32;
 
 /// The parameters of [`Kind::Plain`].
 const PLAIN: [&str; 2] = ["c_puct", "root_c_puct"];
@@ -297,6 +324,7 @@ impl PlayerSpec {
         }
         match key {
             "name" => self.name = Some(value.to_owned()),
+            "as" => self.asked_as = Some(value.to_owned()),
             "visits" | "nodes" => self.visits = Some(number(key, value)?),
             "movetime" => self.movetime = Some(number(key, value)?),
             "depth" => self.depth = Some(number(key, value)?),
@@ -324,6 +352,7 @@ impl fmt::Display for PlayerSpec {
         let said = |key: &str, value: Option<String>| value.map(|value| format!("{key}={value}"));
         let mut parts: Vec<String> = Vec::new();
         parts.extend(self.file.as_ref().map(|file| file.display().to_string()));
+        parts.extend(said("as", self.asked_as.clone()));
         parts.extend(said("visits", self.visits.map(|number| number.to_string())));
         parts.extend(said("movetime", self.movetime.map(|number| number.to_string())));
         parts.extend(said("depth", self.depth.map(|number| number.to_string())));
@@ -348,6 +377,9 @@ mod tests {
     fn what_is_written_is_read_again() {
         let texts = [
             "random",
+            "minimax:depth=2",
+            "regression:models/forest.regression,name=forest",
+            "net:nets/3x3.onnx,as=3x3full,visits=50",
             "uniform:visits=100",
             "uniform:movetime=50,fresh=true,c_puct=2.5,name=deep",
             "plain:visits=1000,root_c_puct=3",
@@ -380,6 +412,12 @@ mod tests {
             ("uniform:visits=9,speed=3", "\"speed\""),
             ("plain:visits=9,fpu_reduction=0", "\"fpu_reduction\""),
             ("random:visits=9", "does not search"),
+            ("regression:models/forest,visits=9", "does not search"),
+            ("regression", "needs a file"),
+            ("minimax", "say depth"),
+            ("minimax:visits=9", "depth only"),
+            ("minimax:depth=33", "how deep"),
+            ("uniform:visits=9,as=chess", "only a network"),
             ("xboard:engine,nodes=9", "no nodes"),
             ("uci:engine,tc=fast", "\"fast\""),
         ] {

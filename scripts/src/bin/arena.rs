@@ -94,6 +94,9 @@ struct Match {
     /// has random starts.
     #[arg(long)]
     plies: Option<u32>,
+    /// Turns after which a game is drawn.
+    #[arg(long)]
+    longest: Option<u64>,
     /// Castling is that of Chess960.
     #[arg(long)]
     chess960: bool,
@@ -125,6 +128,7 @@ impl Match {
         config.seed = self.seed.unwrap_or(config.seed);
         config.book = self.book.or(config.book);
         config.plies = self.plies.or(config.plies);
+        config.longest = self.longest.or(config.longest);
         config.chess960 |= self.chess960;
         config.sprt = self.sprt.or(config.sprt);
         config.variants = self.variants.or(config.variants);
