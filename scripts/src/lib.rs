@@ -9,6 +9,7 @@
 //! - [`retrograde`]: small games solved exactly.
 //! - [`minimax`]: alpha-beta over men and squares.
 //! - [`regression`]: what a position of bughouse is worth, by regression.
+//! - [`bug0`]: the tables of Bug0, played anew.
 //! - [`oracle`]: how well a network plays a solved game.
 //! - [`puzzles`]: positions of which the right moves are known, and how well a player does there.
 //! - [`readers`]: games of others, read into records.
@@ -31,6 +32,7 @@
 
 pub mod agreement;
 pub mod arena;
+pub mod bug0;
 pub mod calibration;
 pub mod engine_process;
 pub mod ladder;
