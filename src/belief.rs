@@ -201,6 +201,53 @@ impl Belief {
         self.adopt(pool);
     }
 
+    /// What one's own men may have become by a request whose answer was lost, the likeliest first.
+    pub fn may_have_become(&self, request: Option<Request>) -> Vec<Army> {
+        let mut all: Vec<(Army, f64)> = Vec::new();
+        for (army, &weight) in self.armies.iter().zip(&self.weights) {
+            let (own, _) = self.made(request, army);
+            match all.iter_mut().find(|(known, _)| *known == own) {
+                Some((_, sum)) => *sum += f64::from(weight),
+                None => all.push((own, f64::from(weight))),
+            }
+        }
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        all.into_iter().map(|(own, _)| own).collect()
+    }
+
+    /// One's own men, and where a man was taken, after a request that met with these.
+    fn made(&self, request: Option<Request>, theirs: &Army) -> (Army, Option<Square>) {
+        let (occupied, passed) = (theirs.occupied(), theirs.passed(!self.color));
+        let taken = request.and_then(|step| self.own.take(self.color, step, occupied, passed));
+        let mut own = self.own;
+        own.make(self.color, taken, &mut Army::default());
+        (own, taken.and_then(|taken| taken.capture))
+    }
+
+    /// A request was made whose answer was lost, and one's own men have become these: whether it took
+    /// anything is as each board has it. They must be among [`Belief::may_have_become`].
+    pub fn moved_unheard(&mut self, request: Option<Request>, own: Army) {
+        let mut pool = Pool::new(self.armies.len());
+        for (army, &weight) in self.armies.iter().zip(&self.weights) {
+            let (became, capture) = self.made(request, army);
+            // Had the king been taken, nothing would follow.
+            if became != own || capture.is_some() && capture == army.king() {
+                continue;
+            }
+            let mut army = army.rested();
+            if let Some(square) = capture {
+                army.remove(!self.color, square);
+            }
+            pool.add(army, weight);
+        }
+        self.own = own;
+        if pool.len() > 0 {
+            self.adopt(pool);
+        } else {
+            self.repair(|_, _| {});
+        }
+    }
+
     fn retain(&mut self, keep: impl Fn(&Army) -> bool) {
         let mut kept = 0;
         for i in 0..self.armies.len() {

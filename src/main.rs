@@ -18,6 +18,12 @@ Usage: menagerie             speaks over standard input and output: the protocol
                      [--weights habits|even] [--combine mean|vote]
                      [--boards N] [--threads N] [--turn MILLISECONDS]
                              plays reconnaissance blind chess over standard input and output
+       menagerie rbc --server URL [--user NAME] [--credentials FILE] [--games N]
+                     [--invite NAME,..] [--ranked [--new-version]] [--total N] [--once]
+                     [--state FOLDER] [options of the player]
+                             plays it on a server; name and password are those of the environment
+                             variables MENAGERIE_RBC_USER and MENAGERIE_RBC_PASSWORD, or the two
+                             lines of FILE
        menagerie rbc check FILES...
                              replays games and cases of reconnaissance blind chess
        menagerie --version
@@ -80,10 +86,21 @@ fn rbc(mut arguments: lexopt::Parser) -> Result<ExitCode, lexopt::Error> {
             (Value(command), None) if command == "check" => files = Some(Vec::new()),
             (Long(name), None) => {
                 let name = name.to_owned();
-                options.push((name, arguments.value()?.string()?));
+                let value = match protocol::rbc::is_flag(&name) {
+                    true => String::new(),
+                    false => arguments.value()?.string()?,
+                };
+                options.push((name, value));
             }
             (other, _) => return Err(other.unexpected()),
         }
+    }
+    if options.iter().any(|(name, _)| name == "server") {
+        if files.is_some() {
+            return Err("--server plays, and check replays: which of them?".into());
+        }
+        protocol::rbc::serve(&options, stdout())?;
+        return Ok(ExitCode::SUCCESS);
     }
     let Some(files) = files else {
         let settings = protocol::rbc::settings(&options)?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use menagerie::belief::{Belief, Certainty, Habits, OpponentModel, SensePolicy, Uniform, Values};
+use menagerie::recon::{Player, Preset};
 use menagerie::rules::blind::{Army, Played, Truth, steps};
 use menagerie::rules::{Bitboard, Color, Square};
 use rand::rngs::StdRng;
@@ -61,8 +62,10 @@ fn random_game(
 
 #[test]
 fn the_true_board_is_never_lost() {
+    // More of them than a test has time for: MENAGERIE_RANDOM_GAMES=1000.
+    let games = std::env::var("MENAGERIE_RANDOM_GAMES").ok().and_then(|text| text.parse().ok());
     let (mut exact, mut all) = (0, 0);
-    for seed in 0..30 {
+    for seed in 0..games.unwrap_or(30) {
         let policy = [SensePolicy::Entropy, SensePolicy::Reduction][seed as usize % 2];
         random_game(seed, policy, 300_000, 2, &Habits, |belief, truth| {
             all += 1;
@@ -75,7 +78,46 @@ fn the_true_board_is_never_lost() {
             assert!(belief.weights().iter().all(|&weight| weight > 0.0));
         });
     }
+    println!("{exact} of {all} sets were exact");
     assert!(exact * 10 > all * 9, "{exact} of {all} sets were exact");
+}
+
+#[test]
+fn what_became_of_a_lost_answer_is_found() {
+    let (mut found, mut unknown) = (0, 0);
+    for seed in 0..20 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let mut truth = Truth::default();
+        let settings = Preset::Best.settings();
+        let mut players = Color::ALL.map(|color| Player::new(settings, &truth, color));
+        for turn in 0..60 {
+            let mover = usize::from(truth.turn().is_black());
+            let policy = SensePolicy::Entropy;
+            let center = players[mover].belief().best_sense(policy, &Values::default(), turn);
+            let seen = truth.sense(Some(center));
+            players[mover].sensed(&seen);
+            let requests = truth.requests();
+            let request = requests.get(rng.random_range(0..=requests.len())).copied();
+            let played = truth.play(request).expect("it may be requested");
+            if truth.end().is_some() {
+                break;
+            }
+            if rng.random_range(0..3) == 0 {
+                players[mover].unheard(request);
+                assert!(players[mover].is_unsure());
+            } else {
+                players[mover].moved(played.requested, played.taken, played.capture);
+            }
+            let other = &mut players[1 - mover];
+            if other.is_unsure() {
+                unknown += 1;
+                found += usize::from(other.recall(played.capture, &truth.requests()));
+            }
+            other.heard(played.capture);
+            assert!(knows(other.belief(), &truth), "seed {seed}: {}", truth.fen());
+        }
+    }
+    assert!(unknown > 50 && found == unknown, "{found} of {unknown}");
 }
 
 #[test]

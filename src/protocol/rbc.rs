@@ -2,10 +2,13 @@
 
 mod check;
 mod history;
+mod server;
 mod settings;
 mod talk;
+mod told;
 
 pub use check::{Checked, check, check_text};
 pub use history::{BadHistory, GameHistory, SideHistory};
+pub use server::{is_flag, serve};
 pub use settings::settings;
 pub(super) use talk::Talk;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::choice::{Combination, Terms, choose, glance};
 use crate::belief::{Belief, CAPACITY, Certainty, Habits, SensePolicy, Uniform, Values};
-use crate::rules::blind::{Request, Sensed, Truth};
+use crate::rules::blind::{Army, Request, Sensed, Truth};
 use crate::rules::{Color, Role, Square};
 
 /// How boards are weighted.
@@ -91,6 +91,8 @@ pub struct Player {
     idle: u32,
     /// Whether the other side is to move.
     waiting: bool,
+    /// A request whose answer was lost.
+    unheard: Option<Option<Request>>,
 }
 
 impl Player {
@@ -102,6 +104,7 @@ impl Player {
             turns: 0,
             idle: 0,
             waiting: start.turn() != color,
+            unheard: None,
         }
     }
 
@@ -180,6 +183,47 @@ impl Player {
         self.idle = if zeroes { 0 } else { self.idle + 1 };
         self.belief.moved(request, taken, capture);
         self.waiting = true;
+    }
+
+    /// It has asked for this, and the answer was lost: [`Player::recall`] comes next.
+    pub fn unheard(&mut self, request: Option<Request>) {
+        self.unheard = Some(request);
+    }
+
+    /// Whether the answer to its last request was lost.
+    pub fn is_unsure(&self) -> bool {
+        self.unheard.is_some()
+    }
+
+    /// After an answer that was lost: what it may request now that the other side has taken a man on
+    /// `capture`, or none, tells its own men. To be told before [`Player::heard`]. Says whether they
+    /// are now known.
+    pub fn recall(&mut self, capture: Option<Square>, requests: &[Request]) -> bool {
+        let Some(request) = self.unheard.take() else { return true };
+        let color = self.belief.color();
+        let sorted = |mut requests: Vec<Request>| {
+            requests.sort_unstable();
+            requests.dedup();
+            requests
+        };
+        let wanted = sorted(requests.to_vec());
+        let fits = |own: &&Army| {
+            let mut left = own.rested();
+            if let Some(square) = capture {
+                if left.role_at(square).is_none() {
+                    return false;
+                }
+                left.remove(color, square);
+            }
+            sorted(left.requests(color)) == wanted
+        };
+        let all = self.belief.may_have_become(request);
+        let found = all.iter().find(fits);
+        if let Some(&own) = found.or(all.first()) {
+            self.idle += 1;
+            self.belief.moved_unheard(request, own);
+        }
+        found.is_some()
     }
 
     /// What it knows, in a few words.

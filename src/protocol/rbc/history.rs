@@ -61,20 +61,20 @@ pub(super) fn quoted(value: &Value) -> String {
 }
 
 /// `null`, or what `read` makes of anything else.
-fn optional<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Option<T>> {
+pub(super) fn optional<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Option<T>> {
     if value.is_null() { Some(None) } else { read(value).map(Some) }
 }
 
-fn square(value: &Value) -> Option<Square> {
+pub(super) fn square(value: &Value) -> Option<Square> {
     Square::try_from(u32::try_from(value.as_u64()?).ok()?).ok()
 }
 
 /// The value of `{"type": kind, "value": text}`.
-fn tagged<'a>(value: &'a Value, kind: &str) -> Option<&'a str> {
+pub(super) fn tagged<'a>(value: &'a Value, kind: &str) -> Option<&'a str> {
     (value.get("type")?.as_str()? == kind).then(|| value.get("value")?.as_str())?
 }
 
-fn request(value: &Value) -> Option<Request> {
+pub(super) fn request(value: &Value) -> Option<Request> {
     tagged(value, "Move")?.parse().ok()
 }
 
@@ -84,7 +84,7 @@ fn piece(value: &Value) -> Option<Piece> {
     piece.filter(|_| letters.next().is_none())
 }
 
-fn sensed(value: &Value) -> Option<Vec<Sensed>> {
+pub(super) fn sensed(value: &Value) -> Option<Vec<Sensed>> {
     let pair = |value: &Value| match value.as_array()?.as_slice() {
         [at, man] => Some((square(at)?, optional(man, piece)?)),
         _ => None,

@@ -43,7 +43,8 @@ fn one_of<T: Copy>(name: &str, value: &str, all: &[(&str, T)]) -> Result<T, Stri
         .ok_or_else(|| format!("--{name} \"{value}\": there are {}", known()))
 }
 
-fn number(name: &str, value: &str, most: usize) -> Result<usize, String> {
+/// Reads a number from 1 to `most`.
+pub(super) fn number(name: &str, value: &str, most: usize) -> Result<usize, String> {
     let number = value.parse().ok().filter(|number| (1..=most).contains(number));
     number.ok_or_else(|| format!("--{name} \"{value}\": a number from 1 to {most} is needed"))
 }

@@ -1,0 +1,298 @@
+//! A client of the public server of blind chess, or of one like it.
+//!
+//! - [`options`], [`credentials`]: what to do, and who does it.
+//! - [`http`]: requests that are made again until they are answered.
+//! - [`api`]: the endpoints, with types.
+//! - [`journal`]: what survives a client that is killed.
+//! - [`game`]: one game, in a thread of its own.
+
+mod api;
+mod credentials;
+mod game;
+mod http;
+mod journal;
+mod options;
+
+pub use options::is_flag;
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use api::{Server, Table};
+use credentials::Credentials;
+use http::{Failure, Http};
+use journal::{Entry, Folder};
+use options::Service;
+
+use crate::protocol::output::{Output, one_line};
+use crate::recon::Settings;
+use crate::rules::Color;
+
+/// The version of the server that this is written for.
+const VERSION: &str = "1.6.9";
+/// How often it is asked for invitations.
+const POLL: Duration = Duration::from_secs(5);
+/// How soon the end of a game is noticed.
+const GLANCE: Duration = Duration::from_millis(100);
+/// The exit code of a program that was interrupted twice.
+const INTERRUPTED: i32 = 130;
+
+/// Plays on the server that the options name until it is interrupted or has done what they say. The
+/// first SIGINT or SIGTERM lets it end the games that it has begun, the second ends it at once; then
+/// the games go on when it is started again.
+///
+/// # Errors
+/// In words, if an option makes no sense or the server does not want it.
+pub fn serve(
+    options: &[(String, String)],
+    output: impl Write + Send + 'static,
+) -> Result<(), String> {
+    let (service, settings) = Service::read(options)?;
+    let credentials = Credentials::find(service.user.as_deref(), service.credentials.as_deref())?;
+    let leaving = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&leaving))
+            .and_then(|_| flag::register(signal, Arc::clone(&leaving)))
+            .map_err(|error| error.to_string())?;
+    }
+    let output = Output::new(output);
+    let http = Http::new(&service.url, credentials.header()?, &output)?;
+    let folder = Folder::open(&service.state, &service.url, &credentials.user)?;
+    let server = Server { http, leaving: &leaving };
+    let lobby =
+        Lobby { service: &service, settings, server: &server, folder: &folder, output: &output };
+    match lobby.enter(&credentials.user) {
+        Ok(()) => {}
+        Err(Failure::GivenUp) => return Ok(()),
+        Err(failure) => return Err(failure.to_string()),
+    }
+    let played = thread::scope(|scope| lobby.play(scope));
+    if service.ranked && server.set_ranked(false).is_err() {
+        output.say("the server was not told that no more ranked games are wanted");
+    }
+    played.map_err(|failure| failure.to_string())
+}
+
+/// What all games have in common.
+#[derive(Clone, Copy)]
+struct Lobby<'a> {
+    service: &'a Service,
+    settings: Settings,
+    server: &'a Server<'a>,
+    folder: &'a Folder,
+    output: &'a Output,
+}
+
+/// What is going on.
+struct Tables<'scope> {
+    running: Vec<ScopedJoinHandle<'scope, ()>>,
+    /// How many games have been begun.
+    begun: usize,
+    /// How many others were invited, or refused it.
+    invited: usize,
+}
+
+impl<'a> Lobby<'a> {
+    fn say(self, line: &str) {
+        self.output.say(&one_line(line));
+    }
+
+    fn leaving(self) -> bool {
+        self.server.leaving.load(Ordering::Relaxed)
+    }
+
+    /// Says who is there and what is wanted.
+    fn enter(self, user: &str) -> Result<(), Failure> {
+        let version = self.server.version()?;
+        self.say(&format!("the server is reconchess {version}, {user} plays"));
+        if version != VERSION {
+            self.say(&format!("this client was made for version {VERSION}"));
+        }
+        match self.server.greet() {
+            Err(Failure::Refused { .. }) | Ok(()) => {}
+            Err(failure) => return Err(failure),
+        }
+        self.server.set_games(self.service.games)?;
+        if self.service.ranked {
+            let version = self.server.player_version()?;
+            // Ranked games need a version.
+            if self.service.new_version || version == 0 {
+                self.server.new_player_version()?;
+                self.say(&format!("ranked games are of version {}", version.saturating_add(1)));
+            } else {
+                self.say(&format!("ranked games are of version {version}"));
+            }
+        }
+        self.server.set_ranked(self.service.ranked)
+    }
+
+    /// Plays games until there are to be no more.
+    fn play<'scope>(self, scope: &'scope Scope<'scope, '_>) -> Result<(), Failure>
+    where
+        'a: 'scope,
+    {
+        let mut tables = Tables { running: Vec::new(), begun: 0, invited: 0 };
+        for game in self.folder.games() {
+            self.begin(scope, &mut tables, game, None);
+        }
+        // Some may have been accepted just before the end of an earlier client.
+        let mut accepting = self.folder.accepting();
+        loop {
+            let round = self.round(scope, &mut tables, &mut accepting);
+            let all = round.is_ok();
+            match round {
+                Err(failure @ (Failure::Unauthorized | Failure::Impossible(_))) => {
+                    self.server.leaving.store(true, Ordering::Relaxed);
+                    self.wait(&mut tables, None);
+                    return Err(failure);
+                }
+                Err(failure) if !self.leaving() => self.say(&failure.to_string()),
+                _ => {}
+            }
+            let idle = tables.running.is_empty();
+            let enough = self.service.total.is_some_and(|total| tables.begun >= total);
+            let nothing = self.service.once && all && tables.invited >= self.service.invite.len();
+            if idle && (self.leaving() || enough || nothing) {
+                return Ok(());
+            }
+            self.wait(&mut tables, Some(POLL));
+        }
+    }
+
+    /// Waits for so long, or until a game ends; without a limit until all of them have ended.
+    fn wait(self, tables: &mut Tables<'_>, limit: Option<Duration>) {
+        let until = limit.map(|limit| Instant::now() + limit);
+        let (running, leaving) = (tables.running.len(), self.leaving());
+        while until.is_none_or(|until| Instant::now() < until) {
+            let (over, left): (Vec<_>, Vec<_>) =
+                tables.running.drain(..).partition(ScopedJoinHandle::is_finished);
+            tables.running = left;
+            for game in over {
+                if game.join().is_err() {
+                    self.say("a game has broken off: its thread has panicked");
+                }
+            }
+            let ended = tables.running.len() < running || self.leaving() != leaving;
+            if limit.is_some() && ended || tables.running.is_empty() && limit.is_none() {
+                return;
+            }
+            thread::sleep(GLANCE);
+        }
+    }
+
+    /// Takes the games that are to be had.
+    fn round<'scope>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        tables: &mut Tables<'scope>,
+        accepting: &mut Vec<u64>,
+    ) -> Result<(), Failure>
+    where
+        'a: 'scope,
+    {
+        let mut waiting = std::mem::take(accepting);
+        if self.room(tables) {
+            let new = self.server.invitations()?;
+            waiting.extend(new);
+            waiting.sort_unstable();
+            waiting.dedup();
+        }
+        for invitation in waiting {
+            if self.room(tables) {
+                self.accept(scope, tables, invitation)?;
+            }
+        }
+        while self.room(tables)
+            && !self.service.invite.is_empty()
+            && (!self.service.once || tables.invited < self.service.invite.len())
+        {
+            let opponent = &self.service.invite[tables.invited % self.service.invite.len()];
+            let color = if tables.invited.is_multiple_of(2) { Color::White } else { Color::Black };
+            tables.invited += 1;
+            let game = self.server.invite(opponent, color)?;
+            self.begin(scope, tables, game, None);
+        }
+        Ok(())
+    }
+
+    fn room(self, tables: &Tables<'_>) -> bool {
+        let more = self.service.total.is_none_or(|total| tables.begun < total);
+        more && tables.running.len() < self.service.games && !self.leaving()
+    }
+
+    fn accept<'scope>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        tables: &mut Tables<'scope>,
+        invitation: u64,
+    ) -> Result<(), Failure>
+    where
+        'a: 'scope,
+    {
+        // Without the note the game would be lost to a client that is killed now; it plays all the same.
+        let _ = self.folder.note_accepting(invitation, false);
+        let accepted = self.server.accept(invitation);
+        match accepted {
+            Ok(game) => self.begin(scope, tables, game, Some(invitation)),
+            Err(Failure::GivenUp) => return Err(Failure::GivenUp),
+            Err(Failure::Unauthorized) => return Err(Failure::Unauthorized),
+            Err(failure) => self.say(&failure.to_string()),
+        }
+        let _ = self.folder.note_accepting(invitation, true);
+        Ok(())
+    }
+
+    /// Begins a game, or goes on with it.
+    fn begin<'scope>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        tables: &mut Tables<'scope>,
+        game: u64,
+        invitation: Option<u64>,
+    ) where
+        'a: 'scope,
+    {
+        tables.begun += 1;
+        tables.running.push(scope.spawn(move || self.game(game, invitation)));
+    }
+
+    fn game(self, game: u64, invitation: Option<u64>) {
+        let mut journal = match self.folder.journal(game) {
+            Ok(journal) => journal,
+            Err(error) => return self.say(&format!("game {game} cannot go on: {error}")),
+        };
+        let known = journal.entries.iter().find_map(|entry| match entry {
+            Entry::Invitation(number) => Some(*number),
+            _ => None,
+        });
+        if let (None, Some(number)) = (known, invitation)
+            && let Err(error) = journal.add(&Entry::Invitation(number))
+        {
+            self.say(&format!("game {game}: no journal is kept: {error}"));
+        }
+        let table = || Table { http: &self.server.http, game };
+        match game::play(table(), journal, self.folder, self.settings, self.output) {
+            Ok(()) => {}
+            Err(failure @ (Failure::Unauthorized | Failure::Impossible(_))) => {
+                return self.say(&format!("game {game} is broken off: {failure}"));
+            }
+            Err(failure) => {
+                self.say(&format!("game {game} is given up: {failure}"));
+                // A server that does not know the game cannot be told.
+                if matches!(table().give_up(), Ok(()) | Err(Failure::Refused { .. })) {
+                    let _ = self.folder.finish(game, None);
+                }
+            }
+        }
+        if let Some(number) = known.or(invitation) {
+            // The server may have noticed by itself.
+            let _ = self.server.finish(number);
+        }
+    }
+}
