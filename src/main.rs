@@ -16,7 +16,8 @@ Usage: menagerie             speaks over standard input and output: the protocol
        menagerie check FILE  tells what is wrong with a file of variants
        menagerie rbc [--preset best|paper] [--sense gain|entropy|reduction|naive]
                      [--weights habits|even] [--combine mean|vote]
-                     [--boards N] [--threads N] [--turn MILLISECONDS]
+                     [--boards N] [--samples N] [--depth N] [--threads N]
+                     [--turn MILLISECONDS]
                              plays reconnaissance blind chess over standard input and output
        menagerie rbc --server URL [--user NAME] [--credentials FILE] [--games N]
                      [--invite NAME,..] [--ranked [--new-version]] [--total N] [--once]

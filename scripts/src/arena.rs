@@ -4,10 +4,11 @@
 //! - [`spec`]: players as data; [`config`]: a match as data.
 //! - [`opening`], [`schedule`]: where games begin, and who sits where.
 //! - [`player`], [`plain_mcts`], [`outside`]: players at work.
-//! - [`game`]: one game, from its opening to its end.
+//! - [`game`]: one game, from its opening to its end; [`blind`]: one of blind chess.
 //! - [`folder`]: what is kept of a match, so that it goes on after a kill.
 //! - [`statistics`], [`table`], [`pgn`]: what came of it.
 
+pub mod blind;
 pub mod config;
 pub mod folder;
 pub mod game;
@@ -26,6 +27,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
+use menagerie::protocol::rbc::GameHistory;
 use menagerie::variant::Variant;
 
 use config::MatchConfig;
@@ -35,12 +37,20 @@ use opening::Openings;
 use player::Player;
 use schedule::Schedule;
 
+/// What is played.
+#[derive(Debug)]
+enum Rules {
+    /// A game in which everything is seen, and where it begins.
+    Seen(Arc<Variant>, Openings),
+    /// Blind chess, after so many random requests.
+    Blind(u32),
+}
+
 /// A match: the part that has been played, and all it takes to go on.
 #[derive(Debug)]
 pub struct Arena {
     config: MatchConfig,
-    variant: Arc<Variant>,
-    openings: Openings,
+    rules: Rules,
     schedule: Schedule,
     folder: Folder,
     /// The games that are over, in the order of their numbers.
@@ -54,12 +64,18 @@ impl Arena {
     /// If the configuration makes no sense, a file of it cannot be read, or the folder is that of
     /// another match.
     pub fn open(folder: &Path, config: MatchConfig) -> anyhow::Result<Arena> {
-        let variant = config.catalogue()?.require(&config.variant)?;
-        config.check(&variant)?;
-        let openings = config.openings(&variant)?;
+        let rules = if config.is_blind() {
+            config.check_blind()?;
+            Rules::Blind(config.plies.unwrap_or(blind::PLIES))
+        } else {
+            let variant = config.catalogue()?.require(&config.variant)?;
+            config.check(&variant)?;
+            let openings = config.openings(&variant)?;
+            Rules::Seen(variant, openings)
+        };
         let schedule = Schedule::new(&config);
         let (folder, games) = Folder::open(folder, &config)?;
-        Ok(Arena { config, variant, openings, schedule, folder, games })
+        Ok(Arena { config, rules, schedule, folder, games })
     }
 
     /// Who plays, and how many games.
@@ -69,7 +85,10 @@ impl Arena {
 
     /// How many openings there are before they begin again, if they do.
     pub fn openings(&self) -> Option<u64> {
-        self.openings.count()
+        match &self.rules {
+            Rules::Seen(_, openings) => openings.count(),
+            Rules::Blind(_) => None,
+        }
     }
 
     /// How many games are over.
@@ -92,12 +111,7 @@ impl Arena {
         let threads = threads.clamp(1, self.schedule.games as usize);
         let next: Mutex<&mut Missing<'_>> = Mutex::new(&mut missing);
         let stop = AtomicBool::new(false);
-        let table = Table {
-            config: &self.config,
-            variant: &self.variant,
-            openings: &self.openings,
-            schedule: &self.schedule,
-        };
+        let table = Table { config: &self.config, rules: &self.rules, schedule: &self.schedule };
         let (folder, games) = (&mut self.folder, &mut self.games);
         std::thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
@@ -108,7 +122,13 @@ impl Arena {
             drop(sender);
             let mut failure = Ok(());
             for result in results {
-                let kept = result.and_then(|game| folder.add(&game).map(|()| game));
+                let kept = result.and_then(|(game, history)| {
+                    if let Some(history) = history {
+                        let name = format!("histories/{:04}.json", game.number + 1);
+                        folder.write(&name, &history)?;
+                    }
+                    folder.add(&game).map(|()| game)
+                });
                 match kept {
                     Ok(game) => {
                         seen(&game);
@@ -140,13 +160,15 @@ impl Arena {
         &self.games[..count.min(asked)]
     }
 
-    /// Writes `games.pgn` and `table.txt` into the folder, and gives the table.
+    /// Writes `table.txt` into the folder, and `games.pgn` if PGN has such games; gives the table.
     ///
     /// # Errors
     /// If they cannot be written.
     pub fn report(&self) -> anyhow::Result<String> {
         let games = self.games();
-        self.folder.write("games.pgn", &pgn::games(&self.variant, &self.schedule, games))?;
+        if let Rules::Seen(variant, _) = &self.rules {
+            self.folder.write("games.pgn", &pgn::games(variant, &self.schedule, games))?;
+        }
         let table = table::table(&self.schedule, self.config.sprt.as_ref(), games);
         self.folder.write("table.txt", &table)?;
         Ok(table)
@@ -160,12 +182,14 @@ fn decided(config: &MatchConfig, games: &[Played]) -> bool {
 /// The numbers of games that nobody has begun.
 type Missing<'a> = dyn Iterator<Item = u64> + Send + 'a;
 
+/// A game that is over, and its history if that is to be kept.
+type Kept = (Played, Option<String>);
+
 /// What all threads of a match look at.
 #[derive(Clone, Copy)]
 struct Table<'a> {
     config: &'a MatchConfig,
-    variant: &'a Arc<Variant>,
-    openings: &'a Openings,
+    rules: &'a Rules,
     schedule: &'a Schedule,
 }
 
@@ -175,7 +199,7 @@ impl Table<'_> {
         self,
         next: &Mutex<&mut Missing<'_>>,
         stop: &AtomicBool,
-        results: &mpsc::Sender<anyhow::Result<Played>>,
+        results: &mpsc::Sender<anyhow::Result<Kept>>,
     ) {
         let mut players: Option<Vec<Box<dyn Player>>> = None;
         while !stop.load(Ordering::Relaxed) {
@@ -195,23 +219,35 @@ impl Table<'_> {
         players: &mut Option<Vec<Box<dyn Player>>>,
         number: u64,
         stop: &AtomicBool,
-    ) -> anyhow::Result<Option<Played>> {
+    ) -> anyhow::Result<Option<Kept>> {
+        let (opening, seats) = self.schedule.game(number);
+        let MatchConfig { seed, longest, .. } = *self.config;
+        let (variant, openings) = match self.rules {
+            Rules::Seen(variant, openings) => (variant, openings),
+            &Rules::Blind(plies) => {
+                let names = seats.iter().map(|&seat| self.schedule.names[seat].clone()).collect();
+                let start = blind::Start { number, opening, plies, seed };
+                let played = blind::play(&self.config.players, seats, names, start, stop)?;
+                let text = |history: GameHistory| history.to_json().to_string();
+                let kept = self.config.histories;
+                return Ok(played.map(|(game, history)| (game, kept.then(|| text(history)))));
+            }
+        };
         let players = match players {
             Some(players) => players,
-            None => players.insert(self.players()?),
+            None => players.insert(self.players(variant)?),
         };
-        let (opening, seats) = self.schedule.game(number);
-        let start = self.openings.get(opening, self.variant)?;
-        let MatchConfig { seed, longest, .. } = *self.config;
-        game::play(players, seats, &start, number, seed, longest, stop)
+        let start = openings.get(opening, variant)?;
+        let played = game::play(players, seats, &start, number, seed, longest, stop)?;
+        Ok(played.map(|game| (game, None)))
     }
 
-    fn players(self) -> anyhow::Result<Vec<Box<dyn Player>>> {
+    fn players(self, variant: &Arc<Variant>) -> anyhow::Result<Vec<Box<dyn Player>>> {
         let specs = self.config.players.iter();
         specs
             .map(|spec| match spec.kind.outside() {
-                true => outside::outside(self.variant, self.config.chess960, spec),
-                false => player::inside(self.variant, spec),
+                true => outside::outside(variant, self.config.chess960, spec),
+                false => player::inside(variant, spec),
             })
             .collect()
     }

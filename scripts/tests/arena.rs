@@ -51,6 +51,39 @@ fn a_match_repeats_byte_for_byte_whatever_the_threads() {
 }
 
 #[test]
+fn blind_chess_repeats_and_its_histories_are_those_of_the_reference_program() {
+    let folder = TempDir::new().expect("a folder");
+    let player = "rbc:samples=3,depth=1,boards=300,sense=entropy,turn=3600000";
+    for (other, worst) in [("random", 0.9), ("attacker", 0.5)] {
+        let config = MatchConfig { histories: true, ..config("rbc", &[player, other], 8) };
+        let (one, three) = (folder.path().join(other), folder.path().join("three"));
+        let (games, table) = play(&one, &config, 1);
+        assert_eq!(play(&three, &config, 3), (games.clone(), table.clone()));
+        fs::remove_dir_all(three).expect("it is there");
+        let won = games.iter().filter(|game| game.scores[usize::from(game.seats[0] != 0)] > 0);
+        assert!(won.count() as f64 >= worst * 8.0, "{table}");
+        assert!(games[0].turns[..4] == games[1].turns[..4], "a pair has one opening");
+        assert!(games[0].turns[..4] != games[2].turns[..4]);
+        let files = fs::read_dir(one.join("histories")).expect("a folder");
+        let files = files.map(|file| file.expect("a file").path().display().to_string());
+        let checked = menagerie::protocol::rbc::check(&files.collect::<Vec<_>>());
+        assert!(checked.same, "{:?}", checked.lines);
+        assert!(checked.lines[0].starts_with("games 8 moves "), "{:?}", checked.lines);
+    }
+    for (players, words) in
+        [(["rbc", "uniform:visits=1"], "does not play rbc"), (["attacker", "random"], "no book")]
+    {
+        let book = (players[0] == "attacker").then(|| "book.epd".into());
+        let config = MatchConfig { book, ..config("rbc", &players, 2) };
+        let error = Arena::open(folder.path(), config).expect_err("it makes no sense").to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    let seen = config("connect4", &["rbc", "random"], 2);
+    let error = Arena::open(folder.path(), seen).expect_err("it makes no sense").to_string();
+    assert!(error.contains("rbc does not play connect4"), "{error}");
+}
+
+#[test]
 fn searches_repeat_too() {
     let folder = TempDir::new().expect("a folder");
     let players = ["uniform:visits=30", "plain:visits=60", "random"];

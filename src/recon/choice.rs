@@ -23,12 +23,8 @@ const TAKE_KING: f64 = 0.5;
 const EXPOSED: f64 = 0.02;
 /// Kings are looked after on so many boards at most.
 const LOOKED_AT: usize = 20_000;
-/// Values are found on so many boards at most.
-const VALUED: usize = 512;
 /// So many requests are looked at more deeply.
 const DEEPENED: usize = 8;
-/// No deeper, in plies after the request.
-const DEEPEST: u32 = 5;
 /// How likely the other side is not to see what has happened to it.
 const UNNOTICED: f32 = 0.2;
 /// After so many turns of one's own without a pawn's step or a capture, each turn more makes pawns'
@@ -159,6 +155,10 @@ pub(super) struct Terms {
     /// Boards are counted alike, not by their weights.
     pub(super) even: bool,
     pub(super) threads: usize,
+    /// Values are found on so many boards at most.
+    pub(super) samples: usize,
+    /// .. and no deeper, in plies after the request.
+    pub(super) depth: u32,
     /// Turns of one's own since the last step of a pawn of one's own and the last capture.
     pub(super) idle: u32,
     /// When time ends. There is always an answer.
@@ -167,7 +167,7 @@ pub(super) struct Terms {
 
 /// Chooses a request; `None` is a pass.
 pub(super) fn choose(belief: &Belief, terms: Terms) -> Option<Request> {
-    let Terms { combination, even, threads, idle, until } = terms;
+    let Terms { combination, even, threads, samples, depth: deepest, idle, until } = terms;
     let requests = requests(belief);
     let kings = kings(belief, &requests);
     let likeliest = (0..requests.len()).max_by(|&a, &b| kings[a].0.total_cmp(&kings[b].0))?;
@@ -184,7 +184,7 @@ pub(super) fn choose(belief: &Belief, terms: Terms) -> Option<Request> {
     if combination == Combination::MeanAndQuantile {
         candidates.retain(sound);
     }
-    let (boards, weights) = sample(belief, VALUED, even);
+    let (boards, weights) = sample(belief, samples, even);
     let boards: Vec<Imagined> = boards.into_iter().map(|at| imagined(belief, at)).collect();
     let pawns = belief.own().by_role(Role::Pawn);
     let haste = IMPATIENCE * f64::from(idle.saturating_sub(PATIENCE));
@@ -193,7 +193,7 @@ pub(super) fn choose(belief: &Belief, terms: Terms) -> Option<Request> {
     let bonuses = requests.iter().map(|request| if moves_pawn(request) { haste } else { 0.0 });
     let bonuses: Vec<f64> = bonuses.collect();
     let mut table = Table { rows: vec![Vec::new(); boards.len()], weights };
-    for depth in 1..=DEEPEST {
+    for depth in 1..=deepest {
         let asked: Vec<Option<Request>> = candidates.iter().map(|&at| requests[at]).collect();
         let done =
             table.deepen(&boards, &asked, &candidates, requests.len(), depth, threads, until);

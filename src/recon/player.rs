@@ -29,6 +29,10 @@ pub struct Settings {
     pub capacity: usize,
     /// So many threads work.
     pub threads: usize,
+    /// Requests are tried on so many boards at most.
+    pub samples: usize,
+    /// .. and looked at no deeper, in plies after the request.
+    pub depth: u32,
     /// A turn takes no longer, whatever the clock says.
     pub turn: Duration,
 }
@@ -56,6 +60,8 @@ impl Preset {
             combination: Combination::MeanAndQuantile,
             capacity: CAPACITY,
             threads: 1,
+            samples: 512,
+            depth: 5,
             turn: Duration::from_secs(10),
         };
         match self {
@@ -147,7 +153,10 @@ impl Player {
         self.turns += 1;
         let until = Instant::now() + self.budget(left) / LOOKING;
         let values = match self.settings.sense {
-            SensePolicy::Gain => glance(&self.belief, GLANCED, self.even(), until),
+            SensePolicy::Gain => {
+                let boards = GLANCED.min(self.settings.samples);
+                glance(&self.belief, boards, self.even(), until)
+            }
             _ => Values::default(),
         };
         self.belief.best_sense(self.settings.sense, &values, self.turns)
@@ -164,11 +173,12 @@ impl Player {
 
     /// What to ask for, with so much time left; `None` is a pass.
     pub fn request(&mut self, left: Duration) -> Option<Request> {
-        let Settings { combination, threads, .. } = self.settings;
+        let Settings { combination, threads, samples, depth, .. } = self.settings;
         let budget = self.budget(left);
         let until = Instant::now() + (budget - budget / LOOKING);
         let even = self.even();
-        choose(&self.belief, Terms { combination, even, threads, idle: self.idle, until })
+        let idle = self.idle;
+        choose(&self.belief, Terms { combination, even, threads, samples, depth, idle, until })
     }
 
     /// What became of its request.

@@ -8,7 +8,7 @@ use menagerie::variant::{Catalogue, Variant};
 use serde::{Deserialize, Serialize};
 
 use super::opening::Openings;
-use super::spec::PlayerSpec;
+use super::spec::{BLIND, Kind, PlayerSpec};
 use super::statistics::Sprt;
 
 /// All that decides which games are played: the same match has the same games, as far as chance
@@ -44,6 +44,9 @@ pub struct MatchConfig {
     /// A test after which the match ends; for two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprt: Option<Sprt>,
+    /// Whether histories of games are kept in the JSON of reconchess; blind chess only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub histories: bool,
     /// Who plays, as many as the game has sides.
     pub players: Vec<PlayerSpec>,
 }
@@ -69,6 +72,7 @@ impl MatchConfig {
             longest: None,
             chess960: false,
             sprt: None,
+            histories: false,
             players,
         }
     }
@@ -89,9 +93,8 @@ impl MatchConfig {
     pub fn check(&self, variant: &Variant) -> anyhow::Result<()> {
         let (sides, players) = (variant.start().anatomy().sides, self.players.len());
         anyhow::ensure!(sides == players, "{} is for {sides} players, not {players}", self.variant);
-        for player in &self.players {
-            player.check().map_err(anyhow::Error::msg)?;
-        }
+        anyhow::ensure!(!self.histories, "histories are of blind chess");
+        self.check_players(Kind::seeing)?;
         anyhow::ensure!(self.book.is_none() || self.plies.is_none(), "a book, or random plies?");
         if let Some(sprt) = &self.sprt {
             anyhow::ensure!(sides == 2, "a sequential test is for two players, not {sides}");
@@ -99,6 +102,37 @@ impl MatchConfig {
         }
         anyhow::ensure!(self.games > 0, "no games at all");
         anyhow::ensure!(self.longest != Some(0), "no turns at all");
+        Ok(())
+    }
+
+    /// Whether all of it makes sense for blind chess.
+    ///
+    /// # Errors
+    /// In words, what does not.
+    pub fn check_blind(&self) -> anyhow::Result<()> {
+        let players = self.players.len();
+        anyhow::ensure!(players == 2, "{BLIND} is for 2 players, not {players}");
+        self.check_players(Kind::blind)?;
+        let others = self.book.is_some() || self.chess960 || self.variants.is_some();
+        let others = others || self.longest.is_some();
+        anyhow::ensure!(!others, "{BLIND} has no book, no Chess960, no file of games, no longest");
+        if let Some(sprt) = &self.sprt {
+            sprt.check().map_err(anyhow::Error::msg)?;
+        }
+        anyhow::ensure!(self.games > 0, "no games at all");
+        Ok(())
+    }
+
+    /// Whether it is blind chess.
+    pub fn is_blind(&self) -> bool {
+        self.variant == BLIND
+    }
+
+    fn check_players(&self, can: impl Fn(Kind) -> bool) -> anyhow::Result<()> {
+        for player in &self.players {
+            player.check().map_err(anyhow::Error::msg)?;
+            anyhow::ensure!(can(player.kind), "{player} does not play {}", self.variant);
+        }
         Ok(())
     }
 

@@ -146,6 +146,9 @@ impl Folder {
     /// What the system says.
     pub fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
         let path = self.path.join(name);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
         let named = |error| anyhow::anyhow!("{}: {error}", path.display());
         replace(&path, text.as_bytes()).map_err(named)
     }

@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use menagerie::protocol::rbc::settings;
+use menagerie::recon::Settings;
 use menagerie::search::Params;
 use serde::{Deserialize, Serialize};
 
@@ -28,10 +30,18 @@ pub enum Kind {
     Uci,
     /// An engine that speaks the protocol of XBoard.
     Xboard,
+    /// The library's player of blind chess.
+    Rbc,
+    /// A player of blind chess that looks anywhere and follows one of four short plans, as the
+    /// AttackerBot of reconchess.
+    Attacker,
 }
 
+/// What blind chess is called among the games.
+pub const BLIND: &str = "rbc";
+
 impl Kind {
-    const ALL: [(&str, Kind); 8] = [
+    const ALL: [(&str, Kind); 10] = [
         ("net", Kind::Net),
         ("uniform", Kind::Uniform),
         ("plain", Kind::Plain),
@@ -40,11 +50,23 @@ impl Kind {
         ("regression", Kind::Regression),
         ("uci", Kind::Uci),
         ("xboard", Kind::Xboard),
+        ("rbc", Kind::Rbc),
+        ("attacker", Kind::Attacker),
     ];
 
     /// Whether it is an executable of its own.
     pub fn outside(self) -> bool {
         matches!(self, Kind::Uci | Kind::Xboard)
+    }
+
+    /// Whether it plays blind chess.
+    pub fn blind(self) -> bool {
+        matches!(self, Kind::Rbc | Kind::Attacker | Kind::Random)
+    }
+
+    /// Whether it plays games in which everything is seen.
+    pub fn seeing(self) -> bool {
+        !matches!(self, Kind::Rbc | Kind::Attacker)
     }
 
     fn needs_file(self) -> bool {
@@ -103,7 +125,8 @@ impl From<TimeControl> for String {
 ///
 /// On the command line it is `kind:FILE,key=value,...`: `net:nets/3x3.onnx,visits=50`,
 /// `uniform:visits=100`, `random`, `minimax:depth=2`, `uci:engine,nodes=1000,option.Hash=16`. A key that is none of the
-/// fields here is a parameter of the search.
+/// fields here is a parameter of the search; of `rbc:sense=entropy,turn=200` all keys but the name are
+/// options of `menagerie rbc`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlayerSpec {
@@ -147,7 +170,7 @@ pub struct PlayerSpec {
     /// Parameters of the search, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub search: BTreeMap<String, f32>,
-    /// Options of an engine outside, by name.
+    /// Options of an engine outside, or of a player of blind chess, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
 }
@@ -192,6 +215,8 @@ impl PlayerSpec {
             let first = stem.unwrap_or_else(|| self.kind.name().to_owned());
             let settings = self.search.iter().map(|(key, value)| format!("{key}={value}"));
             let parts = limits.into_iter().flatten().chain(settings);
+            let options = self.options.iter().filter(|_| self.kind == Kind::Rbc);
+            let parts = parts.chain(options.map(|(key, value)| format!("{key}={value}")));
             std::iter::once(first).chain(parts).collect::<Vec<_>>().join("-")
         })
     }
@@ -218,6 +243,17 @@ impl PlayerSpec {
         Ok(params)
     }
 
+    /// How a player of blind chess thinks.
+    ///
+    /// # Errors
+    /// In words, if an option is none or cannot have its value.
+    pub fn blind_settings(&self) -> Result<Settings, String> {
+        let mut options: Vec<_> = self.options.clone().into_iter().collect();
+        // What goes together comes first, so that the rest prevails.
+        options.sort_by_key(|(name, _)| name != "preset");
+        settings(&options)
+    }
+
     /// One parameter of the search, or what it is unless set.
     pub fn parameter(&self, name: &str, default: f32) -> f32 {
         self.search.get(name).copied().unwrap_or(default)
@@ -235,10 +271,11 @@ impl PlayerSpec {
         }
         let limits = [self.visits.is_some(), self.movetime.is_some(), self.depth.is_some()];
         let depth = self.depth.is_some() && kind != Kind::Minimax;
+        let options = !self.options.is_empty() && kind != Kind::Rbc;
         let outside = [depth, self.tc.is_some(), self.margin.is_some()].into_iter().chain([
             self.patience.is_some(),
             self.args.is_some(),
-            !self.options.is_empty(),
+            options,
         ]);
         if !kind.outside() && outside.into_iter().any(|said| said) {
             let keys = "depth, tc, margin, patience, args and options";
@@ -249,10 +286,16 @@ impl PlayerSpec {
         }
         let limited = limits.contains(&true) || self.tc.is_some();
         match kind {
-            Kind::Random | Kind::Regression if limited || !self.search.is_empty() => {
+            Kind::Random | Kind::Regression | Kind::Attacker
+                if limited || !self.search.is_empty() =>
+            {
                 return Err(format!("{name} does not search: {self}"));
             }
-            Kind::Random | Kind::Regression => {}
+            Kind::Rbc if limited || !self.search.is_empty() => {
+                return Err(format!("rbc has options of its own: {self}"));
+            }
+            Kind::Random | Kind::Regression | Kind::Attacker => {}
+            Kind::Rbc => return self.blind_settings().map(drop),
             Kind::Minimax if self.visits.is_some() || self.movetime.is_some() => {
                 return Err(format!("minimax counts depth only: {self}"));
             }
@@ -323,6 +366,9 @@ impl PlayerSpec {
             value.parse().map_err(|_| format!("{key}=\"{value}\" is no such number"))
         }
         match key {
+            _ if self.kind == Kind::Rbc && key != "name" => {
+                self.options.insert(key.to_owned(), value.to_owned());
+            }
             "name" => self.name = Some(value.to_owned()),
             "as" => self.asked_as = Some(value.to_owned()),
             "visits" | "nodes" => self.visits = Some(number(key, value)?),
@@ -362,7 +408,8 @@ impl fmt::Display for PlayerSpec {
         parts.extend(said("args", self.args.clone()));
         parts.extend(self.fresh.then(|| "fresh=true".to_owned()));
         parts.extend(self.search.iter().map(|(key, value)| format!("{key}={value}")));
-        parts.extend(self.options.iter().map(|(key, value)| format!("option.{key}={value}")));
+        let option = if self.kind == Kind::Rbc { "" } else { "option." };
+        parts.extend(self.options.iter().map(|(key, value)| format!("{option}{key}={value}")));
         parts.extend(said("name", self.name.clone()));
         let colon = if parts.is_empty() { "" } else { ":" };
         write!(f, "{}{colon}{}", self.kind.name(), parts.join(","))
@@ -386,6 +433,8 @@ mod tests {
             "net:nets/3x3.onnx,visits=50",
             "uci:/bin/engine,visits=10000,option.Use NNUE=false",
             "xboard:engine,tc=60+0.6,margin=20,args=-q -x",
+            "rbc:boards=1000,preset=paper,name=theirs",
+            "attacker",
         ];
         for text in texts {
             let spec: PlayerSpec = text.parse().unwrap();
@@ -420,6 +469,9 @@ mod tests {
             ("uniform:visits=9,as=chess", "only a network"),
             ("xboard:engine,nodes=9", "no nodes"),
             ("uci:engine,tc=fast", "\"fast\""),
+            ("rbc:sense=smell", "\"smell\""),
+            ("rbc:visits=100", "visits"),
+            ("attacker:visits=9", "does not search"),
         ] {
             let error = text.parse::<PlayerSpec>().unwrap_err();
             assert!(error.contains(words), "{text}: {error}");

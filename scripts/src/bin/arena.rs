@@ -17,6 +17,8 @@ use trainer::uci_engine::name_and_value;
 /// Players: net:FILE,visits=100 | uniform:visits=100 | plain:visits=1000 | random |
 /// uci:FILE,nodes=10000,option.Hash=16 | xboard:FILE,movetime=100; movetime=MS, depth=N and tc=60+0.6
 /// limit engines, too; name=TEXT names a player, and any other key is a parameter of the search.
+/// The game rbc, reconnaissance blind chess, is for rbc:KEY=VALUE,.. (options of menagerie rbc),
+/// attacker and random.
 #[derive(Debug, Parser)]
 #[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
@@ -103,6 +105,9 @@ struct Match {
     /// A sequential test, elo0,elo1 or elo0,elo1,alpha,beta, that ends the match.
     #[arg(long, allow_hyphen_values = true)]
     sprt: Option<Sprt>,
+    /// Keeps histories in the JSON of reconchess; blind chess only.
+    #[arg(long)]
+    histories: bool,
     /// A file of games beside those that are shipped.
     #[arg(long, value_name = "FILE")]
     variants: Option<PathBuf>,
@@ -131,6 +136,7 @@ impl Match {
         config.longest = self.longest.or(config.longest);
         config.chess960 |= self.chess960;
         config.sprt = self.sprt.or(config.sprt);
+        config.histories |= self.histories;
         config.variants = self.variants.or(config.variants);
         Ok(config)
     }

@@ -14,7 +14,7 @@ const COMBINATIONS: [(&str, Combination); 2] =
 const MOST_BOARDS: usize = 20_000_000;
 
 /// Settings from options with their values, of which later ones prevail: `preset`, `sense`,
-/// `weights`, `combine`, `boards`, `threads`, and `turn` in milliseconds.
+/// `weights`, `combine`, `boards`, `threads`, `samples`, `depth`, and `turn` in milliseconds.
 ///
 /// # Errors
 /// If an option is not known or cannot have its value, which is quoted.
@@ -28,6 +28,8 @@ pub fn settings(options: &[(String, String)]) -> Result<Settings, String> {
             "combine" => settings.combination = one_of(name, value, &COMBINATIONS)?,
             "boards" => settings.capacity = number(name, value, MOST_BOARDS)?,
             "threads" => settings.threads = number(name, value, 256)?,
+            "samples" => settings.samples = number(name, value, MOST_BOARDS)?,
+            "depth" => settings.depth = number(name, value, 20)? as u32,
             "turn" => settings.turn = Duration::from_millis(number(name, value, 3_600_000)? as u64),
             _ => return Err(format!("rbc has no option \"--{name}\"")),
         }
