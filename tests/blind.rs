@@ -257,6 +257,14 @@ fn a_king_that_can_be_taken_is_taken() {
 }
 
 #[test]
+fn a_pawn_becomes_a_knight_where_that_is_best() {
+    let said = talk(
+        "newgame white X 8/q1P1k3/8/8/8/8/8/7K w - - 0 1\ngosense 9000\nsenseresult -\ngomove 9000\n",
+    );
+    assert_eq!(said.last().map(String::as_str), Some("move c7c8n"), "it forks king and queen");
+}
+
+#[test]
 fn hostile_lines_are_refused_in_words_that_quote_them() {
     let start = "newgame white X rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     for (line, quote) in [

@@ -35,11 +35,12 @@ const IMPATIENCE: f64 = 0.004;
 const QUANTILE: f64 = 0.1;
 const QUANTILE_SHARE: f64 = 0.2;
 
-/// The requests worth thinking of, `None` being a pass: promotions are to queens.
+/// The requests worth thinking of, `None` being a pass. Promotions are to queens and knights: a queen
+/// does all that a rook or a bishop does, and there is no stalemate to be afraid of.
 pub(super) fn requests(belief: &Belief) -> Vec<Option<Request>> {
     let own = belief.own();
     let worthwhile = |request: &Request| match request.promotion {
-        Some(role) => role == Role::Queen,
+        Some(role) => matches!(role, Role::Queen | Role::Knight),
         None => !own.promotes(*request),
     };
     let all = own.requests(belief.color()).into_iter().filter(worthwhile);
