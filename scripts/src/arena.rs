@@ -5,10 +5,12 @@
 //! - [`opening`], [`schedule`]: where games begin, and who sits where.
 //! - [`player`], [`plain_mcts`], [`outside`]: players at work.
 //! - [`game`]: one game, from its opening to its end; [`blind`]: one of blind chess.
+//! - [`bughouse`]: games at two tables by real clocks.
 //! - [`folder`]: what is kept of a match, so that it goes on after a kill.
 //! - [`statistics`], [`table`], [`pgn`]: what came of it.
 
 pub mod blind;
+pub mod bughouse;
 pub mod config;
 pub mod folder;
 pub mod game;
@@ -30,6 +32,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use menagerie::protocol::rbc::GameHistory;
 use menagerie::variant::Variant;
 
+use bughouse::Referee;
 use config::MatchConfig;
 use folder::Folder;
 use game::Played;
@@ -70,6 +73,7 @@ impl Arena {
         } else {
             let variant = config.catalogue()?.require(&config.variant)?;
             config.check(&variant)?;
+            bughouse::check(&variant, &config.players)?;
             let openings = config.openings(&variant)?;
             Rules::Seen(variant, openings)
         };
@@ -160,14 +164,29 @@ impl Arena {
         &self.games[..count.min(asked)]
     }
 
-    /// Writes `table.txt` into the folder, and `games.pgn` if PGN has such games; gives the table.
+    /// Whether it is played by real clocks at two tables, so that more than one engine thinks in each
+    /// game.
+    pub fn timed(&self) -> bool {
+        match &self.rules {
+            Rules::Seen(variant, _) => bughouse::timed(variant, &self.config.players),
+            Rules::Blind(_) => false,
+        }
+    }
+
+    /// Writes `table.txt` into the folder, and `games.pgn` (`games.bpgn` of two tables by real clocks)
+    /// if such games can be written so; gives the table.
     ///
     /// # Errors
     /// If they cannot be written.
     pub fn report(&self) -> anyhow::Result<String> {
         let games = self.games();
+        let (schedule, players) = (&self.schedule, &self.config.players);
         if let Rules::Seen(variant, _) = &self.rules {
-            self.folder.write("games.pgn", &pgn::games(variant, &self.schedule, games))?;
+            let (name, text) = match self.timed() {
+                true => ("games.bpgn", bughouse::bpgn::games(variant, schedule, players, games)),
+                false => ("games.pgn", pgn::games(variant, schedule, games)),
+            };
+            self.folder.write(name, &text)?;
         }
         let table = table::table(&self.schedule, self.config.sprt.as_ref(), games);
         self.folder.write("table.txt", &table)?;
@@ -184,6 +203,13 @@ type Missing<'a> = dyn Iterator<Item = u64> + Send + 'a;
 
 /// A game that is over, and its history if that is to be kept.
 type Kept = (Played, Option<String>);
+/// Who plays on one thread.
+enum Seated {
+    /// Players who move in turn.
+    Players(Vec<Box<dyn Player>>),
+    /// Teams at two tables with real clocks.
+    Teams(Referee),
+}
 
 /// What all threads of a match look at.
 #[derive(Clone, Copy)]
@@ -201,7 +227,7 @@ impl Table<'_> {
         stop: &AtomicBool,
         results: &mpsc::Sender<anyhow::Result<Kept>>,
     ) {
-        let mut players: Option<Vec<Box<dyn Player>>> = None;
+        let mut players: Option<Seated> = None;
         while !stop.load(Ordering::Relaxed) {
             // A thread that panicked took no number back with it.
             let number = next.lock().unwrap_or_else(|broken| broken.into_inner()).next();
@@ -216,7 +242,7 @@ impl Table<'_> {
 
     fn one(
         self,
-        players: &mut Option<Vec<Box<dyn Player>>>,
+        players: &mut Option<Seated>,
         number: u64,
         stop: &AtomicBool,
     ) -> anyhow::Result<Option<Kept>> {
@@ -238,17 +264,26 @@ impl Table<'_> {
             None => players.insert(self.players(variant)?),
         };
         let start = openings.get(opening, variant)?;
-        let played = game::play(players, seats, &start, number, seed, longest, stop)?;
-        Ok(played.map(|game| (game, None)))
+        let played = match players {
+            Seated::Players(players) => {
+                game::play(players, seats, &start, number, seed, longest, stop)
+            }
+            Seated::Teams(referee) => referee.play(seats, &start, number, stop),
+        };
+        Ok(played?.map(|game| (game, None)))
     }
 
-    fn players(self, variant: &Arc<Variant>) -> anyhow::Result<Vec<Box<dyn Player>>> {
+    fn players(self, variant: &Arc<Variant>) -> anyhow::Result<Seated> {
+        if bughouse::timed(variant, &self.config.players) {
+            return Ok(Seated::Teams(Referee::new(variant, &self.config.players)));
+        }
         let specs = self.config.players.iter();
-        specs
+        let players: anyhow::Result<_> = specs
             .map(|spec| match spec.kind.outside() {
                 true => outside::outside(variant, self.config.chess960, spec),
                 false => player::inside(variant, spec),
             })
-            .collect()
+            .collect();
+        players.map(Seated::Players)
     }
 }

@@ -7,7 +7,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,8 @@ pub struct EngineProcess {
     executable: String,
     process: Child,
     input: ChildStdin,
-    lines: Receiver<String>,
+    /// What it has written, and when each line came.
+    lines: Receiver<(Instant, String)>,
 }
 
 /// Why an engine could not be used.
@@ -82,6 +83,19 @@ impl EngineProcess {
         executable: &Path,
         arguments: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>,
     ) -> Result<EngineProcess, EngineError> {
+        EngineProcess::start_heard(executable, arguments, || ())
+    }
+
+    /// [`EngineProcess::start`], but `heard` is called, on a thread of its own, whenever the engine
+    /// has written a line, and when it has ended: for whoever listens to several.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start_heard(
+        executable: &Path,
+        arguments: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>,
+        heard: impl Fn() + Send + 'static,
+    ) -> Result<EngineProcess, EngineError> {
         let executable = executable.display().to_string();
         let io = |source| EngineError::Io { engine: executable.clone(), source };
         let mut process = Command::new(&executable)
@@ -93,7 +107,11 @@ impl EngineProcess {
         let pipes = process.stdin.take().zip(process.stdout.take());
         let (input, output) = pipes.ok_or_else(|| io(std::io::Error::other("it has no pipes")))?;
         let (sender, lines) = mpsc::channel();
-        thread::spawn(move || forward(output, &sender));
+        thread::spawn(move || {
+            forward(output, &sender, &heard);
+            drop(sender);
+            heard();
+        });
         Ok(EngineProcess { executable, process, input, lines })
     }
 
@@ -111,6 +129,22 @@ impl EngineProcess {
         sent.map_err(|source| EngineError::Io { engine: self.executable.clone(), source })
     }
 
+    /// The next line that it has written already, and when it came; `None` if there is none yet.
+    /// `awaited` is how the line that is hoped for is called in errors.
+    ///
+    /// # Errors
+    /// If the engine has ended, and all that it wrote has been read.
+    pub fn poll(&mut self, awaited: &str) -> Result<Option<(Instant, String)>, EngineError> {
+        match self.lines.try_recv() {
+            Ok(line) => Ok(Some(line)),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => {
+                let (engine, awaited) = (self.executable.clone(), awaited.to_owned());
+                Err(EngineError::Ended { engine, awaited })
+            }
+        }
+    }
+
     /// Reads lines until `wanted` makes something of one, and gives that; `awaited` is how such a
     /// line is called in errors.
     ///
@@ -126,7 +160,7 @@ impl EngineProcess {
         let deadline = Instant::now() + patience;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let line = self.lines.recv_timeout(left).map_err(|error| match error {
+            let (_, line) = self.lines.recv_timeout(left).map_err(|error| match error {
                 RecvTimeoutError::Timeout => EngineError::Silent {
                     engine: engine(),
                     awaited: awaited(),
@@ -145,14 +179,15 @@ impl EngineProcess {
 
 /// Sends what an engine writes on, line by line, until it ends or nobody listens. What is no UTF-8
 /// is shown as such and not an end.
-fn forward(output: ChildStdout, listener: &mpsc::Sender<String>) {
+fn forward(output: ChildStdout, listener: &mpsc::Sender<(Instant, String)>, heard: &impl Fn()) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
     while output.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-        if listener.send(text).is_err() {
+        if listener.send((Instant::now(), text)).is_err() {
             return;
         }
+        heard();
         line.clear();
     }
 }

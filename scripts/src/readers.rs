@@ -188,13 +188,6 @@ impl Replay {
         Ok(Replay { position, record, times: None })
     }
 
-    /// From the start of a game of two tables.
-    fn of_tables(variant: &Variant, times: Option<Times>) -> Replay {
-        let start = variant.start_fen().to_owned();
-        let record = GameRecord { start, ..GameRecord::default() };
-        Replay { position: variant.start(), record, times }
-    }
-
     /// What a seat has left after its move, in seconds.
     fn tell(&mut self, table: Table, color: Color, seconds: Option<f64>) {
         if let (Some(times), Some(seconds)) = (&mut self.times, seconds) {

@@ -4,7 +4,7 @@ mod answer;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use answer::{Answer, Line};
 
@@ -63,6 +63,11 @@ impl UciEngine {
     /// The executable's path.
     pub fn executable(&self) -> &str {
         self.process.executable()
+    }
+
+    /// Whether the engine told that it has this option.
+    pub fn has(&self, name: &str) -> bool {
+        self.options.keys().any(|known| known.eq_ignore_ascii_case(name))
     }
 
     /// Whether the engine told that it has this option and that it takes this value.
@@ -131,6 +136,24 @@ impl UciEngine {
         self.answer("readyok").map(drop)
     }
 
+    /// Begins what [`UciEngine::go`] does, and does not wait for the answer: that is a line of
+    /// [`UciEngine::poll`].
+    ///
+    /// # Errors
+    /// If the pipe is broken.
+    pub fn begin(&mut self, position: &str, limits: &str) -> Result<(), EngineError> {
+        self.say(&format!("position {position}"))?;
+        self.say(&format!("go {limits}"))
+    }
+
+    /// The next line that the engine has written already, and when it came.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub fn poll(&mut self) -> Result<Option<(Instant, String)>, EngineError> {
+        self.process.poll("bestmove")
+    }
+
     /// Lets the engine search: `position` is what follows that word in UCI (`startpos`, or `fen ..`,
     /// and `moves ..`), `limits` what follows `go` (`nodes 4000`), `patience` how long the answer
     /// may take.
@@ -143,8 +166,7 @@ impl UciEngine {
         limits: &str,
         patience: Duration,
     ) -> Result<Answer, EngineError> {
-        self.say(&format!("position {position}"))?;
-        self.say(&format!("go {limits}"))?;
+        self.begin(position, limits)?;
         let mut lines = BTreeMap::new();
         let best = self.await_line("bestmove", patience, |line| {
             if let Some(found) = Line::read(line) {

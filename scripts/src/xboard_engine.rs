@@ -189,23 +189,7 @@ impl XboardEngine {
         clocks: Option<(u64, u64)>,
         patience: Duration,
     ) -> Result<Reply, EngineError> {
-        let at_once = self.playing && turns.len() == 1;
-        if !at_once {
-            self.process.say("force")?;
-            for turn in turns {
-                self.tell(turn)?;
-            }
-        }
-        if let Some((own, other)) = clocks.filter(|_| self.feature("time") == "1") {
-            self.process.say(&format!("time {}", own / 10))?;
-            self.process.say(&format!("otim {}", other / 10))?;
-        }
-        if at_once {
-            self.tell(&turns[0])?
-        } else {
-            self.process.say("go")?
-        };
-        self.playing = true;
+        self.ask(turns, clocks)?;
         let mut told = String::new();
         self.process.await_line("move", patience, |line| {
             let reply = reply(line)?;
@@ -215,6 +199,58 @@ impl XboardEngine {
             // second begins where the first ended.
             (!told.ends_with(',')).then(|| Reply::Move(legs::read(&std::mem::take(&mut told))))
         })
+    }
+
+    /// What [`XboardEngine::go`] does before it waits.
+    ///
+    /// # Errors
+    /// If the pipe is broken.
+    pub fn ask(&mut self, turns: &[String], clocks: Option<(u64, u64)>) -> Result<(), EngineError> {
+        let at_once = self.playing && turns.len() == 1;
+        if !at_once {
+            self.process.say("force")?;
+            for turn in turns {
+                self.tell(turn)?;
+            }
+        }
+        if let Some(clocks) = clocks {
+            self.tell_clocks(clocks)?;
+        }
+        if at_once {
+            self.tell(&turns[0])?
+        } else {
+            self.process.say("go")?
+        };
+        self.playing = true;
+        Ok(())
+    }
+
+    /// Tells the engine its own and its opponent's time left, in milliseconds, if it wants to know.
+    ///
+    /// # Errors
+    /// If the pipe is broken.
+    pub fn tell_clocks(&mut self, (own, other): (u64, u64)) -> Result<(), EngineError> {
+        if self.feature("time") == "1" {
+            self.say(&format!("time {}", own / 10))?;
+            self.say(&format!("otim {}", other / 10))?;
+        }
+        Ok(())
+    }
+
+    /// Sends a line.
+    ///
+    /// # Errors
+    /// If the pipe is broken.
+    pub fn say(&mut self, line: &str) -> Result<(), EngineError> {
+        self.process.say(line)
+    }
+
+    /// The next line that the engine has written already, and when it came.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub fn poll(&mut self) -> Result<Option<(Instant, String)>, EngineError> {
+        self.process.poll("move")
     }
 
     fn tell(&mut self, turn: &str) -> Result<(), EngineError> {
@@ -234,7 +270,7 @@ impl XboardEngine {
 }
 
 /// What a line says about the game; `None` for thoughts and the rest.
-fn reply(line: &str) -> Option<Reply> {
+pub fn reply(line: &str) -> Option<Reply> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match word {

@@ -61,8 +61,7 @@ fn games_replay_to_their_ends() {
         (FILES[3], Some(Side::BLACK), true),
     ] {
         let found = read(text.as_bytes());
-        let record =
-            found.games[0].record(&variant).unwrap_or_else(|(m, why)| panic!("{m:?}: {why}"));
+        let record = found.games[0].record(&variant).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(record.winner().map(usize::from), winner.map(Side::index));
         assert_eq!(record.clocks.len(), record.plies.len());
         let end = record.position(&variant, record.plies.len()).expect("it replays");

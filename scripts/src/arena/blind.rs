@@ -194,6 +194,7 @@ pub fn play(
         detail: String::new(),
         start: first,
         turns,
+        left: Vec::new(),
     };
     Ok(Some((played, history)))
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
+use std::iter::repeat;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -132,7 +133,7 @@ impl Folder {
             end: game.end.clone(),
             detail: game.detail.clone(),
             start: game.start.clone(),
-            turns: game.turns.join(" "),
+            turns: with_clocks(game).join(" "),
         })?;
         let line = writer.into_inner().map_err(|error| anyhow::anyhow!("{error}"))?;
         // In one call, so that a kill leaves the line or a part of it, and no other after it.
@@ -181,6 +182,25 @@ fn same_match(path: &Path, wanted: &Stored) -> anyhow::Result<()> {
     )
 }
 
+/// The turns of a game, each with what its mover had left if that is known: `1e2e4{59512}`.
+fn with_clocks(game: &Played) -> Vec<String> {
+    let clocks = game.left.iter().map(|left| format!("{{{left}}}")).chain(repeat(String::new()));
+    game.turns.iter().zip(clocks).map(|(turn, clock)| format!("{turn}{clock}")).collect()
+}
+
+/// What [`with_clocks`] wrote; `None` if a clock is none.
+fn without_clocks(text: &str) -> Option<(Vec<String>, Vec<u64>)> {
+    let (mut turns, mut left) = (Vec::new(), Vec::new());
+    for word in text.split_whitespace() {
+        let (turn, clock) = word.split_once('{').map_or((word, None), |(a, b)| (a, Some(b)));
+        turns.push(turn.to_owned());
+        if let Some(clock) = clock {
+            left.push(clock.strip_suffix('}')?.parse().ok()?);
+        }
+    }
+    Some((turns, left))
+}
+
 fn parse(text: &[u8], sides: usize) -> anyhow::Result<Vec<Played>> {
     let mut games = BTreeMap::new();
     for row in csv::Reader::from_reader(text).deserialize::<Row>() {
@@ -195,6 +215,7 @@ fn parse(text: &[u8], sides: usize) -> anyhow::Result<Vec<Played>> {
             row.scores.split(' ').map(|score| score.parse().ok()).collect();
         let seats = seats.filter(|seats| seats.len() == sides).ok_or_else(bad)?;
         let scores = scores.filter(|scores| scores.len() == sides).ok_or_else(bad)?;
+        let (turns, left) = without_clocks(&row.turns).ok_or_else(bad)?;
         games.insert(
             row.game,
             Played {
@@ -204,7 +225,8 @@ fn parse(text: &[u8], sides: usize) -> anyhow::Result<Vec<Played>> {
                 end: row.end,
                 detail: row.detail,
                 start: row.start,
-                turns: row.turns.split_whitespace().map(str::to_owned).collect(),
+                turns,
+                left,
             },
         );
     }

@@ -27,6 +27,8 @@ pub struct Played {
     pub start: String,
     /// The turns since then, as UCI writes them.
     pub turns: Vec<String>,
+    /// The milliseconds that the mover had left after each, in games by real clocks at two tables.
+    pub left: Vec<u64>,
 }
 
 /// A result as PGN writes it; `*` where more than two play and somebody lost.
@@ -106,7 +108,8 @@ pub fn play(
         players[seat].end(result(&scores), &end);
     }
     let (seats, start) = (seats.to_vec(), start.fen());
-    Ok(Some(Played { number, seats, scores, end, detail, start, turns }))
+    let left = Vec::new();
+    Ok(Some(Played { number, seats, scores, end, detail, start, turns, left }))
 }
 
 /// The position after a whole turn, if it is a legal one.

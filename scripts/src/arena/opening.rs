@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use menagerie::rules::{MoveList, Position};
+use menagerie::rules::{FenError, MoveList, Position};
 use menagerie::variant::Variant;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
@@ -29,7 +29,9 @@ const TRIES: u32 = 10_000;
 
 impl Openings {
     /// Reads a book: a FEN or EPD a line, of which what follows a `;` and the operations of EPD are
-    /// no part; empty lines and those that begin with `#` are left out.
+    /// no part; empty lines and those that begin with `#` are left out. Where two tables are played
+    /// and no line has both (`A|B`), each position stands at the first table and the one behind it
+    /// in the shuffled book at the second.
     ///
     /// # Errors
     /// The first line that is no position of the game, or one that has ended.
@@ -41,19 +43,27 @@ impl Openings {
         seed: u64,
     ) -> anyhow::Result<Openings> {
         let mut positions = Vec::new();
+        let single = variant.has_tables() && !text.contains('|');
+        let read = |fen: &str| match single {
+            true => variant.position(&format!("{fen}|{fen}"), chess960),
+            false => variant.position(fen, chess960),
+        };
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
             let place = format!("{}, line {}", name.display(), index + 1);
-            let position = entry(line, variant, chess960)
-                .map_err(|reason| anyhow::anyhow!("{place}: {reason}"))?;
+            let position =
+                entry(line, read).map_err(|reason| anyhow::anyhow!("{place}: {reason}"))?;
             anyhow::ensure!(position.result().is_none(), "{place}: the game is over in \"{line}\"");
             positions.push(position);
         }
         anyhow::ensure!(!positions.is_empty(), "{}: no opening in it", name.display());
         positions.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+        if single {
+            positions = paired(&positions, |fen| variant.position(fen, chess960));
+        }
         Ok(Openings::Book(positions))
     }
 
@@ -89,16 +99,34 @@ impl Openings {
 
 /// The position of a book's line: a FEN, or an EPD's fields, after which its operations are cut off
 /// from the end until the rest can be read.
-fn entry(line: &str, variant: &Variant, chess960: bool) -> Result<Position, String> {
+fn entry(
+    line: &str,
+    read: impl Fn(&str) -> Result<Position, FenError>,
+) -> Result<Position, String> {
     let line = line.split(';').next().unwrap_or_default().trim();
-    let whole = variant.position(line, chess960);
+    let whole = read(line);
     let words: Vec<&str> = line.split_whitespace().collect();
     let shorter = (2..words.len()).rev().map(|count| words[..count].join(" "));
-    let cut = shorter.filter_map(|fen| variant.position(&fen, chess960).ok()).next();
+    let cut = shorter.filter_map(|fen| read(&fen).ok()).next();
     match (whole, cut) {
         (Ok(position), _) | (Err(_), Some(position)) => Ok(position),
         (Err(error), None) => Err(error.to_string()),
     }
+}
+
+/// The first table of each position beside the second of the next, the last beside that of the
+/// first.
+fn paired(
+    positions: &[Position],
+    read: impl Fn(&str) -> Result<Position, FenError>,
+) -> Vec<Position> {
+    let fens: Vec<String> = positions.iter().map(Position::fen).collect();
+    let next = fens.iter().cycle().skip(1);
+    let both = fens.iter().zip(next).filter_map(|(first, second)| {
+        let (a, b) = (first.split('|').next()?, second.split('|').nth(1)?);
+        read(&format!("{a}|{b}")).ok()
+    });
+    both.collect()
 }
 
 /// A start and random plies to the end of a turn; `None` if that ends the game.
@@ -145,6 +173,15 @@ mod tests {
         let error = book("tictactoe", "aaa/bb1/3 b").unwrap_err().to_string();
         assert!(error.contains("over"), "{error}");
         assert!(book("chess", "# nothing\n").is_err());
+        // Of one table each.
+        let text = "4k3/8/8/8/8/8/8/R3K3[] w - - 0 1\n4k3/8/8/8/8/8/8/R3K3[p] b - - id \"2\";\n";
+        let variant = Catalogue::shipped().require("bughouse2").unwrap();
+        let openings = book("bughouse2", text).unwrap();
+        let mut fens = [0, 1].map(|number| openings.get(number, &variant).unwrap().fen());
+        fens.sort();
+        let (first, second) =
+            ("4k3/8/8/8/8/8/8/R3K3[] w - - 0 1", "4k3/8/8/8/8/8/8/R3K3[p] b - - 0 1");
+        assert_eq!(fens, [format!("{first}|{second}"), format!("{second}|{first}")]);
     }
 
     #[test]

@@ -98,18 +98,6 @@ impl Outside {
         }
     }
 
-    /// What limits the search of an XBoard engine.
-    fn xboard_limits(&self) -> Vec<String> {
-        let spec = &self.spec;
-        let depth = spec.depth.map(|depth| format!("sd {depth}"));
-        let time = spec.movetime.map(|time| format!("st {}", time as f64 / 1e3));
-        let clock = spec.tc.map(|time| {
-            let (base, increment) = (time.base.div_ceil(1000), time.increment as f64 / 1e3);
-            format!("level 0 {}:{:02} {increment}", base / 60, base % 60)
-        });
-        [clock, time, depth].into_iter().flatten().collect()
-    }
-
     /// What limits the search of a UCI engine, after `go`.
     fn uci_limits(&self, mover: Side, clocks: (u64, u64)) -> String {
         let spec = &self.spec;
@@ -212,7 +200,7 @@ fn news(
 
 impl Player for Outside {
     fn begin(&mut self, start: &Position, _rng: ChaCha8Rng) -> anyhow::Result<()> {
-        let limits = self.xboard_limits();
+        let limits = self.spec.xboard_limits();
         let variant = self.xboard_name().to_owned();
         self.left = self.spec.tc.map_or(0, |time| time.base);
         let mut fresh = false;

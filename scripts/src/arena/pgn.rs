@@ -27,38 +27,33 @@ fn write(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Playe
     let name = |seat: &usize| schedule.names[schedule.ids[*seat]].as_str();
     let result = result(&game.scores);
     let round = schedule.game(game.number).0 + 1;
-    let mut tag = |key: &str, value: &str| {
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-        // Writing into a String cannot fail.
-        let _ = writeln!(text, "[{key} \"{value}\"]");
-    };
-    tag("Event", &format!("{} arena", variant.name()));
-    tag("Site", "Menagerie");
-    tag("Date", "????.??.??");
-    tag("Round", &format!("{round}.{}", game.number % schedule.seatings.len() as u64 + 1));
+    tag(text, "Event", &format!("{} arena", variant.name()));
+    tag(text, "Site", "Menagerie");
+    tag(text, "Date", "????.??.??");
+    tag(text, "Round", &format!("{round}.{}", game.number % schedule.seatings.len() as u64 + 1));
     if let [white, black] = &game.seats[..] {
-        tag("White", name(white));
-        tag("Black", name(black));
+        tag(text, "White", name(white));
+        tag(text, "Black", name(black));
     } else {
         for (side, seat) in Side::all(game.seats.len()).zip(&game.seats) {
-            tag(&format!("Player{}", side.letter().to_ascii_uppercase()), name(seat));
+            tag(text, &format!("Player{}", side.letter().to_ascii_uppercase()), name(seat));
         }
     }
-    tag("Result", result);
+    tag(text, "Result", result);
     if game.seats.len() > 2 {
         let winner = game.scores.iter().position(|&score| score > 0).map(Side::new);
         let outcome = winner.map_or_else(
             || if result == "*" { "nobody wins".to_owned() } else { "draw".to_owned() },
             |side| format!("{} wins", side.letter()),
         );
-        tag("Outcome", &outcome);
+        tag(text, "Outcome", &outcome);
     }
-    tag("Variant", variant.name());
-    tag("SetUp", "1");
-    tag("FEN", &game.start);
-    tag("Termination", &game.end);
+    tag(text, "Variant", variant.name());
+    tag(text, "SetUp", "1");
+    tag(text, "FEN", &game.start);
+    tag(text, "Termination", &game.end);
     if !game.detail.is_empty() {
-        tag("TerminationDetails", &game.detail);
+        tag(text, "TerminationDetails", &game.detail);
     }
     text.push('\n');
     let sides = game.seats.len();
@@ -84,6 +79,18 @@ fn write(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Playe
         plies.into_iter().for_each(|ply| position.play_unchecked(ply));
     }
     words.push(result.to_owned());
+    wrap(text, &words);
+}
+
+/// Adds a tag pair.
+pub(super) fn tag(text: &mut String, key: &str, value: &str) {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+    // Writing into a String cannot fail.
+    let _ = writeln!(text, "[{key} \"{value}\"]");
+}
+
+/// Adds the words of a game in lines, and an empty line behind it.
+pub(super) fn wrap(text: &mut String, words: &[String]) {
     let mut column = 0;
     for word in words {
         if column > 0 && column + 1 + word.len() > LONGEST {
@@ -95,7 +102,7 @@ fn write(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Playe
             column += 1;
         }
         column += word.len();
-        text.push_str(&word);
+        text.push_str(word);
     }
     text.push_str("\n\n");
 }

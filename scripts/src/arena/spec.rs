@@ -124,9 +124,9 @@ impl From<TimeControl> for String {
 /// A player: what it is, how long it may think, and its settings.
 ///
 /// On the command line it is `kind:FILE,key=value,...`: `net:nets/3x3.onnx,visits=50`,
-/// `uniform:visits=100`, `random`, `minimax:depth=2`, `uci:engine,nodes=1000,option.Hash=16`. A key that is none of the
-/// fields here is a parameter of the search; of `rbc:sense=entropy,turn=200` all keys but the name are
-/// options of `menagerie rbc`.
+/// `uniform:visits=100`, `random`, `minimax:depth=2`, `uci:engine,nodes=1000,option.Hash=16`. A key
+/// that is none of the fields here is a parameter of the search; of `rbc:sense=entropy,turn=200` all
+/// keys but the name are options of `menagerie rbc`. At two tables `xboard:FILE` is a process at each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlayerSpec {
@@ -161,6 +161,9 @@ pub struct PlayerSpec {
     /// Milliseconds after which a turn without any limit of time is lost; engines outside only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience: Option<u64>,
+    /// The executable at the second table, of a pair of XBoard engines that are not the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partner: Option<PathBuf>,
     /// Arguments of an executable, separated by blanks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<String>,
@@ -194,6 +197,7 @@ impl PlayerSpec {
             tc: None,
             margin: None,
             patience: None,
+            partner: None,
             args: None,
             fresh: false,
             search: BTreeMap::new(),
@@ -229,6 +233,17 @@ impl PlayerSpec {
     /// How long an engine outside may think if nothing else limits its time, in milliseconds.
     pub fn patience(&self) -> u64 {
         self.patience.unwrap_or(PATIENCE)
+    }
+
+    /// What limits the search of an XBoard engine, in its protocol's words.
+    pub(super) fn xboard_limits(&self) -> Vec<String> {
+        let depth = self.depth.map(|depth| format!("sd {depth}"));
+        let time = self.movetime.map(|time| format!("st {}", time as f64 / 1e3));
+        let clock = self.tc.map(|time| {
+            let (base, increment) = (time.base.div_ceil(1000), time.increment as f64 / 1e3);
+            format!("level 0 {}:{:02} {increment}", base / 60, base % 60)
+        });
+        [clock, time, depth].into_iter().flatten().collect()
     }
 
     /// The parameters of the library's search.
@@ -283,6 +298,9 @@ impl PlayerSpec {
         }
         if self.asked_as.is_some() && kind != Kind::Net {
             return Err(format!("only a network is asked as if in another game, not {self}"));
+        }
+        if self.partner.is_some() && kind != Kind::Xboard {
+            return Err(format!("partner is for pairs of XBoard engines, not for {self}"));
         }
         let limited = limits.contains(&true) || self.tc.is_some();
         match kind {
@@ -377,6 +395,7 @@ impl PlayerSpec {
             "tc" => self.tc = Some(value.parse()?),
             "margin" => self.margin = Some(number(key, value)?),
             "patience" => self.patience = Some(number(key, value)?),
+            "partner" => self.partner = Some(PathBuf::from(value)),
             "args" => self.args = Some(value.to_owned()),
             "fresh" => {
                 self.fresh = value
@@ -405,6 +424,8 @@ impl fmt::Display for PlayerSpec {
         parts.extend(said("tc", self.tc.map(|time| time.to_string())));
         parts.extend(said("margin", self.margin.map(|number| number.to_string())));
         parts.extend(said("patience", self.patience.map(|number| number.to_string())));
+        let partner = self.partner.as_ref().map(|file| file.display().to_string());
+        parts.extend(said("partner", partner));
         parts.extend(said("args", self.args.clone()));
         parts.extend(self.fresh.then(|| "fresh=true".to_owned()));
         parts.extend(self.search.iter().map(|(key, value)| format!("{key}={value}")));
@@ -435,6 +456,7 @@ mod tests {
             "xboard:engine,tc=60+0.6,margin=20,args=-q -x",
             "rbc:boards=1000,preset=paper,name=theirs",
             "attacker",
+            "xboard:engine,tc=60+0,partner=other",
         ];
         for text in texts {
             let spec: PlayerSpec = text.parse().unwrap();
@@ -472,6 +494,7 @@ mod tests {
             ("rbc:sense=smell", "\"smell\""),
             ("rbc:visits=100", "visits"),
             ("attacker:visits=9", "does not search"),
+            ("uci:engine,tc=5+0,partner=other", "pairs of XBoard"),
         ] {
             let error = text.parse::<PlayerSpec>().unwrap_err();
             assert!(error.contains(words), "{text}: {error}");

@@ -17,6 +17,10 @@ use trainer::uci_engine::name_and_value;
 /// Players: net:FILE,visits=100 | uniform:visits=100 | plain:visits=1000 | random |
 /// uci:FILE,nodes=10000,option.Hash=16 | xboard:FILE,movetime=100; movetime=MS, depth=N and tc=60+0.6
 /// limit engines, too; name=TEXT names a player, and any other key is a parameter of the search.
+///
+/// At two tables teams with clocks (tc) play in real time: uci:FILE is one process for both seats,
+/// xboard:FILE one for each table, xboard:FILE,partner=FILE two different ones.
+///
 /// The game rbc, reconnaissance blind chess, is for rbc:KEY=VALUE,.. (options of menagerie rbc),
 /// attacker and random.
 #[derive(Debug, Parser)]
@@ -114,7 +118,7 @@ struct Match {
     /// The match's folder; matches/VARIANT-CHECKSUM if not given.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Games at a time; one for each core if not given.
+    /// Games at a time; one for each core if not given, one for two of them by clocks at two tables.
     #[arg(long)]
     concurrency: Option<usize>,
 }
@@ -213,7 +217,9 @@ fn main() -> anyhow::Result<()> {
         println!("the book has {count} openings only, they are played more than once");
     }
     let bar = bar(games)?.with_position(arena.done() as u64);
-    let played = arena.play(threads(concurrency), &mut |game| {
+    // At two tables two seats think at any time.
+    let usual = if arena.timed() { Some((threads(None) / 2).max(1)) } else { None };
+    let played = arena.play(threads(concurrency.or(usual)), &mut |game| {
         bar.inc(1);
         if !game.detail.is_empty() {
             bar.suspend(|| eprintln!("game {}: {}, {}", game.number + 1, game.end, game.detail));

@@ -27,12 +27,23 @@ pub struct Seat {
 
 impl Seat {
     /// All four, with the names of the tags that tell their players.
-    const ALL: [(Seat, &'static str); 4] = [
+    pub const ALL: [(Seat, &'static str); 4] = [
         (Seat { board: Table::A, color: Color::White }, "WhiteA"),
         (Seat { board: Table::A, color: Color::Black }, "BlackA"),
         (Seat { board: Table::B, color: Color::White }, "WhiteB"),
         (Seat { board: Table::B, color: Color::Black }, "BlackB"),
     ];
+
+    /// The seat of a team at a board.
+    pub fn of(team: Side, board: Table) -> Seat {
+        let color = Color::from_white((board == Table::A) == (team == Side::WHITE));
+        Seat { board, color }
+    }
+
+    /// What it is called in the tags of a game: `WhiteA`.
+    pub fn name(self) -> &'static str {
+        Seat::ALL.iter().find(|(seat, _)| *seat == self).map_or("", |(_, name)| name)
+    }
 
     /// The team of this seat: side 0 has White at the first board.
     pub fn team(self) -> Side {
@@ -52,6 +63,33 @@ impl Seat {
         let color = Color::from_white(letter.is_ascii_uppercase());
         let number = word.strip_suffix(letter)?.parse().ok()?;
         Some((number, Seat { board, color }))
+    }
+}
+
+/// How a player may lose a game.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// By mate.
+    Mated,
+    /// On time.
+    Time,
+    /// By giving up.
+    Resigned,
+    /// By leaving the seat.
+    Left,
+}
+
+impl Ending {
+    const ALL: [Ending; 4] = [Ending::Mated, Ending::Time, Ending::Resigned, Ending::Left];
+
+    /// What stands behind the loser's name.
+    pub fn words(self) -> &'static str {
+        match self {
+            Ending::Mated => "checkmated",
+            Ending::Time => "forfeits on time",
+            Ending::Resigned => "resigns",
+            Ending::Left => "forfeits by disconnection",
+        }
     }
 }
 
@@ -94,8 +132,7 @@ impl BoardsGame {
     /// broken off, or if the ending does not tell.
     pub fn winner(&self) -> Option<Side> {
         let (name, fate) = self.ending.split_once(' ')?;
-        let lost = ["checkmated", "forfeits on time", "resigns", "forfeits by disconnection"];
-        lost.contains(&fate).then_some(())?;
+        Ending::ALL.iter().any(|lost| lost.words() == fate).then_some(())?;
         let seats = Seat::ALL.iter().filter(|(_, tag)| self.tag(tag) == Some(name));
         let mut losers = seats.map(|(seat, _)| seat.team());
         let loser = losers.next()?;
@@ -104,15 +141,35 @@ impl BoardsGame {
     }
 }
 
+/// Why a game cannot be replayed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{reason} in \"{text}\", line {line}")]
+pub struct Unplayable {
+    /// The line, from 1.
+    pub line: usize,
+    /// The move, or the tag.
+    pub text: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
 impl BoardsGame {
-    /// The game replayed as one of `variant`, which has two tables. Each move played is one to learn.
+    /// The game replayed as one of `variant`, which has two tables, from its start or from the
+    /// position of the tag `FEN`. Each move played is one to learn.
     ///
     /// # Errors
-    /// The move that is not legal, and why.
-    pub fn record(&self, variant: &Variant) -> Result<GameRecord, (&BoardMove, String)> {
-        let mut replay = Replay::of_tables(variant, self.seconds().map(Times::new));
+    /// The move that is not legal, and why, or the FEN that is none.
+    pub fn record(&self, variant: &Variant) -> Result<GameRecord, Unplayable> {
+        let start = self.tag("FEN").unwrap_or(variant.start_fen());
+        let unplayable = |line: usize, text: &str, reason: &str| {
+            let (text, reason) = (text.to_owned(), format!("{reason},"));
+            Unplayable { line, text, reason }
+        };
+        let mut replay = Replay::new(variant, start, false)
+            .map_err(|reason| unplayable(self.line, start, &reason))?;
+        replay.times = self.times();
         for m in &self.moves {
-            let refused = |reason: &str| (m, format!("{reason},"));
+            let refused = |reason: &str| unplayable(m.line, &m.san, reason);
             let board = replay.position.at_table(m.seat.board);
             let board = board.ok_or_else(|| refused("its game has one board"))?;
             let turn = match board.view().turn == m.seat.color {
@@ -129,10 +186,34 @@ impl BoardsGame {
         Ok(replay.finish(known.then_some(End { winner, turns: 0 })))
     }
 
-    /// The seconds that each player had at first: `120+0`.
-    fn seconds(&self) -> Option<f64> {
-        self.tag("TimeControl")?.split('+').next()?.parse().ok().filter(|it: &f64| it.is_finite())
+    /// The clocks at the start, if they are told: `120+0` for all players, or for each one by a tag
+    /// of its own.
+    fn times(&self) -> Option<Times> {
+        let all = self.tag("TimeControl").and_then(time);
+        let own = |seat: Seat| self.tag(&format!("TimeControl{}", seat.name())).and_then(time);
+        let known = Seat::ALL.iter().all(|&(seat, _)| own(seat).or(all).is_some());
+        let fen = self.tag("FEN").unwrap_or_default();
+        let on_turn = Table::ALL.map(|board| Color::from_white(!black_begins(fen, board)));
+        known.then(|| {
+            Times::of(
+                |board, color| own(Seat { board, color }).or(all).unwrap_or_default(),
+                on_turn,
+            )
+        })
     }
+}
+
+/// The seconds that a player has, and those that a move adds: `120+0`.
+fn time(text: &str) -> Option<(f64, f64)> {
+    let (base, increment) = text.split_once('+').unwrap_or((text, "0"));
+    let seconds = |text: &str| text.parse().ok().filter(|it: &f64| it.is_finite());
+    Some((seconds(base)?, seconds(increment)?))
+}
+
+/// Whether Black moves first at a board of a FEN.
+fn black_begins(fen: &str, board: Table) -> bool {
+    let board = fen.split('|').nth(board as usize).unwrap_or_default();
+    board.split_whitespace().nth(1) == Some("b")
 }
 
 /// Adds the games of a file to `found`, replayed.
@@ -143,7 +224,9 @@ pub(super) fn records(lines: &mut Lines, variant: &Variant, found: &mut Games) -
     for game in games {
         match game.record(variant) {
             Ok(record) => found.games.push(record),
-            Err((m, reason)) => found.faults.push(fault(file, m.line, &m.san, reason)),
+            Err(Unplayable { line, text, reason }) => {
+                found.faults.push(fault(file, line, &text, reason));
+            }
         }
     }
     Ok(())
@@ -190,7 +273,7 @@ struct Unread {
     begun: bool,
     /// Whose move the next word is.
     seat: Option<Seat>,
-    /// How many plies each board has had.
+    /// How many plies each board has had, counted from a move of White.
     plies: [usize; 2],
     /// What is wrong first: line, text and reason.
     bad: Option<(usize, String, String)>,
@@ -204,7 +287,13 @@ impl Unread {
         }
         self.begun |= !token.is_of_tags();
         match token {
-            Token::Tag(name, value) => self.game.tags.push((name, value)),
+            Token::Tag(name, value) => {
+                if name == "FEN" {
+                    // Where Black begins, the first number has one move.
+                    self.plies = Table::ALL.map(|board| usize::from(black_begins(&value, board)));
+                }
+                self.game.tags.push((name, value));
+            }
             Token::Comment(text) => self.comment(text),
             Token::Word(text) if ["1-0", "0-1", "1/2-1/2", "*"].contains(&&*text) => {
                 self.game.result = text;
