@@ -9,6 +9,7 @@ mod endings;
 mod files;
 mod flip;
 mod game;
+mod hands;
 mod limits;
 mod network;
 mod options;

@@ -173,6 +173,7 @@ fn obey(wakes: &Receiver<Wake>, output: &Output, first: Line, dialect: &mut impl
     let (mut bytes, mut closed) = (first.bytes(), false);
     let mut waiting: VecDeque<Line> = VecDeque::from([first]);
     while !output.is_closed() {
+        dialect.tick();
         if dialect.session().has_ended() {
             dialect.finish();
         }

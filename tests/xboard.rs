@@ -10,8 +10,8 @@ use menagerie::variant::Catalogue;
 use talk::Engine;
 
 transcripts! { "xboard":
-    analysis bad_input duck games handshake hints pinging playing results setboard settings texts
-    touching words
+    analysis bad_input bughouse duck games handshake hints partners pinging playing results setboard
+    settings texts touching words
 }
 
 fn start() -> Engine {

@@ -70,19 +70,20 @@ pub fn speak(data: &[u8]) {
 }
 
 /// Whether the engine may begin to think about its own turn after such a word: a command that says
-/// so, or a move, which is no word of small letters alone.
+/// so, what comes from another table, or a move, which is no word of small letters alone.
 fn may_search(first: &str) -> bool {
     let word = first.chars().all(|c| c.is_ascii_lowercase());
-    ["go", "usermove", "resume"].contains(&first) || !word
+    ["go", "holding", "partner", "ptell", "resume", "usermove"].contains(&first) || !word
 }
 
 /// Whether it is a line that the engine may say.
 fn is_valid(line: &str) -> bool {
-    const BEGUN: [&str; 18] = [
+    const BEGUN: [&str; 19] = [
         "# ",
         "Error (",
         "Illegal move",
         "tellusererror Illegal position: ",
+        "tellics ",
         "feature ",
         "pong",
         "move ",

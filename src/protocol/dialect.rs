@@ -29,6 +29,9 @@ pub(super) trait Dialect {
     /// Does what a line says.
     fn obey(&mut self, line: &Line) -> Next;
 
+    /// Time passes while a search is in progress; called a few times a second.
+    fn tick(&mut self) {}
+
     /// Waits for the search in progress, and does what follows from its end.
     fn finish(&mut self);
 }

@@ -1,9 +1,11 @@
 //! The protocol of XBoard and WinBoard, version 2, also called CECP.
 
+mod bughouse;
 mod clock;
 mod features;
 mod games;
 pub mod legs;
+mod partner;
 mod picked;
 mod report;
 mod search;
@@ -11,7 +13,9 @@ mod search;
 use std::sync::Arc;
 use std::time::Instant;
 
+use bughouse::Turn;
 use clock::Clocks;
+use partner::Partner;
 use picked::Picked;
 use search::{Kind, Told};
 
@@ -38,6 +42,10 @@ const AT_ONCE: [&str; 22] = [
 
 /// What sets up another position, so that the rest of a turn is awaited no more.
 const ELSEWHERE: [&str; 5] = ["new", "remove", "setboard", "undo", "variant"];
+
+/// What comes from the other table in bughouse, or tells how late it is there; it is obeyed in the
+/// middle of a search, which may begin anew.
+const FROM_BESIDE: [&str; 5] = ["holding", "otim", "partner", "ptell", "time"];
 
 /// What else is obeyed in the middle of a search that is not for the engine's turn.
 const IN_OTHERS_TIME: [&str; 3] = ["ping", "time", "otim"];
@@ -70,6 +78,14 @@ pub(super) struct XBoard {
     /// The first legs of a turn whose rest comes in another line.
     begun_turn: Option<String>,
     picked: Picked,
+    /// The partner at the other table of bughouse.
+    partner: Partner,
+    /// The game at both tables, if the partner is another engine of ours.
+    team: Option<Session>,
+    /// Whether the search in progress is of both tables.
+    teamed: bool,
+    /// The engine's turn in bughouse.
+    turn: Turn,
 }
 
 impl XBoard {
@@ -92,7 +108,16 @@ impl XBoard {
             excluded: Vec::new(),
             begun_turn: None,
             picked: Picked::default(),
+            partner: Partner::default(),
+            team: None,
+            teamed: false,
+            turn: Turn::new(),
         }
+    }
+
+    /// The session whose search is in progress.
+    fn thinker(&self) -> &Session {
+        self.team.as_ref().filter(|_| self.teamed).unwrap_or(&self.session)
     }
 
     fn say(&self, text: &str) {
@@ -116,6 +141,11 @@ impl XBoard {
         (self.analyzing, self.paused) = (false, false);
         self.clocks.reset();
         self.told.forget();
+        self.partner.new_game();
+        self.turn = Turn::new();
+        if let Some(team) = &mut self.team {
+            team.new_game();
+        }
     }
 
     /// Begins a game by XBoard's name for it; says whether there is one.
@@ -135,6 +165,7 @@ impl XBoard {
         if !self.choose(name) {
             return self.error("no such variant", line);
         }
+        self.tell_board();
         let lines = games::description(self.session.variant());
         if !lines.is_empty() {
             self.output.say(&lines.join("\n"));
@@ -143,13 +174,19 @@ impl XBoard {
 
     fn set_board(&mut self, fen: &str) {
         match self.session.set_position(Some(fen), &[]) {
-            Ok(()) => self.excluded.clear(),
+            Ok(()) => {
+                self.excluded.clear();
+                self.tell_board();
+            }
             Err(error) => self.say(&format!("tellusererror Illegal position: {error}")),
         }
     }
 
     /// Plays a turn of the opponent, or of anybody in force mode.
     fn user_move(&mut self, text: &str) {
+        if self.kind == Kind::Sit {
+            self.break_off();
+        }
         let whole = match self.begun_turn.take() {
             Some(first) => format!("{first},{text}"),
             None => text.to_owned(),
@@ -176,6 +213,8 @@ impl XBoard {
             return self.say(&format!("Illegal move{reason}: {whole}"));
         }
         self.excluded.clear();
+        self.turn = Turn::new();
+        self.tell_board();
         let mover = self.session.position().turn();
         if self.analyzing || self.side.is_none() {
             return;
@@ -193,6 +232,8 @@ impl XBoard {
         let position = self.session.position();
         let outcome = position.outcome();
         match outcome {
+            // A man may come from the other table.
+            Some(Outcome { reason: Reason::Stalemate, .. }) if self.has_partner() => {}
             Some(outcome) => self.say(&result_text(outcome)),
             None if position.claim().is_some() => self.say("offer draw"),
             None => {}
@@ -203,6 +244,7 @@ impl XBoard {
     fn go(&mut self) {
         let mover = self.session.position().turn();
         (self.side, self.analyzing) = (Some(mover), false);
+        self.turn = Turn::new();
         if !self.claim() && !self.paused {
             self.think();
         }
@@ -231,6 +273,8 @@ impl XBoard {
             Ok(notes) => notes.iter().for_each(|note| self.note(note)),
             Err(error) => self.error(&error, line),
         }
+        // The game at both tables follows when it is set up again.
+        self.part();
         // Other files, other games to choose from.
         if name == "VariantPath" {
             self.output.say(&features::variants(self.session.catalogue()));
@@ -246,7 +290,7 @@ impl XBoard {
     }
 
     fn ping(&mut self, rest: &str) {
-        if !self.session.is_thinking() {
+        if !self.thinker().is_thinking() {
             let notes = self.session.ready();
             notes.iter().for_each(|note| self.note(note));
         }
@@ -340,6 +384,9 @@ impl XBoard {
             "otim" => self.clocks.left(false, &words),
             _ => Ok(()),
         };
+        if matches!(first, "level" | "time" | "otim") {
+            self.turn.since = Instant::now();
+        }
         if let Err(reason) = timed {
             self.error(reason, line);
         }
@@ -357,12 +404,20 @@ impl XBoard {
             "quit" => return Next::Quit,
             "new" => self.new_game(),
             "variant" => self.variant(rest, line),
-            "force" | "result" => (self.side, self.analyzing) = (None, false),
+            "force" | "result" => {
+                (self.side, self.analyzing) = (None, false);
+                if first == "result" && rest.starts_with("1/2-1/2") {
+                    self.table_is_drawn();
+                }
+            }
+            "partner" => self.meet(rest),
+            "ptell" => self.hear_partner(rest),
+            "holding" => self.holding(rest, line),
             "go" => self.go(),
             "playother" => self.play_other(),
             "usermove" if rest.is_empty() => self.error("usermove takes a move", line),
             "usermove" => self.user_move(rest),
-            "?" => self.move_now(),
+            "?" => self.hurry(),
             "ping" => self.ping(rest),
             "draw" => self.draw(),
             "setboard" => self.set_board(rest),
@@ -399,7 +454,7 @@ impl XBoard {
 
 impl Dialect for XBoard {
     fn session(&mut self) -> &mut Session {
-        &mut self.session
+        self.team.as_mut().filter(|_| self.teamed).unwrap_or(&mut self.session)
     }
 
     fn searches(&self) -> u64 {
@@ -409,12 +464,12 @@ impl Dialect for XBoard {
     fn heard(&mut self, line: &Line) {
         let first = line.words().first().copied();
         let aborts = match self.kind {
-            Kind::Play => first.is_some_and(|first| ABORTING.contains(&first)),
+            Kind::Play | Kind::Sit => first.is_some_and(|first| ABORTING.contains(&first)),
             Kind::Hint => self.waits(line),
             _ => false,
         };
-        if first == Some("?") {
-            self.move_now();
+        if first == Some("?") && self.kind == Kind::Play {
+            self.hurry();
         } else if aborts {
             self.abort();
         }
@@ -423,6 +478,9 @@ impl Dialect for XBoard {
     fn waits(&self, line: &Line) -> bool {
         match line.words().first() {
             None => false,
+            // Who sits has nothing to do that could be waited for.
+            Some(_) if self.kind == Kind::Sit => false,
+            Some(first) if FROM_BESIDE.contains(first) && self.has_partner() => false,
             Some(first) if IN_OTHERS_TIME.contains(first) => self.kind == Kind::Play,
             Some(first) => !AT_ONCE.contains(first),
         }
@@ -444,8 +502,12 @@ impl Dialect for XBoard {
         next
     }
 
+    fn tick(&mut self) {
+        self.look_up();
+    }
+
     fn finish(&mut self) {
-        self.session.wait();
+        self.session().wait();
         self.conclude();
     }
 }

@@ -111,6 +111,23 @@ impl Clocks {
         }
     }
 
+    /// Time has passed in the engine's turn.
+    pub(super) fn spent(&mut self, time: Duration) {
+        if let Control::Level { .. } = self.control {
+            self.own = self.own.saturating_sub(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// Milliseconds left to the engine and to its opponent, as they were told, if it has a clock.
+    pub(super) fn both(&self) -> Option<(i64, i64)> {
+        matches!(self.control, Control::Level { .. }).then_some((self.own, self.opponent))
+    }
+
+    /// Takes the own time for so much less.
+    pub(super) fn hurry(&mut self, divisor: u32) {
+        self.own /= i64::from(divisor.max(1));
+    }
+
     /// An own turn was taken back.
     pub(super) fn unplayed(&mut self) {
         self.played = self.played.saturating_sub(1);
