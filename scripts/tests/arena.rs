@@ -1,5 +1,8 @@
 //! The contract of a match: it repeats, it goes on after a cut, and no player can end it.
 
+#[cfg(unix)]
+mod script;
+
 use std::fs;
 use std::path::Path;
 
@@ -241,7 +244,6 @@ fn a_network_plays_a_game_like_its_own_if_it_is_told_to() {
 
 #[cfg(unix)]
 mod outside {
-    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
@@ -257,8 +259,7 @@ mod outside {
         let cases = cases.join("\n");
         let script =
             format!("#!/bin/sh\nwhile read -r word rest; do case $word in\n{cases}\nesac; done\n");
-        fs::write(&path, script).expect("written");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+        script::executable(&path, &script);
         path.display().to_string()
     }
 

@@ -2,8 +2,9 @@
 //! and the games as others read them. The engines are scripts of a shell.
 #![cfg(unix)]
 
+mod script;
+
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,8 +27,7 @@ const FEATURES: &str = "protover) echo feature ping=1 setboard=1 usermove=1 vari
 fn script(folder: &Path, name: &str, before: &str, cases: &str) -> String {
     let path = folder.join(name);
     let loops = format!("while read -r word rest; do case $word in\n{cases}\nesac; done");
-    fs::write(&path, format!("#!/bin/sh\n{before}\n{loops}\n")).expect("written");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+    script::executable(&path, &format!("#!/bin/sh\n{before}\n{loops}\n"));
     path.display().to_string()
 }
 

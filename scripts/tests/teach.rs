@@ -2,8 +2,9 @@
 //! engine that plays wrong is quoted. The teachers are scripts of a shell.
 #![cfg(unix)]
 
+mod script;
+
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use menagerie::variant::Catalogue;
@@ -21,8 +22,7 @@ fn teacher(folder: &Path, go: &str) -> Lessons {
          isready) echo readyok;;\n position*) position=$line;;\n go*) {go};;\n quit) exit;;\n\
          esac; done\n"
     );
-    fs::write(&path, script).expect("written");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+    script::executable(&path, &script);
     Lessons { opening: 3, random: 0.3, ..Lessons::of(path) }
 }
 

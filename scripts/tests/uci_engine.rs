@@ -2,8 +2,8 @@
 //! scripts of a shell.
 #![cfg(unix)]
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+mod script;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,8 +18,7 @@ fn engine(folder: &TempDir, cases: &str) -> PathBuf {
         "#!/bin/sh\nwhile read -r word rest; do case $word in\n{cases}\n\
          isready) echo readyok;; quit) exit;; esac; done\n"
     );
-    fs::write(&path, script).expect("written");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+    script::executable(&path, &script);
     path
 }
 

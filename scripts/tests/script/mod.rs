@@ -1,0 +1,21 @@
+//! Engines that are scripts of a shell.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Writes an executable script. A process of its own does: a file that this process has open for
+/// writing is inherited by whatever another test starts meanwhile, and cannot be executed until that
+/// has let go of it ("text file busy").
+pub(crate) fn executable(path: &Path, text: &str) {
+    let mut shell = Command::new("sh")
+        .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
+        .arg(path)
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    let mut pipe = shell.stdin.take().expect("a pipe");
+    pipe.write_all(text.as_bytes()).expect("written");
+    drop(pipe);
+    assert!(shell.wait().expect("it ends").success(), "{} cannot be written", path.display());
+}
