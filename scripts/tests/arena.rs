@@ -323,7 +323,8 @@ mod outside {
         let uci = engine(&folder, "uci", &["go) exit 1;;", UCI]);
         loses(&format!("uci:{uci},nodes=5"), "crash", "bestmove");
         let xboard = engine(&folder, "xboard", &["go|usermove) exit 1;;", XBOARD]);
-        loses(&format!("xboard:{xboard},depth=1"), "crash", "move");
+        // It may end before it has been told all, or after.
+        loses(&format!("xboard:{xboard},depth=1"), "crash", "the engine");
     }
 
     #[test]
