@@ -5,16 +5,24 @@ use crate::evaluation::{NetworkFile, Weights};
 /// A file in `nets/`: its name and its bytes.
 type Shipped = (&'static str, &'static [u8]);
 
+/// A file of `nets/`, by its name.
+macro_rules! file {
+    ($name:literal) => {
+        (concat!("nets/", $name), include_bytes!(concat!("../../nets/", $name)))
+    };
+}
+
 /// By the name of the variant: its network, and the quantised form of it, if there is one.
 const SHIPPED: &[(&str, Shipped, Option<Shipped>)] = &[
-    ("3x3", ("nets/3x3.onnx", include_bytes!("../../nets/3x3.onnx")), None),
-    ("connect3", ("nets/connect3.onnx", include_bytes!("../../nets/connect3.onnx")), None),
-    (
-        "crazyhouse",
-        ("nets/crazyhouse.onnx", include_bytes!("../../nets/crazyhouse.onnx")),
-        Some(("nets/crazyhouse.int8.onnx", include_bytes!("../../nets/crazyhouse.int8.onnx"))),
-    ),
-    ("tictacmo", ("nets/tictacmo.onnx", include_bytes!("../../nets/tictacmo.onnx")), None),
+    ("3check", file!("3check.onnx"), Some(file!("3check.int8.onnx"))),
+    ("3x3", file!("3x3.onnx"), None),
+    ("atomic", file!("atomic.onnx"), Some(file!("atomic.int8.onnx"))),
+    ("bughouse2", file!("bughouse2.onnx"), Some(file!("bughouse2.int8.onnx"))),
+    ("connect3", file!("connect3.onnx"), None),
+    ("crazyhouse", file!("crazyhouse.onnx"), Some(file!("crazyhouse.int8.onnx"))),
+    ("duck", file!("duck.onnx"), Some(file!("duck.int8.onnx"))),
+    ("racingkings", file!("racingkings.onnx"), Some(file!("racingkings.int8.onnx"))),
+    ("tictacmo", file!("tictacmo.onnx"), None),
 ];
 
 /// The network for a variant, if one is shipped.
