@@ -50,7 +50,8 @@ fn one(area: &DrawingArea<SVGBackend<'_>, Shift>, standings: &Standings) -> anyh
         .x_label_area_size(8)
         .y_label_area_size(48)
         .build_cartesian_2d(0.0..1.0, low..high)?;
-    chart.configure_mesh().disable_x_mesh().disable_x_axis().light_line_style(WHITE).draw()?;
+    let whole = |elo: &f64| format!("{elo:+.0}");
+    chart.configure_mesh().disable_mesh().disable_x_axis().y_label_formatter(&whole).draw()?;
     let below = Pos::new(HPos::Left, VPos::Bottom);
     let text = |color: &RGBColor| ("sans-serif", 12).into_font().color(color).pos(below);
     for (name, rating) in rungs {
@@ -59,13 +60,13 @@ fn one(area: &DrawingArea<SVGBackend<'_>, Shift>, standings: &Standings) -> anyh
         chart.draw_series([Text::new(name.clone(), (0.02, rating.elo), text(&BLACK))])?;
     }
     for (nth, (name, rating)) in climbers.iter().enumerate() {
-        let at = 0.4 + 0.5 * nth as f64 / climbers.len().max(2) as f64;
+        let at = 0.6 + 0.35 * nth as f64 / climbers.len().max(2) as f64;
         let color = Palette99::pick(nth).to_rgba();
         let (low, high) = (rating.elo - SURE * rating.error, rating.elo + SURE * rating.error);
         let whisker = ErrorBar::new_vertical(at, low, rating.elo, high, color.filled(), 8);
         chart.draw_series([whisker])?;
         chart.draw_series([Circle::new((at, rating.elo), 5, color.filled())])?;
-        chart.draw_series([Text::new((*name).clone(), (at + 0.03, rating.elo), text(&BLUE))])?;
+        chart.draw_series([Text::new((*name).clone(), (at + 0.04, rating.elo), text(&BLUE))])?;
     }
     Ok(())
 }
