@@ -2,8 +2,8 @@
 //! at a chess server. Engines that speak UCI of two boards play both seats of a team, engines of
 //! XBoard's protocol one seat a process.
 //!
-//! - [`team`]: what the referee asks of a team; [`uci_team`], [`xboard_pair`]: teams.
-//! - [`clocks`]: four clocks that run.
+//! - `team`: what the referee asks of a team; `uci_team`, `xboard_pair`: teams.
+//! - `clocks`: four clocks that run.
 //! - [`bpgn`]: games as others read them.
 //!
 //! The referee below knows the rules and the time; who lets a clock run out, plays an illegal move
