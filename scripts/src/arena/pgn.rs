@@ -26,11 +26,7 @@ pub fn games(variant: &Variant, schedule: &Schedule, games: &[Played]) -> String
 fn write(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Played) {
     let name = |seat: &usize| schedule.names[schedule.ids[*seat]].as_str();
     let result = result(&game.scores);
-    let round = schedule.game(game.number).0 + 1;
-    tag(text, "Event", &format!("{} arena", variant.name()));
-    tag(text, "Site", "Menagerie");
-    tag(text, "Date", "????.??.??");
-    tag(text, "Round", &format!("{round}.{}", game.number % schedule.seatings.len() as u64 + 1));
+    event(text, variant, schedule, game);
     if let [white, black] = &game.seats[..] {
         tag(text, "White", name(white));
         tag(text, "Black", name(black));
@@ -51,11 +47,7 @@ fn write(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Playe
     tag(text, "Variant", variant.name());
     tag(text, "SetUp", "1");
     tag(text, "FEN", &game.start);
-    tag(text, "Termination", &game.end);
-    if !game.detail.is_empty() {
-        tag(text, "TerminationDetails", &game.detail);
-    }
-    text.push('\n');
+    termination(text, game);
     let sides = game.seats.len();
     // Castling is understood in either way of writing it.
     let mut position = variant.position(&game.start, false).ok();
@@ -80,6 +72,24 @@ fn write(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Playe
     }
     words.push(result.to_owned());
     wrap(text, &words);
+}
+
+/// Begins a game with the tags that tell where and when it was played.
+pub(super) fn event(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Played) {
+    let round = schedule.game(game.number).0 + 1;
+    tag(text, "Event", &format!("{} arena", variant.name()));
+    tag(text, "Site", "Menagerie");
+    tag(text, "Date", "????.??.??");
+    tag(text, "Round", &format!("{round}.{}", game.number % schedule.seatings.len() as u64 + 1));
+}
+
+/// Ends its tags with those that tell how it ended.
+pub(super) fn termination(text: &mut String, game: &Played) {
+    tag(text, "Termination", &game.end);
+    if !game.detail.is_empty() {
+        tag(text, "TerminationDetails", &game.detail);
+    }
+    text.push('\n');
 }
 
 /// Adds a tag pair.

@@ -7,7 +7,7 @@ use menagerie::variant::Variant;
 
 use super::TIME;
 use crate::arena::game::{Played, result};
-use crate::arena::pgn::{tag, wrap};
+use crate::arena::pgn::{event, tag, termination, wrap};
 use crate::arena::schedule::Schedule;
 use crate::arena::spec::PlayerSpec;
 use crate::readers::bpgn::{Ending, Seat};
@@ -40,11 +40,7 @@ fn write(
         // How a game ended is told by the loser's name and what stands behind it.
         name.replace([' ', '{', '}'], "_")
     };
-    let round = schedule.game(game.number).0 + 1;
-    tag(text, "Event", &format!("{} arena", variant.name()));
-    tag(text, "Site", "Menagerie");
-    tag(text, "Date", "????.??.??");
-    tag(text, "Round", &format!("{round}.{}", game.number % schedule.seatings.len() as u64 + 1));
+    event(text, variant, schedule, game);
     for (seat, key) in Seat::ALL {
         tag(text, key, &name(seat.team()));
     }
@@ -72,11 +68,7 @@ fn write(
         tag(text, "SetUp", "1");
         tag(text, "FEN", &game.start);
     }
-    tag(text, "Termination", &game.end);
-    if !game.detail.is_empty() {
-        tag(text, "TerminationDetails", &game.detail);
-    }
-    text.push('\n');
+    termination(text, game);
     let mut words = moves(variant, game);
     let ending = match (loser, &*game.end) {
         (Some(side), end) => {
