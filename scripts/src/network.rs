@@ -8,6 +8,7 @@
 //! each head start at zero, so a new network is the identity under a uniform policy, and what is
 //! trained is exactly what is exported.
 
+mod adapt;
 mod architecture;
 mod convolution;
 mod forms;

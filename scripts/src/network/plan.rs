@@ -43,6 +43,16 @@ pub(crate) enum Op {
 }
 
 impl Op {
+    /// Its weights, if it has any.
+    pub(crate) fn layer(&self) -> Option<&Layer> {
+        match self {
+            Op::Conv { layer, .. } | Op::Depthwise { layer, .. } | Op::Dense { layer, .. } => {
+                Some(layer)
+            }
+            _ => None,
+        }
+    }
+
     /// The values that it reads.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Value> {
         let (first, second) = match *self {
@@ -129,11 +139,8 @@ impl Plan {
     /// last layer beside the policy's, of the same sizes. Its parameters come after all others and
     /// start at zero.
     pub(crate) fn with_soft_policy(self) -> Result<Self, NetworkError> {
-        let mut last = self.policy;
-        while let Op::Flatten(input) = self.ops[last.0 - 1] {
-            last = input;
-        }
-        let made_by = self.ops[last.0 - 1].clone();
+        let made_by = self.last().clone();
+        let flattens = matches!(self.ops[self.policy.0 - 1], Op::Flatten(_));
         let weights = self.len();
         let mut builder = Builder { ops: self.ops, parameters: self.parameters, weights };
         let mut soft_policy = match made_by {
@@ -145,11 +152,20 @@ impl Plan {
             }
             other => return Err(refuse(format!("its policy comes of {other:?}"))),
         };
-        if last != self.policy {
+        if flattens {
             soft_policy = builder.push(Op::Flatten(soft_policy));
         }
         let Builder { ops, parameters, .. } = builder;
         Ok(Self { ops, parameters, soft_policy: Some(soft_policy), ..self })
+    }
+
+    /// What makes the policy, aside from giving it its shape: its last layer.
+    pub(crate) fn last(&self) -> &Op {
+        let mut last = self.policy;
+        while let Op::Flatten(input) = self.ops[last.0 - 1] {
+            last = input;
+        }
+        &self.ops[last.0 - 1]
     }
 
     /// What comes out: policy, outcome and moves left, and the softened policy if it is learnt.

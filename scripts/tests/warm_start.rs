@@ -1,0 +1,62 @@
+//! A network of one game as the start of another's.
+
+use menagerie::encoding::Encoding;
+use menagerie::evaluation::Passport;
+use menagerie::evaluation::network::seal;
+use menagerie::variant::Catalogue;
+use trainer::network::{Architecture, NamedTensor, Network};
+use trainer::{onnx, warm_start};
+
+const ARCHITECTURE: Architecture = Architecture::Residual { blocks: 1, channels: 4, squeeze: 0 };
+
+fn encoding(game: &str) -> Encoding {
+    Encoding::of(&Catalogue::shipped().get(game).expect("it is shipped").start())
+}
+
+/// A network of a game as it was drawn, and its file.
+fn network(game: &str) -> (Network, Vec<u8>) {
+    let (encoding, seed) = (encoding(game), 1);
+    let network = Network::new(encoding.shape(), &ARCHITECTURE, seed).expect("a network");
+    let entries = Passport::new(&encoding, game, "a test").entries();
+    let file = onnx::export(network.shape(), &ARCHITECTURE, &network.tensors(), &entries);
+    (network, seal(file.expect("a file")))
+}
+
+fn tensor(network: &Network, name: &str) -> NamedTensor {
+    network.tensors().into_iter().find(|tensor| tensor.name == name).expect("a tensor")
+}
+
+#[test]
+fn what_two_games_have_in_common_is_carried_over_by_name() {
+    let (given, file) = network("crazyhouse");
+    let begun = |game: &str| warm_start::network("FILE", &file, &encoding(game));
+    assert_eq!(begun("crazyhouse").expect("the same game").tensors(), given.tensors());
+    let stem = tensor(&given, "stem.weight");
+    for game in ["chess", "3check", "duck", "racingkings"] {
+        let begun = begun(game).expect("it begins");
+        let own = tensor(&begun, "stem.weight");
+        let (old, new) = (encoding("crazyhouse").plane_names(), encoding(game).plane_names());
+        assert_eq!(own.shape, [4, new.len(), 3, 3]);
+        let weights = |tensor: &NamedTensor, place: usize| -> Vec<f32> {
+            let channels = tensor.data.chunks(tensor.shape[1] * 9);
+            channels.flat_map(|channel| channel[9 * place..][..9].to_vec()).collect()
+        };
+        for (place, plane) in new.iter().enumerate() {
+            let known = old.iter().position(|known| known == plane);
+            let expected = known.map_or(vec![0.0; 36], |known| weights(&stem, known));
+            assert_eq!(weights(&own, place), expected, "{game}: {plane}");
+        }
+        let inner = "block0.first.weight";
+        assert_eq!(tensor(&begun, inner), tensor(&given, inner), "{game}");
+    }
+}
+
+#[test]
+fn a_game_with_no_move_in_common_is_refused() {
+    let (_, file) = network("crazyhouse");
+    // Another board, more sides, and tables whose planes have names of their own.
+    for game in ["gardner", "connect3", "bughouse2"] {
+        let error = warm_start::network("FILE", &file, &encoding(game)).expect_err("refused");
+        assert!(error.to_string().contains("FILE: its layout is"), "{game}: {error}");
+    }
+}
