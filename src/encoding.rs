@@ -1,9 +1,11 @@
 //! How a position becomes planes, and a move an index into the policy.
 
+mod layout;
 mod planes;
 mod policy;
 mod shape;
 
+pub use layout::{Layout, Places};
 use planes::Planes;
 use policy::Policy;
 pub use shape::Shape;

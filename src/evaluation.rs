@@ -3,6 +3,7 @@
 //! Never sees a tree. Evaluators decorate one another: [`Cached`] remembers.
 
 mod batch;
+mod bridge;
 mod cache;
 pub mod network;
 mod onnx;

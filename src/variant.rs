@@ -23,6 +23,7 @@ pub struct Variant {
     family: Family,
     start_fen: Arc<str>,
     self_play_men: Option<String>,
+    network: Option<String>,
     chess960: bool,
     look: Look,
     start: Position,
@@ -91,6 +92,11 @@ impl Variant {
     /// The men that self-play places at random for its starts, as FEN letters, if it does so.
     pub fn self_play_men(&self) -> Option<&str> {
         self.self_play_men.as_deref()
+    }
+
+    /// The game whose network plays this one while it has none of its own, if there is one.
+    pub fn network(&self) -> Option<&str> {
+        self.network.as_deref().filter(|name| *name != "none")
     }
 
     /// What a program that does not know the game is told to show it.

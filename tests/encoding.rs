@@ -5,7 +5,7 @@ mod laws;
 
 use std::collections::HashMap;
 
-use menagerie::encoding::Encoding;
+use menagerie::encoding::{Encoding, Layout};
 use menagerie::rules::{MoveList, Position};
 use menagerie::variant::Catalogue;
 use rand::rngs::SmallRng;
@@ -34,6 +34,19 @@ fn random_positions(mut each: impl FnMut(&str, &Encoding, &Position)) {
 #[test]
 fn every_legal_move_has_an_index_of_its_own() {
     random_positions(|_, encoding, position| laws::check_encoding(encoding, position));
+}
+
+#[test]
+fn layouts_of_all_games_can_be_taken_apart() {
+    for variant in Catalogue::shipped().iter() {
+        let (name, encoding) = (variant.name(), Encoding::of(&variant.start()));
+        let (text, shape) = (encoding.layout(), encoding.shape());
+        let layout = Layout::read(&text).expect("a layout");
+        assert_eq!(layout.planes(), encoding.plane_names(), "{name}");
+        let own = layout.places_in(&layout).expect("the same board");
+        assert_eq!(own.planes, (0..shape.planes).map(Some).collect::<Vec<_>>(), "{name}");
+        assert_eq!(own.policy, (0..shape.policy_planes).map(Some).collect::<Vec<_>>(), "{name}");
+    }
 }
 
 #[test]

@@ -253,6 +253,45 @@ fn networks_play_and_bad_ones_are_refused() {
 }
 
 #[test]
+fn a_game_without_a_network_is_played_by_that_of_its_kin() {
+    let games = "[mine:crazyhouse]\npromotionPieceTypes = q\n\n\
+                 [counted:crazyhouse]\ncheckCounting = true\n\
+                 startFen = rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 3+3 0 1\n\n\
+                 [small:losalamos]\nnetwork = crazyhouse\n\n\
+                 [alone:crazyhouse]\nnetwork = none\n";
+    let file = talk::file("kin.ini", games.as_bytes());
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
+    let mut engine = Engine::start();
+    engine.say(&format!("setoption name RuntimeLibrary value {}", runtime.display()));
+    engine.say("setoption name Backend value cpu");
+    engine.say(&format!("setoption name VariantPath value {}", file.display()));
+    for (game, said) in [
+        ("mine", vec!["there is no network for it yet, that of crazyhouse plays it"]),
+        (
+            "counted",
+            vec![
+                "there is no network for it yet, that of crazyhouse plays it",
+                "the network does not see Checks(true), Checks(false)",
+            ],
+        ),
+        ("small", vec!["the network of crazyhouse does not fit it"]),
+        ("alone", vec!["there is no network for it yet, it is played by search alone*"]),
+    ] {
+        engine.say(&format!("setoption name UCI_Variant value {game}"));
+        engine.until("info string variant *");
+        engine.say("isready");
+        for line in said {
+            let next = engine.next("info string *");
+            assert!(matches(&format!("info string {game}: {line}"), &next), "{game}: {next}");
+        }
+        engine.until("readyok");
+        engine.say("go nodes 30");
+        engine.until("bestmove *");
+    }
+    engine.end();
+}
+
+#[test]
 fn without_the_library_it_plays_and_says_how_to_get_it() {
     let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
     let good = talk::file("lonely.onnx", &network(&variant, "3x3"));

@@ -1,6 +1,6 @@
 //! Weights to learn on from.
 
-use menagerie::encoding::Encoding;
+use menagerie::encoding::{Encoding, Layout};
 use menagerie::evaluation::Passport;
 
 use crate::network::Network;
@@ -25,53 +25,19 @@ pub fn network(name: &str, bytes: &[u8], encoding: &Encoding) -> anyhow::Result<
     if found == wanted {
         return Ok(network);
     }
-    let (known, new) = (Layout::read(&found), Layout::read(&wanted));
-    let fits = |(known, new): &(Layout<'_>, Layout<'_>)| {
-        let outcomes = network.shape().outcomes == encoding.shape().outcomes;
-        let told = [known.planes.len(), known.policy.len()];
-        let has = [network.shape().planes, network.shape().policy_planes];
-        outcomes && told == has && known.board == new.board && known.shares_moves(new)
+    let shape = network.shape();
+    let carried = || {
+        let (known, new) = (Layout::read(&found)?, Layout::read(&wanted)?);
+        let sound =
+            [known.planes().len(), known.policy().len()] == [shape.planes, shape.policy_planes];
+        let places = new.places_in(&known).filter(|_| sound)?;
+        let played = shape.outcomes == encoding.shape().outcomes;
+        (played && places.policy.iter().any(Option::is_some)).then_some(places)
     };
-    let Some((known, new)) = known.zip(new).filter(fits) else {
+    let Some(places) = carried() else {
         return Err(fault(format!("its layout is \"{found}\", not \"{wanted}\"")));
     };
-    let planes = places(&new.planes, &known.planes);
-    let policy = places(&new.policy, &known.policy);
-    network.adapted(encoding.shape(), &planes, &policy).map_err(|error| fault(error.to_string()))
-}
-
-/// [`Encoding::layout`], taken apart.
-struct Layout<'a> {
-    board: &'a str,
-    planes: Vec<&'a str>,
-    policy: Vec<&'a str>,
-}
-
-impl Layout<'_> {
-    fn read(text: &str) -> Option<Layout<'_>> {
-        let (board, rest) = text.split_once(" planes: ")?;
-        let (planes, policy) = rest.split_once("; policy: ")?;
-        Some(Layout { board, planes: names(planes), policy: names(policy) })
-    }
-
-    fn shares_moves(&self, other: &Layout<'_>) -> bool {
-        self.policy.iter().any(|name| other.policy.contains(name))
-    }
-}
-
-/// The names of planes, between which there are spaces. Within a name a space follows a comma.
-fn names(text: &str) -> Vec<&str> {
-    let mut names = Vec::new();
-    let mut start = 0;
-    for (at, _) in text.match_indices(' ').filter(|(at, _)| !text[..*at].ends_with(',')) {
-        names.push(&text[start..at]);
-        start = at + 1;
-    }
-    names.push(&text[start..]);
-    names
-}
-
-/// Where each of some names stands among others.
-fn places(names: &[&str], among: &[&str]) -> Vec<Option<usize>> {
-    names.iter().map(|name| among.iter().position(|known| known == name)).collect()
+    network
+        .adapted(encoding.shape(), &places.planes, &places.policy)
+        .map_err(|error| fault(error.to_string()))
 }

@@ -52,8 +52,11 @@ impl Chosen {
         let wish = Wish::new(variant, options);
         let name = variant.name();
         let before = before.filter(|before| before.network && before.wish.variant == name);
-        let candidates = [named(options), shipped::network(name).map(Ok)];
-        let candidates: Vec<_> = candidates.into_iter().flatten().collect();
+        let own = [named(options), shipped::network(name).map(Ok)];
+        let own = own.into_iter().flatten().map(|weights| (weights, name));
+        let mut candidates: Vec<_> = own.collect();
+        let relative = variant.network().filter(|_| candidates.is_empty());
+        candidates.extend(relative.and_then(|game| Some((Ok(shipped::network(game)?), game))));
         if candidates.is_empty() {
             notes.push(format!(
                 "{name}: there is no network for it yet, it is played by search alone (Uniform \
@@ -61,10 +64,15 @@ impl Chosen {
             ));
             return Chosen::uniform(variant, wish);
         }
-        for candidate in candidates {
+        for (candidate, game) in candidates {
             let opened = candidate.and_then(|weights| {
                 library(options, notes)?;
-                open(variant, options, &weights, notes)
+                open(variant, options, &weights, game, notes).map_err(|refusal| {
+                    match game == name {
+                        true => refusal,
+                        false => format!("{name}: the network of {game} does not fit it"),
+                    }
+                })
             });
             match opened {
                 Ok(evaluators) => return Chosen { evaluators, network: true, wish },
@@ -163,20 +171,28 @@ fn library(options: &Options, notes: &mut Vec<String>) -> Result<(), String> {
     Ok(())
 }
 
-/// Opens a network, once for each thread, and tries it.
+/// Opens a network that was made for `game`, once for each thread, and tries it.
 fn open(
     variant: &Variant,
     options: &Options,
     weights: &Weights,
+    game: &str,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Box<dyn Evaluator>>, String> {
     let start = variant.start();
     let encoding = Encoding::of(&start);
     let refused = |error: String| format!("network {} is refused: {error}", weights.name());
     let Opened { network: mut first, file, notes: more } = weights
-        .open(&encoding, variant.name(), options.backend)
+        .open(&encoding, game, options.backend)
         .map_err(|error| refused(error.to_string()))?;
     notes.extend(more);
+    let name = variant.name();
+    if game != name {
+        notes.push(format!("{name}: there is no network for it yet, that of {game} plays it"));
+    }
+    if let Some(unseen) = first.unseen() {
+        notes.push(format!("{name}: the network does not see {unseen}"));
+    }
     let mut legal = MoveList::new();
     start.legal_moves(&mut legal);
     // A whole batch, so that a network takes the memory it needs before the first search.
@@ -187,15 +203,14 @@ fn open(
     };
     warm(&mut first)?;
     notes.push(format!(
-        "{}: network {} ({}), ONNX Runtime {}",
-        variant.name(),
+        "{name}: network {} ({}), ONNX Runtime {}",
         file.name,
         first.passport().run,
         first.backend()
     ));
     // A GPU evaluates one batch while the next is gathered.
     let threads = options.threads.max(if first.backend() == Backend::Cuda { 2 } else { 1 });
-    let session = |_| Onnx::open(&file.bytes, &encoding, variant.name(), first.backend(), 1);
+    let session = |_| Onnx::open(&file.bytes, &encoding, game, first.backend(), 1);
     let others = (1..threads).map(session).collect::<Result<Vec<_>, _>>();
     let mut others = others.map_err(|error| refused(error.to_string()))?;
     others.iter_mut().try_for_each(warm)?;

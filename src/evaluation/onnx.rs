@@ -1,5 +1,6 @@
 //! The evaluator that asks a network, through ONNX Runtime.
 
+use super::bridge::Bridge;
 use super::network::{Backend, NetworkError, Session, Sizes};
 use super::{Batch, EvalError, Evaluator};
 use crate::encoding::{self, Encoding, Shape};
@@ -104,7 +105,7 @@ impl Passport {
         })
     }
 
-    /// Whether the network may play `variant`, whose positions are written in `encoding`.
+    /// Whether the network was made for `variant`, whose positions are written in `encoding`.
     ///
     /// # Errors
     /// What does not fit.
@@ -124,6 +125,13 @@ impl Passport {
         }
         Ok(())
     }
+
+    /// How the network can play a game that is written in `encoding`, if it was not made for that.
+    fn bridge(&self, encoding: &Encoding) -> Option<Bridge> {
+        let wanted = Passport::new(encoding, "", "");
+        let same = self.encoding == wanted.encoding;
+        Bridge::new(&self.layout, &wanted.layout, encoding.shape()).filter(|_| same)
+    }
 }
 
 /// A network that evaluates batches in a session of its own.
@@ -132,6 +140,7 @@ pub struct Onnx {
     session: Session,
     shape: Shape,
     passport: Passport,
+    bridge: Option<Bridge>,
     policy: Vec<f32>,
     outcome: Vec<f32>,
     moves_left: Vec<f32>,
@@ -139,6 +148,9 @@ pub struct Onnx {
 
 impl Onnx {
     /// Opens the network in `file` to play `variant` in `encoding`, on `threads` threads.
+    ///
+    /// It may be another game that is written in `encoding`: the network sees what it knows, by the
+    /// names of the planes, as long as it has a policy for every move.
     ///
     /// # Errors
     /// If it is no network, does not fit, or cannot be run.
@@ -151,8 +163,15 @@ impl Onnx {
     ) -> Result<Onnx, UnfitNetwork> {
         let session = Session::open(file, backend, threads)?;
         let passport = Passport::read(|key| session.get(key))?;
-        passport.check(encoding, variant)?;
-        let (wanted, found) = (encoding.shape(), session.sizes());
+        let bridge = match passport.check(encoding, variant) {
+            Ok(()) => None,
+            Err(refusal @ UnfitNetwork::Encoding { .. }) => {
+                Some(passport.bridge(encoding).ok_or(refusal)?)
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        let (shape, found) = (encoding.shape(), session.sizes());
+        let wanted = bridge.as_ref().map_or(shape, |bridge| bridge.shape());
         let same = found.batch.is_none()
             && (found.channels, found.height, found.width)
                 == (wanted.planes, wanted.height, wanted.width)
@@ -162,7 +181,7 @@ impl Onnx {
             return Err(UnfitNetwork::Sizes { variant, found, wanted });
         }
         let (policy, outcome, moves_left) = Default::default();
-        Ok(Onnx { session, shape: wanted, passport, policy, outcome, moves_left })
+        Ok(Onnx { session, shape, passport, bridge, policy, outcome, moves_left })
     }
 
     /// Where it runs.
@@ -173,6 +192,11 @@ impl Onnx {
     /// Why it does not run where it was asked to, in words.
     pub fn note(&self) -> Option<&str> {
         self.session.note()
+    }
+
+    /// What of a position it does not see, in words, if it was made for another game.
+    pub fn unseen(&self) -> Option<String> {
+        self.bridge.as_ref()?.unseen()
     }
 
     /// What it says of itself.
@@ -195,20 +219,28 @@ impl Evaluator for Onnx {
 
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
         let rows = batch.len();
-        let (policy, outcomes) = (self.shape.policy(), self.shape.outcomes);
+        let outcomes = self.shape.outcomes;
+        let policy = self.bridge.as_ref().map_or(self.shape, Bridge::shape).policy();
+        let planes = match &mut self.bridge {
+            Some(bridge) => bridge.cross(batch.planes()),
+            None => batch.planes(),
+        };
         self.policy.resize(rows * policy, 0.0);
         self.outcome.resize(rows * outcomes, 0.0);
         self.moves_left.resize(rows, 0.0);
         let outputs = (&mut self.policy, &mut self.outcome, &mut self.moves_left);
         self.session
-            .run(batch.planes(), rows, outputs.0, outputs.1, outputs.2)
+            .run(planes, rows, outputs.0, outputs.1, outputs.2)
             .map_err(|error| EvalError(error.to_string()))?;
         let chances = self.outcome.chunks_exact_mut(outcomes);
         let logits = self.policy.chunks_exact(policy);
         for (row, (chances, logits)) in chances.zip(logits).enumerate() {
             softmax(chances);
             let moves_left = self.moves_left[row];
-            batch.fill(row, chances, moves_left, |_, index| logits[usize::from(index.0)]);
+            batch.fill(row, chances, moves_left, |_, index| match &self.bridge {
+                Some(bridge) => logits[bridge.index(index)],
+                None => logits[usize::from(index.0)],
+            });
         }
         Ok(())
     }

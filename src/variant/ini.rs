@@ -92,6 +92,7 @@ fn variant(raw: &Raw) -> Result<Variant, Vec<IniError>> {
     let kind = section.take("family", family).unwrap_or(Kind::Chess);
     let start_fen = section.take("startFen", text);
     let self_play_men = section.take("selfPlayMen", text);
+    let network = section.take("network", text);
     let chess960 = section.take("chess960", flag).unwrap_or(false);
     let look = Look {
         template: section.take("variantTemplate", text).unwrap_or_else(|| "fairy".to_owned()),
@@ -121,5 +122,5 @@ fn variant(raw: &Raw) -> Result<Variant, Vec<IniError>> {
     let start = Position::from_fen(&family, &start_fen, chess960)
         .map_err(|reason| vec![IniError::Start { line, section: name.clone(), reason }])?;
     let start_fen = Arc::from(start_fen);
-    Ok(Variant { name, family, start_fen, self_play_men, chess960, look, start })
+    Ok(Variant { name, family, start_fen, self_play_men, network, chess960, look, start })
 }

@@ -1,0 +1,106 @@
+//! From one game's planes to a network that was made for another.
+
+use crate::encoding::{Layout, PolicyIndex, Shape};
+
+/// Lets a network read positions, and choose among moves, of a game that is written in other
+/// planes than those it was trained with. Planes are the same if they have the same name.
+#[derive(Clone, Debug)]
+pub(super) struct Bridge {
+    /// The sizes of the game.
+    game: Shape,
+    /// The sizes of the network.
+    network: Shape,
+    /// The game's plane for each of the network's. Where there is none the network sees zeros: no
+    /// men in hand, no duck.
+    planes: Vec<Option<usize>>,
+    /// The network's policy plane for each of the game's.
+    policy: Vec<usize>,
+    /// The game's planes that the network has not.
+    unseen: Vec<String>,
+    crossed: Vec<f32>,
+}
+
+impl Bridge {
+    /// The bridge between the layouts of a network and of a game whose sizes are `shape`; `None` if
+    /// the network has another board, or no policy for some of the game's moves.
+    pub(super) fn new(network: &str, game: &str, shape: Shape) -> Option<Bridge> {
+        let (known, written) = (Layout::read(network)?, Layout::read(game)?);
+        let inputs = known.places_in(&written)?;
+        let outputs = written.places_in(&known)?;
+        let unseen = written.planes().iter().zip(&outputs.planes);
+        let unseen = unseen.filter(|(_, place)| place.is_none()).map(|(name, _)| name.to_string());
+        let (planes, policy_planes) = (known.planes().len(), known.policy().len());
+        Some(Bridge {
+            game: shape,
+            network: Shape { planes, policy_planes, ..shape },
+            planes: inputs.planes,
+            policy: outputs.policy.into_iter().collect::<Option<_>>()?,
+            unseen: unseen.collect(),
+            crossed: Vec::new(),
+        })
+    }
+
+    /// The sizes of the network's tensors.
+    pub(super) fn shape(&self) -> Shape {
+        self.network
+    }
+
+    /// What of the game's positions the network does not see, in words.
+    pub(super) fn unseen(&self) -> Option<String> {
+        (!self.unseen.is_empty()).then(|| self.unseen.join(", "))
+    }
+
+    /// The network's planes of all rows from the game's.
+    pub(super) fn cross(&mut self, rows: &[f32]) -> &[f32] {
+        let squares = self.game.squares();
+        self.crossed.clear();
+        for row in rows.chunks_exact(self.game.input()) {
+            for plane in &self.planes {
+                match plane {
+                    Some(nth) => self.crossed.extend_from_slice(&row[nth * squares..][..squares]),
+                    None => self.crossed.resize(self.crossed.len() + squares, 0.0),
+                }
+            }
+        }
+        &self.crossed
+    }
+
+    /// Where the network's policy has a move of the game.
+    pub(super) fn index(&self, index: PolicyIndex) -> usize {
+        let (index, squares) = (usize::from(index.0), self.game.squares());
+        self.policy[index / squares] * squares + index % squares
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAME: Shape = Shape { planes: 3, height: 1, width: 2, policy_planes: 2, outcomes: 3 };
+
+    #[test]
+    fn planes_and_moves_cross_by_name() {
+        let network = "2x1 planes: A B C D; policy: X Y Z";
+        let mut bridge =
+            Bridge::new(network, "2x1 planes: D New B; policy: Z X", GAME).expect("one");
+        assert_eq!(bridge.shape(), Shape { planes: 4, policy_planes: 3, ..GAME });
+        assert_eq!(bridge.unseen().as_deref(), Some("New"));
+        let rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0];
+        let crossed =
+            [0.0, 0.0, 5.0, 6.0, 0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 50.0, 60.0, 0.0, 0.0, 10.0, 20.0];
+        assert_eq!(bridge.cross(&rows), crossed);
+        assert_eq!(bridge.cross(&rows[..6]), &crossed[..8]);
+        let indices = (0..4).map(|index| bridge.index(PolicyIndex(index)));
+        assert_eq!(indices.collect::<Vec<_>>(), [4, 5, 0, 1]);
+        let same = Bridge::new(network, "2x1 planes: A B C; policy: X Z", GAME).expect("one");
+        assert_eq!(same.unseen(), None);
+    }
+
+    #[test]
+    fn no_bridge_leads_to_another_board_or_past_moves() {
+        let network = "2x1 planes: A B C D; policy: X Y Z";
+        assert!(Bridge::new(network, "1x2 planes: A B C; policy: X Y", GAME).is_none());
+        assert!(Bridge::new(network, "2x1 planes: A B C; policy: X Duck", GAME).is_none());
+        assert!(Bridge::new("anything", "2x1 planes: A B C; policy: X Y", GAME).is_none());
+    }
+}
