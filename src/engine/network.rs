@@ -52,11 +52,9 @@ impl Chosen {
         let wish = Wish::new(variant, options);
         let name = variant.name();
         let before = before.filter(|before| before.network && before.wish.variant == name);
-        let own = [named(options), shipped::network(name).map(Ok)];
-        let own = own.into_iter().flatten().map(|weights| (weights, name));
-        let mut candidates: Vec<_> = own.collect();
-        let relative = variant.network().filter(|_| candidates.is_empty());
-        candidates.extend(relative.and_then(|game| Some((Ok(shipped::network(game)?), game))));
+        let named = named(options).map(|weights| (weights, name));
+        let shipped = shipped::network(variant).map(|(weights, game)| (Ok(weights), game));
+        let candidates: Vec<_> = named.into_iter().chain(shipped).collect();
         if candidates.is_empty() {
             notes.push(format!(
                 "{name}: there is no network for it yet, it is played by search alone (Uniform \
