@@ -258,6 +258,7 @@ fn a_game_without_a_network_is_played_by_that_of_its_kin() {
                  [counted:crazyhouse]\ncheckCounting = true\n\
                  startFen = rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 3+3 0 1\n\n\
                  [small:losalamos]\nnetwork = crazyhouse\n\n\
+                 [lost:crazyhouse]\nnetwork = nowhere\n\n\
                  [alone:crazyhouse]\nnetwork = none\n";
     let file = talk::file("kin.ini", games.as_bytes());
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
@@ -275,6 +276,13 @@ fn a_game_without_a_network_is_played_by_that_of_its_kin() {
             ],
         ),
         ("small", vec!["the network of crazyhouse does not fit it"]),
+        (
+            "lost",
+            vec![
+                "its section wants the network of \"nowhere\", which has none",
+                "there is no network for it yet, it is played by search alone*",
+            ],
+        ),
         ("alone", vec!["there is no network for it yet, it is played by search alone*"]),
     ] {
         engine.say(&format!("setoption name UCI_Variant value {game}"));

@@ -54,6 +54,11 @@ impl Chosen {
         let before = before.filter(|before| before.network && before.wish.variant == name);
         let named = named(options).map(|weights| (weights, name));
         let shipped = shipped::network(variant).map(|(weights, game)| (Ok(weights), game));
+        if let Some(game) = variant.network().filter(|_| shipped.is_none()) {
+            notes.push(format!(
+                "{name}: its section wants the network of \"{game}\", which has none"
+            ));
+        }
         let candidates: Vec<_> = named.into_iter().chain(shipped).collect();
         if candidates.is_empty() {
             notes.push(format!(
