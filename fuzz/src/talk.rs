@@ -65,7 +65,7 @@ struct Said {
 }
 
 /// The engine's output.
-struct Ear(Arc<Said>);
+pub(crate) struct Ear(Arc<Said>);
 
 impl Write for Ear {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
@@ -81,7 +81,7 @@ impl Write for Ear {
 }
 
 /// The engine's input.
-struct Mouth {
+pub(crate) struct Mouth {
     steps: std::vec::IntoIter<Step>,
     bytes: std::vec::IntoIter<u8>,
     said: Arc<Said>,
@@ -124,6 +124,14 @@ impl Read for Mouth {
 
 /// All lines that the engine says to these steps, each of them text without control characters.
 pub(crate) fn talk(steps: Vec<Step>) -> Vec<String> {
+    talk_to(steps, protocol::run)
+}
+
+/// [`talk`] with an engine that `run` runs.
+pub(crate) fn talk_to(
+    steps: Vec<Step>,
+    run: impl FnOnce(BufReader<Mouth>, Ear) -> Result<()>,
+) -> Vec<String> {
     let said = Arc::new(Said::default());
     let mouth = Mouth {
         steps: steps.into_iter(),
@@ -131,7 +139,7 @@ pub(crate) fn talk(steps: Vec<Step>) -> Vec<String> {
         said: Arc::clone(&said),
         seen: 0,
     };
-    protocol::run(BufReader::new(mouth), Ear(Arc::clone(&said))).expect("threads can be started");
+    run(BufReader::new(mouth), Ear(Arc::clone(&said))).expect("threads can be started");
     let mut inner = said.inner.lock().unwrap_or_else(PoisonError::into_inner);
     inner.1 = true;
     said.news.notify_all();
