@@ -19,7 +19,7 @@ use menagerie::evaluation::network::{self, OUTPUTS, PLANES, SEAL_KEY, seal, veri
 use prost::Message;
 
 use crate::network::plan::Plan;
-use crate::network::ranges::ranges;
+use crate::network::ranges::spreads;
 use crate::network::{Architecture, MOVES_LEFT_SCALE, NamedTensor, Network, NetworkError};
 use nodes::Names;
 use proto::{Graph, Metadata, Model, Node, OperatorSet, Tensor, TensorKind, ValueInfo};
@@ -113,8 +113,9 @@ pub fn quantise(file: &[u8], planes: &[f32]) -> Result<Vec<u8>, OnnxError> {
     metadata.push((Passport::QUANTISED_FROM.to_owned(), seal_of_floats.to_owned()));
     let (shape, architecture) = (network.shape(), network.architecture().clone());
     let (plan, weights) = network.into_parts();
-    let ranges = ranges(&plan, shape, &weights, planes)?;
-    let graph = quantised::graph(&plan, &weights, &ranges);
+    let spreads = spreads(&plan, shape, &weights, planes)?;
+    let board = [shape.height, shape.width];
+    let graph = quantised::graph(&plan, board, &weights, &spreads);
     Ok(seal(model(shape, &architecture, &plan, graph, &metadata)?))
 }
 

@@ -155,6 +155,38 @@ fn quantised_networks_say_nearly_the_same() {
     }
 }
 
+/// Rounded weights make outputs greater or less on the whole, if what they are multiplied by has a
+/// mean; the biases take that back.
+#[test]
+fn quantised_networks_are_right_on_average() {
+    for (shape, architecture) in architectures() {
+        let network = network(shape, &architecture);
+        let floats = seal(onnx::export(shape, &architecture, &network.tensors(), &[]).unwrap());
+        // As planes are: nothing is below nought.
+        let planes: Vec<f32> = noise(7, 200 * shape.input()).into_iter().map(f32::abs).collect();
+        let bytes = onnx::quantise(&floats, &planes).unwrap();
+        let (here, there) = (network.forward(&planes).unwrap(), by_runtime(&bytes, shape, &planes));
+        for (here, there, head) in
+            [(here.policy, there.policy, "policy"), (here.outcome, there.outcome, "outcome")]
+        {
+            let error = mean_error(&there, &here, here.len() / 200);
+            println!("{head} of {architecture:?} is off by {error}");
+            assert!(error < 0.1, "{head} of {architecture:?} is off by {error}");
+        }
+    }
+}
+
+/// How far the mean of each output is off, beside how much the outputs differ from one another: the
+/// root of mean squares.
+fn mean_error(found: &[f32], wanted: &[f32], outputs: usize) -> f32 {
+    let means = |rows: &[f32]| {
+        let count = (rows.len() / outputs) as f32;
+        let sum = |output: usize| rows.iter().skip(output).step_by(outputs).sum::<f32>();
+        (0..outputs).map(|output| sum(output) / count).collect::<Vec<_>>()
+    };
+    error(&means(found), &means(wanted))
+}
+
 /// How many operations of a kind ONNX Runtime makes of a network.
 fn operations(bytes: &[u8]) -> impl Fn(&str) -> usize + use<> {
     let folder = tempfile::tempdir().unwrap();

@@ -135,6 +135,20 @@ impl Plan {
         Self { ops, policy, outcome, moves_left, soft_policy: None, parameters }
     }
 
+    /// On how many squares each value lies, the input first: on all of the board's, or on one.
+    pub(crate) fn places(&self, squares: usize) -> Vec<usize> {
+        let mut places = vec![squares];
+        for op in &self.ops {
+            let input = op.inputs().next().map_or(1, |value| places[value.0]);
+            places.push(match op {
+                Op::Pool(_) | Op::Flatten(_) | Op::Dense { .. } => 1,
+                Op::Board { .. } => squares,
+                _ => input,
+            });
+        }
+        places
+    }
+
     /// The same with a head for the softened policy, which is there in training only: a second
     /// last layer beside the policy's, of the same sizes. Its parameters come after all others and
     /// start at zero.

@@ -4,7 +4,8 @@
 //! (`QuantizeLinear`, `DequantizeLinear`), and each weight is a signed byte that is taken back: so
 //! ONNX Runtime knows what to fuse into operations on bytes. A value has one scale and one zero
 //! point, from its range over real positions; weights have a scale for each output; biases are
-//! integers of 32 bits in the product of both scales.
+//! integers of 32 bits in the product of both scales, and take back what rounding the weights adds
+//! on average.
 //!
 //! What makes the outputs stays exact: a dense layer there gives floats, and the convolution that
 //! gives the policy is not quantised at all. Its share of the work is small, and 256 steps over the
@@ -13,7 +14,7 @@
 use super::nodes::Names;
 use super::proto::{Attribute, Node, Tensor, TensorKind};
 use crate::network::plan::{INPUT, Layer, Op, Plan, Value};
-use crate::network::ranges::Range;
+use crate::network::ranges::{Range, Spread};
 
 /// No weight is larger. The CPUs that have no instruction for it multiply bytes in pairs and add
 /// the two products in 16 bits, with saturation: `2 * 255 * 64 = 32640` still fits.
@@ -42,24 +43,41 @@ impl Rounding {
     }
 }
 
-/// The nodes and the initializers of a plan's graph in bytes; `ranges` has one for each value.
-pub(super) fn graph(plan: &Plan, weights: &[f32], ranges: &[Range]) -> (Vec<Node>, Vec<Tensor>) {
+/// The nodes and the initializers of a plan's graph in bytes, for boards of this height and width;
+/// `spreads` has one for each value.
+pub(super) fn graph(
+    plan: &Plan,
+    board: [usize; 2],
+    weights: &[f32],
+    spreads: &[Spread],
+) -> (Vec<Node>, Vec<Tensor>) {
     let exact = exact(plan);
     let mut writer = Writer {
         names: Names { plan },
         weights,
-        roundings: roundings(plan, ranges, &exact),
+        roundings: roundings(plan, spreads, &exact),
         nodes: Vec::new(),
         initializers: Vec::new(),
     };
+    let means = |value: Value| &spreads[value.0].means;
     writer.round(INPUT);
     for (index, op) in plan.ops.iter().enumerate() {
         match op {
             Op::Conv { layer, .. } if exact[index + 1] => writer.keep(layer),
-            Op::Conv { input, layer, .. } | Op::Depthwise { input, layer, .. } => {
-                writer.quantise(layer, *input, Outputs::First)
+            Op::Conv { input, layer, kernel } => {
+                let (taps, means) = (taps(*kernel, board), means(*input));
+                let mean = |_, nth: usize| means[nth / taps.len()] * taps[nth % taps.len()];
+                writer.quantise(layer, *input, Outputs::First, mean);
             }
-            Op::Dense { input, layer } => writer.quantise(layer, *input, Outputs::Last),
+            Op::Depthwise { input, layer, kernel } => {
+                let (taps, means) = (taps(*kernel, board), means(*input));
+                let mean = |output: usize, nth: usize| means[output] * taps[nth];
+                writer.quantise(layer, *input, Outputs::First, mean);
+            }
+            Op::Dense { input, layer } => {
+                let means = means(*input);
+                writer.quantise(layer, *input, Outputs::Last, |_, nth| means[nth]);
+            }
             Op::Relu(_) | Op::Add(..) | Op::Flatten(_) => {}
             Op::Board { .. } | Op::Pool(_) | Op::Sigmoid(_) | Op::Scale(..) => {}
         }
@@ -71,6 +89,17 @@ pub(super) fn graph(plan: &Plan, weights: &[f32], ranges: &[Range]) -> (Vec<Node
         writer.round(Value(index + 1));
     }
     (writer.nodes, writer.initializers)
+}
+
+/// For each weight of a square kernel the share of the squares on which it meets another one, not
+/// the edge.
+fn taps(kernel: usize, [height, width]: [usize; 2]) -> Vec<f32> {
+    let met = |length: usize, tap: usize| {
+        let beyond = tap.abs_diff(kernel / 2).min(length);
+        (length - beyond) as f32 / length as f32
+    };
+    let taps = (0..kernel).flat_map(|row| (0..kernel).map(move |column| (row, column)));
+    taps.map(|(row, column)| met(height, row) * met(width, column)).collect()
 }
 
 /// Which values stay floats: the outputs, and what is only laid out anew to make one.
@@ -89,15 +118,15 @@ fn exact(plan: &Plan) -> Vec<bool> {
 
 /// How each value is rounded; `None` where it is not, be it exact or cut by a ReLU first, which
 /// ONNX Runtime then makes part of the rounding.
-fn roundings(plan: &Plan, ranges: &[Range], exact: &[bool]) -> Vec<Option<Rounding>> {
+fn roundings(plan: &Plan, spreads: &[Spread], exact: &[bool]) -> Vec<Option<Rounding>> {
     let mut cut = vec![true; plan.ops.len() + 1];
     for op in &plan.ops {
         for input in op.inputs() {
             cut[input.0] &= matches!(op, Op::Relu(_));
         }
     }
-    let rounding = |at: usize| (!exact[at] && !cut[at]).then(|| Rounding::of(ranges[at]));
-    (0..ranges.len()).map(rounding).collect()
+    let rounding = |at: usize| (!exact[at] && !cut[at]).then(|| Rounding::of(spreads[at].range));
+    (0..spreads.len()).map(rounding).collect()
 }
 
 /// Where a layer's weights have their outputs.
@@ -146,8 +175,17 @@ impl Writer<'_> {
         }
     }
 
-    /// Makes a layer's weights bytes and its biases integers, and takes both back.
-    fn quantise(&mut self, layer: &Layer, input: Value, outputs: Outputs) {
+    /// Makes a layer's weights bytes and its biases integers, and takes both back. What rounding the
+    /// weights adds on average is taken from the biases (Nagel et al., 2019, section 4.2): `mean` is
+    /// what a weight is multiplied by on average, given its output and its place among the weights of
+    /// that output.
+    fn quantise(
+        &mut self,
+        layer: &Layer,
+        input: Value,
+        outputs: Outputs,
+        mean: impl Fn(usize, usize) -> f32,
+    ) {
         let (weights, biases) = (&self.weights[layer.weight()], &self.weights[layer.bias()]);
         let step = self.roundings[input.0].map_or(1.0, |rounding| rounding.scale);
         let (axis, each) = match outputs {
@@ -155,6 +193,10 @@ impl Writer<'_> {
             Outputs::Last => (1, 1),
         };
         let output = |at: usize| at / each % layer.outputs;
+        let nth = |at: usize| match outputs {
+            Outputs::First => at % each,
+            Outputs::Last => at / layer.outputs,
+        };
 
         // An output without weights has a scale, too, and one in which its bias fits.
         let least = |bias: &f32| (bias.abs() / LARGEST_BIAS / step).max(LEAST_SCALE);
@@ -164,11 +206,16 @@ impl Writer<'_> {
             *scale = scale.max(weight.abs() / f32::from(LARGEST_WEIGHT));
         }
         let most = f32::from(LARGEST_WEIGHT);
-        let byte = |(at, weight): (usize, &f32)| {
-            let steps = (weight / scales[output(at)]).round_ties_even();
-            steps.clamp(-most, most) as i8 as u8
+        let steps = |(at, weight): (usize, &f32)| {
+            (weight / scales[output(at)]).round_ties_even().clamp(-most, most)
         };
-        let bytes = weights.iter().enumerate().map(byte).collect();
+        let steps: Vec<f32> = weights.iter().enumerate().map(steps).collect();
+        let mut biases = biases.to_vec();
+        for (at, (weight, steps)) in weights.iter().zip(&steps).enumerate() {
+            let output = output(at);
+            biases[output] += (weight - steps * scales[output]) * mean(output, nth(at));
+        }
+        let bytes = steps.iter().map(|&steps| steps as i8 as u8).collect();
         self.take_back(layer, "weight", TensorKind::Int8, bytes, &scales, axis);
 
         scales.iter_mut().for_each(|scale| *scale *= step);
@@ -203,5 +250,20 @@ impl Writer<'_> {
             attribute: vec![Attribute::number("axis", axis)],
             ..Node::new("DequantizeLinear", &[integer, scale, zero_name], &name)
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outer_weights_of_a_kernel_meet_fewer_squares() {
+        assert_eq!(taps(1, [3, 3]), [1.0]);
+        let edge = 7.0 / 8.0;
+        let corner = edge * edge;
+        let all = [corner, edge, corner, edge, 1.0, edge, corner, edge, corner];
+        assert_eq!(taps(3, [8, 8]), all);
+        assert_eq!(taps(3, [8, 1]), [0.0, edge, 0.0, 0.0, 1.0, 0.0, 0.0, edge, 0.0]);
     }
 }
