@@ -23,6 +23,7 @@ const SHIPPED: &[(&str, Shipped, Option<Shipped>)] = &[
     ("connect3", file!("connect3.onnx"), None),
     ("crazyhouse", file!("crazyhouse.onnx"), Some(file!("crazyhouse.int8.onnx"))),
     ("duck", file!("duck.onnx"), Some(file!("duck.int8.onnx"))),
+    ("horde", file!("horde.onnx"), Some(file!("horde.int8.onnx"))),
     ("kingofthehill", file!("kingofthehill.onnx"), Some(file!("kingofthehill.int8.onnx"))),
     ("racingkings", file!("racingkings.onnx"), Some(file!("racingkings.int8.onnx"))),
     ("tictacmo", file!("tictacmo.onnx"), None),
