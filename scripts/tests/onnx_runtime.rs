@@ -171,7 +171,7 @@ fn quantised_networks_are_right_on_average() {
         {
             let error = mean_error(&there, &here, here.len() / 200);
             println!("{head} of {architecture:?} is off by {error}");
-            assert!(error < 0.1, "{head} of {architecture:?} is off by {error}");
+            assert!(error < 0.05, "{head} of {architecture:?} is off by {error}");
         }
     }
 }
