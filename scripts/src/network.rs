@@ -14,7 +14,7 @@ mod convolution;
 mod forms;
 pub(crate) mod graph;
 pub(crate) mod plan;
-pub(crate) mod ranges;
+pub(crate) mod spread;
 
 pub use architecture::Architecture;
 

@@ -19,7 +19,7 @@ use menagerie::evaluation::network::{self, OUTPUTS, PLANES, SEAL_KEY, seal, veri
 use prost::Message;
 
 use crate::network::plan::Plan;
-use crate::network::ranges::spreads;
+use crate::network::spread::spreads;
 use crate::network::{Architecture, MOVES_LEFT_SCALE, NamedTensor, Network, NetworkError};
 use nodes::Names;
 use proto::{Graph, Metadata, Model, Node, OperatorSet, Tensor, TensorKind, ValueInfo};

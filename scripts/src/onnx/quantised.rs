@@ -14,7 +14,7 @@
 use super::nodes::Names;
 use super::proto::{Attribute, Node, Tensor, TensorKind};
 use crate::network::plan::{INPUT, Layer, Op, Plan, Value};
-use crate::network::ranges::{Range, Spread};
+use crate::network::spread::{Range, Spread};
 
 /// No weight is larger. The CPUs that have no instruction for it multiply bytes in pairs and add
 /// the two products in 16 bits, with saturation: `2 * 255 * 64 = 32640` still fits.

@@ -1,4 +1,4 @@
-//! How far the numbers inside a network reach, which its quantised form must know.
+//! What the numbers inside a network are like, which its quantised form must know.
 
 use menagerie::encoding::Shape;
 
@@ -22,6 +22,10 @@ const SHARES: [f32; 8] = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3];
 /// The steps of a range in bytes.
 const STEPS: f32 = 255.0;
 
+/// Floats from here on have no fractions: a small number that is added and taken away again is
+/// rounded to the nearest integer, ties to even, without a call for each.
+const WHOLE: f32 = 12_582_912.0;
+
 impl Range {
     /// So much of it.
     fn share(self, share: f32) -> Range {
@@ -32,7 +36,8 @@ impl Range {
     fn error(self, numbers: &[f32]) -> f64 {
         let step = ((self.most - self.least) / STEPS).max(f32::MIN_POSITIVE);
         let square = |&number: &f32| {
-            let rounded = (number.clamp(self.least, self.most) / step).round_ties_even() * step;
+            let steps = number.clamp(self.least, self.most) / step;
+            let rounded = (steps + WHOLE - WHOLE) * step;
             (rounded - number) * (rounded - number)
         };
         // Sums of a few in floats keep their digits.
