@@ -4,7 +4,7 @@
 //! reclaimed. What is dropped is taken apart piece by piece, when its memory is needed.
 
 use super::node::{Node, NodeId, Slot, State};
-use super::pages::{give_back, prefer_large};
+use super::pages::{fetch, give_back, prefer_large};
 
 /// Nodes and the slots of their moves.
 #[derive(Debug)]
@@ -82,6 +82,22 @@ impl Arena {
     pub(super) fn slots_mut(&mut self, id: NodeId) -> &mut [Slot] {
         let node = &self.nodes[id.0 as usize];
         &mut self.slots[node.first_slot as usize..][..usize::from(node.edges)]
+    }
+
+    /// Asks for the moves of a node, which is about to be gone through.
+    pub(super) fn fetch_slots(&self, node: &Node) {
+        if let Some(first) = self.slots.get(node.first_slot as usize) {
+            fetch(first);
+        }
+    }
+
+    /// Asks for children, which are about to be looked at.
+    pub(super) fn fetch_children(&self, slots: &[Slot]) {
+        for slot in slots {
+            if let Some(child) = self.nodes.get(slot.0 as usize) {
+                fetch(child);
+            }
+        }
     }
 
     pub(super) fn children(&self, node: &Node) -> impl DoubleEndedIterator<Item = NodeId> + Clone {

@@ -1,4 +1,4 @@
-//! What the system is told about the memory of arenas.
+//! What the system and the processor are told about the memory of arenas.
 
 /// The bytes of a page.
 #[cfg(target_os = "linux")]
@@ -45,4 +45,18 @@ pub(super) fn give_back<T>(used: &mut Vec<T>) -> bool {
         let _ = used;
         false
     }
+}
+
+/// Asks for the cache line that `one` begins in, before it is read: what a search reads next is
+/// seldom where it was reading. Does nothing where there is no such request.
+#[inline]
+pub(super) fn fetch<T>(one: &T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which reads and changes nothing that a program could see.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(one).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = one;
 }

@@ -76,8 +76,9 @@ struct Scored {
 }
 
 impl Chooser<'_> {
-    /// The score of a child; `None` if it is proven worse than another move.
-    #[inline]
+    /// The score of a child; `None` if it is proven worse than another move. A call for each would
+    /// cost as much as the score.
+    #[inline(always)]
     fn score(&self, child: &Node, nth: usize) -> Option<Scored> {
         let most = child.bounds.most(self.mover);
         if most < self.sure || most <= self.hopeless {
@@ -133,9 +134,12 @@ impl Tree {
     pub(super) fn puct(&mut self, id: NodeId) -> Next {
         let node = self.node(id);
         let restricted = id == self.root && !self.allowed.is_empty();
-        let chooser = self.chooser(node, restricted);
         let slots = self.arena.slots(node);
         let children = usize::from(node.children);
+        let looked_at = if node.candidates > 0 { usize::from(node.candidates) } else { children };
+        // They lie anywhere in memory, and are on their way while the chooser is made.
+        self.arena.fetch_children(&slots[..looked_at]);
+        let chooser = self.chooser(node, restricted);
         // All moves without a child are worth the same, so the likeliest stands for all of them.
         let unborn = slots.get(children).map_or(f32::NEG_INFINITY, |slot| {
             chooser.first_play + chooser.weight * slot.edge().prior.get()

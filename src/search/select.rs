@@ -107,7 +107,9 @@ impl Tree {
                 },
                 Next::Nothing => return self.settle(leaf, false),
             };
-            let Some(m) = self.node(child).edge.m.unpack() else { return self.settle(leaf, false) };
+            let node = self.node(child);
+            self.arena.fetch_slots(node);
+            let Some(m) = node.edge.m.unpack() else { return self.settle(leaf, false) };
             leaf.position.play_unchecked(m);
             turns += usize::from(!leaf.position.mid_turn());
             leaf.path.push(child);
