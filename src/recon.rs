@@ -8,8 +8,10 @@
 //! [`Belief`]: crate::belief::Belief
 
 mod choice;
+mod imagined;
 mod player;
 mod tactics;
+mod transpositions;
 
 pub use choice::Combination;
 pub use player::{Player, Preset, Settings, Weighing};

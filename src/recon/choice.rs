@@ -3,7 +3,8 @@
 use std::thread;
 use std::time::Instant;
 
-use super::tactics::{DECIDED, Imagined, Tactics, king_hangs};
+use super::imagined::{DECIDED, Imagined, king_hangs};
+use super::tactics::Tactics;
 use crate::belief::{Belief, Values};
 use crate::rules::blind::Request;
 use crate::rules::{ByColor, Role};
@@ -27,8 +28,8 @@ const LOOKED_AT: usize = 20_000;
 const DEEPENED: usize = 8;
 /// How likely the other side is not to see what has happened to it.
 const UNNOTICED: f32 = 0.2;
-/// After so many turns of one's own without a pawn's step or a capture, each turn more makes pawns'
-/// steps worth so much more: a hundred of both sides' are a draw.
+/// After so many turns of one's own without a pawn's step or a capture, each turn more makes one, as
+/// likely as it is, worth so much more: a hundred of both sides' are a draw.
 const PATIENCE: u32 = 15;
 const IMPATIENCE: f64 = 0.004;
 /// Which quantile counts, and how much.
@@ -100,14 +101,23 @@ fn expected(centipawns: i32) -> f32 {
     (0.01 + 0.98 / (1.0 + odds)) as f32
 }
 
-/// What a request is worth on a board, searched so many plies after it, as an expected score.
-fn value(tactics: &mut Tactics, board: &Imagined, request: Option<Request>, depth: u32) -> f32 {
-    let Some(next) = Tactics::outcome(board, request) else { return 1.0 };
-    let answered =
-        if depth == 0 { -tactics.calm_value(&next) } else { -tactics.value(&next, depth) };
+/// What a request is worth on a board, searched so many plies after it, as an expected score; `None`
+/// if there was no time for that.
+fn value(
+    tactics: &mut Tactics,
+    board: &Imagined,
+    request: Option<Request>,
+    depth: u32,
+    until: Option<Instant>,
+) -> Option<f32> {
+    let Some(next) = Tactics::outcome(board, request) else { return Some(1.0) };
+    let answered = match depth {
+        0 => -tactics.calm_value(&next),
+        _ => -tactics.value(&next, depth, until)?,
+    };
     // The other side may not have seen it, and do something else.
     let unnoticed = tactics.calm_value(&next.taken(None));
-    (1.0 - UNNOTICED) * expected(answered) + UNNOTICED * expected(unnoticed)
+    Some((1.0 - UNNOTICED) * expected(answered) + UNNOTICED * expected(unnoticed))
 }
 
 /// What all requests are worth on a few boards, at a glance: for choosing a sense.
@@ -121,7 +131,8 @@ pub(super) fn glance(belief: &Belief, boards: usize, even: bool, until: Instant)
             break;
         }
         let board = imagined(belief, at);
-        let row = requests.iter().map(|&request| value(&mut tactics, &board, request, 0));
+        let row =
+            requests.iter().filter_map(|&request| value(&mut tactics, &board, request, 0, None));
         values.values.push(row.collect());
         values.boards.push(at);
         values.weights.push(weight);
@@ -129,24 +140,44 @@ pub(super) fn glance(belief: &Belief, boards: usize, even: bool, until: Instant)
     values
 }
 
-/// How likely each request takes the king, and how likely it leaves one's own to be taken.
-fn kings(belief: &Belief, requests: &[Option<Request>]) -> Vec<(f64, f64)> {
+/// How likely a request is to do what counts whatever boards are worth.
+#[derive(Clone, Copy, Debug, Default)]
+struct Effect {
+    /// It takes the king.
+    takes: f64,
+    /// It leaves one's own to be taken.
+    exposes: f64,
+    /// It moves a pawn or takes a man, so that the game is farther from a draw.
+    zeroes: f64,
+}
+
+fn effects(belief: &Belief, requests: &[Option<Request>]) -> Vec<Effect> {
     let step = belief.armies().len().div_ceil(LOOKED_AT).max(1);
-    let (mut sums, mut whole) = (vec![(0.0, 0.0); requests.len()], 0.0);
+    let pawns = belief.own().by_role(Role::Pawn);
+    let (mut effects, mut whole) = (vec![Effect::default(); requests.len()], 0.0);
     for at in (0..belief.armies().len()).step_by(step) {
         let board = imagined(belief, at);
         let weight = f64::from(belief.weights()[at]);
         whole += weight;
-        for (sum, &request) in sums.iter_mut().zip(requests) {
-            match Tactics::outcome(&board, request) {
-                None => sum.0 += weight,
-                Some(next) if king_hangs(&next) => sum.1 += weight,
-                Some(_) => {}
-            }
+        for (effect, &request) in effects.iter_mut().zip(requests) {
+            let Some(next) = Tactics::outcome(&board, request) else {
+                effect.takes += weight;
+                continue;
+            };
+            effect.exposes += if king_hangs(&next) { weight } else { 0.0 };
+            let stays = |color| next.armies[color].occupied() == board.armies[color].occupied();
+            let pawn = request.is_some_and(|step| pawns.contains(step.from));
+            let zeroes = pawn && !stays(board.turn) || !stays(!board.turn);
+            effect.zeroes += if zeroes { weight } else { 0.0 };
         }
     }
     let whole = if whole > 0.0 { whole } else { 1.0 };
-    sums.iter().map(|(takes, exposes)| (takes / whole, exposes / whole)).collect()
+    for effect in &mut effects {
+        effect.takes /= whole;
+        effect.exposes /= whole;
+        effect.zeroes /= whole;
+    }
+    effects
 }
 
 /// What a choice goes by beside the boards.
@@ -170,15 +201,16 @@ pub(super) struct Terms {
 pub(super) fn choose(belief: &Belief, terms: Terms) -> Option<Request> {
     let Terms { combination, even, threads, samples, depth: deepest, idle, until } = terms;
     let requests = requests(belief);
-    let kings = kings(belief, &requests);
-    let likeliest = (0..requests.len()).max_by(|&a, &b| kings[a].0.total_cmp(&kings[b].0))?;
+    let effects = effects(belief, &requests);
+    let likeliest =
+        (0..requests.len()).max_by(|&a, &b| effects[a].takes.total_cmp(&effects[b].takes))?;
     let surely = if combination == Combination::Vote { 1.0 - 1e-6 } else { TAKE_KING };
-    if kings[likeliest].0 >= surely {
+    if effects[likeliest].takes >= surely {
         return requests[likeliest];
     }
-    let safest = kings.iter().map(|king| king.1).fold(f64::INFINITY, f64::min);
+    let safest = effects.iter().map(|effect| effect.exposes).fold(f64::INFINITY, f64::min);
     let sound = |&at: &usize| {
-        let (takes, exposes) = kings[at];
+        let Effect { takes, exposes, .. } = effects[at];
         exposes <= safest + EXPOSED || takes > exposes
     };
     let mut candidates: Vec<usize> = (0..requests.len()).collect();
@@ -187,24 +219,21 @@ pub(super) fn choose(belief: &Belief, terms: Terms) -> Option<Request> {
     }
     let (boards, weights) = sample(belief, samples, even);
     let boards: Vec<Imagined> = boards.into_iter().map(|at| imagined(belief, at)).collect();
-    let pawns = belief.own().by_role(Role::Pawn);
     let haste = IMPATIENCE * f64::from(idle.saturating_sub(PATIENCE));
-    let moves_pawn =
-        |request: &Option<Request>| request.is_some_and(|step| pawns.contains(step.from));
-    let bonuses = requests.iter().map(|request| if moves_pawn(request) { haste } else { 0.0 });
-    let bonuses: Vec<f64> = bonuses.collect();
     let mut table = Table { rows: vec![Vec::new(); boards.len()], weights };
+    let workers = threads.clamp(1, boards.len().max(1));
+    let mut workers: Vec<_> = (0..workers).map(|_| Tactics::default()).collect();
     for depth in 1..=deepest {
         let asked: Vec<Option<Request>> = candidates.iter().map(|&at| requests[at]).collect();
         let done =
-            table.deepen(&boards, &asked, &candidates, requests.len(), depth, threads, until);
-        let score = |at: usize| table.score(at, combination) + bonuses[at];
+            table.deepen(&boards, &asked, &candidates, requests.len(), depth, &mut workers, until);
+        let score = |at: usize| table.score(at, combination) + haste * effects[at].zeroes;
         candidates.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
-        if !done {
-            break;
-        }
         // A vote is among all of them.
         candidates.truncate(DEEPENED);
+        if !done || candidates.len() == 1 {
+            break;
+        }
     }
     if combination == Combination::Vote {
         return table.vote(requests.len()).and_then(|at| requests[at]);
@@ -231,40 +260,44 @@ impl Table {
         candidates: &[usize],
         width: usize,
         depth: u32,
-        threads: usize,
+        workers: &mut [Tactics],
         until: Instant,
     ) -> bool {
-        let share = boards.len().div_ceil(threads.max(1)).max(1);
-        let work = |boards: &[Imagined], rows: &mut [Vec<f32>], first: bool| {
-            let mut tactics = Tactics::default();
-            for (i, (board, row)) in boards.iter().zip(rows).enumerate() {
-                // There is always one board to go by.
-                let must = first && i == 0 && depth == 1;
-                if Instant::now() >= until && !must {
-                    return false;
+        let share = boards.len().div_ceil(workers.len().max(1)).max(1);
+        let work =
+            |tactics: &mut Tactics, boards: &[Imagined], rows: &mut [Vec<f32>], first: bool| {
+                for (i, (board, row)) in boards.iter().zip(rows).enumerate() {
+                    // There is always one board to go by.
+                    let must = first && i == 0 && depth == 1;
+                    if Instant::now() >= until && !must {
+                        return false;
+                    }
+                    let end = (!must).then_some(until);
+                    let found =
+                        asked.iter().map(|&request| value(tactics, board, request, depth, end));
+                    let Some(found) = found.collect::<Option<Vec<f32>>>() else { return false };
+                    if row.is_empty() {
+                        *row = vec![-1.0; width];
+                    }
+                    for (&at, value) in candidates.iter().zip(found) {
+                        row[at] = value;
+                    }
                 }
-                let found: Vec<f32> = asked
-                    .iter()
-                    .map(|&request| value(&mut tactics, board, request, depth))
-                    .collect();
-                if row.is_empty() {
-                    *row = vec![-1.0; width];
-                }
-                for (&at, value) in candidates.iter().zip(found) {
-                    row[at] = value;
-                }
-            }
-            true
-        };
-        if threads <= 1 || boards.len() < 2 {
-            return work(boards, &mut self.rows, true);
+                true
+            };
+        if let [tactics] = workers {
+            return work(tactics, boards, &mut self.rows, true);
         }
         thread::scope(|scope| {
-            let parts = boards.chunks(share).zip(self.rows.chunks_mut(share)).enumerate();
-            let workers: Vec<_> = parts
-                .map(|(i, (boards, rows))| scope.spawn(move || work(boards, rows, i == 0)))
+            let parts = boards.chunks(share).zip(self.rows.chunks_mut(share));
+            let running: Vec<_> = parts
+                .zip(workers)
+                .enumerate()
+                .map(|(i, ((boards, rows), tactics))| {
+                    scope.spawn(move || work(tactics, boards, rows, i == 0))
+                })
                 .collect();
-            workers.into_iter().all(|worker| worker.join().unwrap_or(false))
+            running.into_iter().all(|worker| worker.join().unwrap_or(false))
         })
     }
 

@@ -1,140 +1,53 @@
 //! A board that may be, searched as if both sides saw all of it.
 //!
-//! Fail-soft alpha-beta over steps and passes, with king capture instead of check, then captures
-//! alone. Men count by Michniewski's simplified evaluation function (Chess Programming Wiki): men
-//! and the squares they stand on, in centipawns.
+//! Fail-soft alpha-beta (principal variation search with a null move, late moves reduced, and
+//! transpositions) over steps and passes, with king capture instead of check, then captures alone.
 
-use crate::rules::blind::{Army, Request, Step, Taken, steps};
-use crate::rules::{Bitboard, ByColor, Color, Role, Square};
+use std::time::Instant;
 
-/// Worth more than all men together; less the plies until the king is taken.
-pub(super) const KING: i32 = 20_000;
-/// What is worth so much ends in the capture of a king.
-pub(super) const DECIDED: i32 = KING - 200;
+use super::imagined::{DECIDED, Imagined, KING, worth};
+use super::transpositions::{Kind, Transpositions};
+use crate::rules::blind::{Request, Step};
+use crate::rules::{Bitboard, Role};
+
 /// Captures are followed so far at most, in plies.
 const CAPTURES: u32 = 12;
-
-/// The men of both sides, and who is to move.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Imagined {
-    pub(super) armies: ByColor<Army>,
-    pub(super) turn: Color,
-}
-
-const fn worth(role: Role) -> i32 {
-    match role {
-        Role::Pawn => 100,
-        Role::Knight => 320,
-        Role::Bishop => 330,
-        Role::Rook => 500,
-        Role::Queen => 900,
-        Role::King => KING,
-    }
-}
-
-/// From a8 to h1, as White sees the board.
-const SQUARES: [[i32; 64]; 6] = [
-    [
-        0, 0, 0, 0, 0, 0, 0, 0, 50, 50, 50, 50, 50, 50, 50, 50, 10, 10, 20, 30, 30, 20, 10, 10, 5,
-        5, 10, 25, 25, 10, 5, 5, 0, 0, 0, 20, 20, 0, 0, 0, 5, -5, -10, 0, 0, -10, -5, 5, 5, 10, 10,
-        -20, -20, 10, 10, 5, 0, 0, 0, 0, 0, 0, 0, 0,
-    ],
-    [
-        -50, -40, -30, -30, -30, -30, -40, -50, -40, -20, 0, 0, 0, 0, -20, -40, -30, 0, 10, 15, 15,
-        10, 0, -30, -30, 5, 15, 20, 20, 15, 5, -30, -30, 0, 15, 20, 20, 15, 0, -30, -30, 5, 10, 15,
-        15, 10, 5, -30, -40, -20, 0, 5, 5, 0, -20, -40, -50, -40, -30, -30, -30, -30, -40, -50,
-    ],
-    [
-        -20, -10, -10, -10, -10, -10, -10, -20, -10, 0, 0, 0, 0, 0, 0, -10, -10, 0, 5, 10, 10, 5,
-        0, -10, -10, 5, 5, 10, 10, 5, 5, -10, -10, 0, 10, 10, 10, 10, 0, -10, -10, 10, 10, 10, 10,
-        10, 10, -10, -10, 5, 0, 0, 0, 0, 5, -10, -20, -10, -10, -10, -10, -10, -10, -20,
-    ],
-    [
-        0, 0, 0, 0, 0, 0, 0, 0, 5, 10, 10, 10, 10, 10, 10, 5, -5, 0, 0, 0, 0, 0, 0, -5, -5, 0, 0,
-        0, 0, 0, 0, -5, -5, 0, 0, 0, 0, 0, 0, -5, -5, 0, 0, 0, 0, 0, 0, -5, -5, 0, 0, 0, 0, 0, 0,
-        -5, 0, 0, 0, 5, 5, 0, 0, 0,
-    ],
-    [
-        -20, -10, -10, -5, -5, -10, -10, -20, -10, 0, 0, 0, 0, 0, 0, -10, -10, 0, 5, 5, 5, 5, 0,
-        -10, -5, 0, 5, 5, 5, 5, 0, -5, 0, 0, 5, 5, 5, 5, 0, -5, -10, 5, 5, 5, 5, 5, 0, -10, -10, 0,
-        5, 0, 0, 0, 0, -10, -20, -10, -10, -5, -5, -10, -10, -20,
-    ],
-    [
-        -30, -40, -40, -50, -50, -40, -40, -30, -30, -40, -40, -50, -50, -40, -40, -30, -30, -40,
-        -40, -50, -50, -40, -40, -30, -30, -40, -40, -50, -50, -40, -40, -30, -20, -30, -30, -40,
-        -40, -30, -30, -20, -10, -20, -20, -20, -20, -20, -20, -10, 20, 20, 0, 0, 0, 0, 20, 20, 20,
-        30, 10, 0, 0, 10, 30, 20,
-    ],
-];
-
-/// What an army is worth, its king's place included and the king not, in centipawns.
-fn standing(army: &Army, color: Color) -> i32 {
-    let mut sum = 0;
-    for (role, table) in Role::ALL.into_iter().zip(&SQUARES) {
-        let men = army.by_role(role);
-        let each = if role == Role::King { 0 } else { worth(role) };
-        sum += men.count() as i32 * each;
-        for square in men {
-            sum += table[usize::from(square) ^ color.fold_wb(56, 0)];
-        }
-    }
-    sum
-}
-
-impl Imagined {
-    fn value(&self) -> i32 {
-        standing(&self.armies[self.turn], self.turn)
-            - standing(&self.armies[!self.turn], !self.turn)
-    }
-
-    fn steps(&self, targets: Bitboard, out: &mut Vec<Step>) {
-        let (mover, other) = (&self.armies[self.turn], &self.armies[!self.turn]);
-        let passed = other.passed(!self.turn);
-        steps(mover, self.turn, other.occupied(), passed, targets, out);
-    }
-
-    /// The board after a step.
-    fn after(&self, step: Step) -> Imagined {
-        let mut armies = self.armies;
-        let mover = armies[self.turn];
-        *armies.get_mut(self.turn) = step.after(&mover, self.turn);
-        let other = armies.get_mut(!self.turn);
-        *other = other.rested();
-        if let Some(square) = step.capture {
-            other.remove(!self.turn, square);
-        }
-        Imagined { armies, turn: !self.turn }
-    }
-
-    /// The board after what a request became; `None` is a pass.
-    pub(super) fn taken(&self, taken: Option<Taken>) -> Imagined {
-        let mut armies = self.armies;
-        let mut other = armies[!self.turn];
-        armies.get_mut(self.turn).make(self.turn, taken, &mut other);
-        *armies.get_mut(!self.turn) = other;
-        Imagined { armies, turn: !self.turn }
-    }
-
-    /// What the mover takes by a step: more than all else if it is the king.
-    fn prize(&self, step: Step) -> i32 {
-        let taken = step.capture.and_then(|square| self.armies[!self.turn].role_at(square));
-        taken.map_or(0, worth)
-            + if step.becomes == step.role { 0 } else { worth(step.becomes) - 100 }
-    }
-}
+/// By so many plies less a pass is looked at first: if even that is enough, so is some step.
+const NULL_MOVE: u32 = 3;
+/// Steps that come later than so many are looked at less deeply first.
+const LATE: usize = 4;
+/// .. and by two plies less from here on.
+const VERY_LATE: usize = 12;
+/// Boards between two looks at the clock, a power of two.
+const PATIENCE: u64 = 1 << 10;
 
 /// A search with its memory.
 #[derive(Debug, Default)]
 pub(super) struct Tactics {
     /// Steps of each ply.
     lists: Vec<Vec<Step>>,
+    /// Of each ply the last two steps, captures apart, that were enough.
+    killers: Vec<[Option<Step>; 2]>,
+    transpositions: Transpositions,
+    /// When time ends, if it does.
+    until: Option<Instant>,
+    /// Boards so far.
+    boards: u64,
+    over: bool,
 }
 
 impl Tactics {
     /// What a board is worth to its mover, in centipawns, searched so many plies deep and on through
-    /// captures.
-    pub(super) fn value(&mut self, board: &Imagined, depth: u32) -> i32 {
-        self.search(board, depth, -KING, KING, 0)
+    /// captures; `None` if there was no time for that.
+    pub(super) fn value(
+        &mut self,
+        board: &Imagined,
+        depth: u32,
+        until: Option<Instant>,
+    ) -> Option<i32> {
+        (self.until, self.over) = (until, false);
+        let value = self.search(board, depth, -KING, KING, 0);
+        (!self.over).then_some(value)
     }
 
     /// The same, but captures only.
@@ -156,47 +69,127 @@ impl Tactics {
     fn list(&mut self, ply: usize) -> Vec<Step> {
         if self.lists.len() <= ply {
             self.lists.resize_with(ply + 1, Vec::new);
+            self.killers.resize(ply + 1, [None; 2]);
         }
         let mut list = std::mem::take(&mut self.lists[ply]);
         list.clear();
         list
     }
 
-    fn search(
-        &mut self,
-        board: &Imagined,
-        depth: u32,
-        mut alpha: i32,
-        beta: i32,
-        ply: usize,
-    ) -> i32 {
+    fn is_over(&mut self) -> bool {
+        self.boards += 1;
+        if self.boards.is_multiple_of(PATIENCE)
+            && self.until.is_some_and(|end| Instant::now() >= end)
+        {
+            self.over = true;
+        }
+        self.over
+    }
+
+    fn search(&mut self, board: &Imagined, depth: u32, alpha: i32, beta: i32, ply: usize) -> i32 {
         if depth == 0 {
             return self.captures(board, alpha, beta, ply, 0);
         }
         let Some(king) = board.armies[!board.turn].king() else { return KING - ply as i32 };
+        if self.is_over() {
+            return 0;
+        }
         let mut list = self.list(ply);
         board.steps(Bitboard::FULL, &mut list);
         if list.iter().any(|step| step.capture == Some(king)) {
             self.lists[ply] = list;
             return KING - ply as i32 - 1;
         }
-        list.sort_by_cached_key(|&step| {
-            -(board.prize(step) * 16
-                - if step.capture.is_some() { worth(step.role) / 8 } else { 0 })
+        let key = Transpositions::key(board);
+        let known = self.transpositions.get(key).copied();
+        if let Some(known) = known.filter(|known| u32::from(known.depth) >= depth) {
+            let value = known.value(ply);
+            let enough = match known.kind {
+                Kind::Exact => true,
+                Kind::AtLeast => value >= beta,
+                Kind::AtMost => value <= alpha,
+            };
+            if enough {
+                self.lists[ply] = list;
+                return value;
+            }
+        }
+        if depth > NULL_MOVE && beta.abs() < DECIDED && board.value() >= beta {
+            let next = board.taken(None);
+            let value = -self.search(&next, depth - NULL_MOVE, -beta, 1 - beta, ply + 1);
+            if value >= beta {
+                self.lists[ply] = list;
+                return value;
+            }
+        }
+        let killers = self.killers[ply];
+        list.sort_by_cached_key(|step| {
+            let prize = board.prize(*step);
+            let class = match () {
+                () if known.is_some_and(|known| known.prefers(step)) => 0,
+                () if prize > 0 => 1,
+                () if killers.contains(&Some(*step)) => 2,
+                () => 3,
+            };
+            (class, worth(step.role).min(1000) / 8 - prize)
         });
-        let mut best = -KING;
-        // Passing comes last: it is seldom best.
-        for step in list.iter().copied().map(Some).chain([None]) {
-            let next = step.map_or_else(|| board.taken(None), |step| board.after(step));
-            let value = -self.search(&next, depth - 1, -beta, -alpha, ply + 1);
-            best = best.max(value);
-            alpha = alpha.max(value);
-            if alpha >= beta {
-                break;
+        let (best, value) = self.best(board, &list, depth, (alpha, beta), ply);
+        let kind = match value {
+            _ if value >= beta => Kind::AtLeast,
+            _ if value > alpha => Kind::Exact,
+            _ => Kind::AtMost,
+        };
+        if !self.over {
+            self.transpositions.put(key, (value, kind), depth, ply, best.as_ref());
+            if kind == Kind::AtLeast
+                && let Some(step) = best.filter(|step| step.capture.is_none())
+                && self.killers[ply][0] != Some(step)
+            {
+                self.killers[ply] = [Some(step), self.killers[ply][0]];
             }
         }
         self.lists[ply] = list;
-        best
+        value
+    }
+
+    /// The best step of a list in its order, or the first that is enough, and its value. A pass comes
+    /// last: it is seldom best.
+    fn best(
+        &mut self,
+        board: &Imagined,
+        list: &[Step],
+        depth: u32,
+        (mut alpha, beta): (i32, i32),
+        ply: usize,
+    ) -> (Option<Step>, i32) {
+        let (mut best, mut most) = (None, -KING);
+        for (nth, step) in list.iter().copied().map(Some).chain([None]).enumerate() {
+            let next = step.map_or_else(|| board.taken(None), |step| board.after(step));
+            let calm = step.is_none_or(|step| board.prize(step) == 0);
+            let less = match nth {
+                _ if depth < 3 || !calm || nth < LATE => 0,
+                _ if nth < VERY_LATE || depth < 4 => 1,
+                _ => 2,
+            };
+            let mut value = alpha + 1;
+            if less > 0 {
+                value = -self.search(&next, depth - 1 - less, -alpha - 1, -alpha, ply + 1);
+            }
+            if nth > 0 && value > alpha {
+                value = -self.search(&next, depth - 1, -alpha - 1, -alpha, ply + 1);
+            }
+            if nth == 0 || value > alpha && value < beta {
+                value = -self.search(&next, depth - 1, -beta, -alpha, ply + 1);
+            }
+            if value > most {
+                (best, most) = (step, value);
+            }
+            alpha = alpha.max(value);
+            if alpha >= beta || self.over {
+                break;
+            }
+        }
+        (best, most)
     }
 
     fn captures(
@@ -243,19 +236,12 @@ impl Tactics {
     }
 }
 
-/// Where a man of the mover's could take the king, if it could.
-pub(super) fn king_hangs(board: &Imagined) -> bool {
-    let (mover, other) = (&board.armies[board.turn], &board.armies[!board.turn]);
-    let occupied = mover.occupied() | other.occupied();
-    let attacked =
-        |king: Square| crate::rules::blind::attackers(mover, board.turn, king, occupied).any();
-    other.king().is_none_or(attacked)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recon::imagined::king_hangs;
     use crate::rules::blind::Truth;
+    use crate::rules::{ByColor, Square};
 
     fn board(fen: &str) -> Imagined {
         let truth = Truth::from_fen(fen).expect("a FEN");
@@ -267,27 +253,68 @@ mod tests {
     fn kings_are_taken_and_saved() {
         let mut tactics = Tactics::default();
         let taken = board("4k3/8/8/8/8/8/8/4R1K1 w - - 0 1");
-        assert_eq!(tactics.value(&taken, 1), KING - 1);
+        assert_eq!(tactics.value(&taken, 1, None), Some(KING - 1));
         assert_eq!(tactics.calm_value(&taken), KING - 1);
         assert!(king_hangs(&taken));
         let mated = board("R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1");
-        assert!(tactics.value(&mated, 2) <= -DECIDED);
+        assert!(tactics.value(&mated, 2, None).expect("time") <= -DECIDED);
         let not_yet = board("6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1");
-        assert!(tactics.value(&not_yet, 3) >= DECIDED);
+        assert!(tactics.value(&not_yet, 3, None).expect("time") >= DECIDED);
     }
 
     #[test]
     fn captures_are_counted_out() {
         let mut tactics = Tactics::default();
         let guarded = board("4k3/8/3p4/4p3/8/8/8/K3R3 w - - 0 1");
-        let value = tactics.value(&guarded, 1);
+        let value = tactics.value(&guarded, 1, None).expect("time");
         assert!(value < 450, "the pawn is guarded: {value}");
         let loose = board("4k3/8/8/4p3/8/8/8/K3R3 w - - 0 1");
-        assert!(tactics.value(&loose, 1) > 450);
+        assert!(tactics.value(&loose, 1, None).expect("time") > 450);
         let start = board("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
         assert_eq!(start.value(), 0);
         let request = Some(Request::new(Square::E2, Square::E4));
         let after = Tactics::outcome(&start, request).expect("no king is taken");
         assert!(after.value() < 0);
+    }
+
+    /// Plain negamax over the same steps.
+    fn plain(tactics: &mut Tactics, board: &Imagined, depth: u32, ply: usize) -> i32 {
+        if depth == 0 {
+            return tactics.captures(board, -KING, KING, ply, 0);
+        }
+        let Some(king) = board.armies[!board.turn].king() else { return KING - ply as i32 };
+        let mut list = Vec::new();
+        board.steps(Bitboard::FULL, &mut list);
+        if list.iter().any(|step| step.capture == Some(king)) {
+            return KING - ply as i32 - 1;
+        }
+        let nexts = list.iter().map(|&step| board.after(step)).chain([board.taken(None)]);
+        nexts.map(|next| -plain(tactics, &next, depth - 1, ply + 1)).max().expect("a pass")
+    }
+
+    #[test]
+    fn windows_and_memory_change_no_value() {
+        let mut tactics = Tactics::default();
+        for fen in [
+            "r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4",
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+            "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+            "8/P6k/8/8/8/8/p6K/8 b - - 0 1",
+        ] {
+            // Deeper ones are pruned, and a memory of them serves for less deep ones.
+            for depth in [1, 2, 2] {
+                let expected = plain(&mut Tactics::default(), &board(fen), depth, 0);
+                assert_eq!(tactics.value(&board(fen), depth, None), Some(expected), "{fen}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_ends_with_its_time() {
+        let fen = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1";
+        let mut tactics = Tactics::default();
+        assert_eq!(tactics.value(&board(fen), 60, Some(Instant::now())), None);
+        // One that was broken off does not break off the next.
+        assert!(tactics.value(&board(fen), 2, None).is_some());
     }
 }
