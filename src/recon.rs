@@ -11,7 +11,6 @@ mod choice;
 mod imagined;
 mod player;
 mod tactics;
-mod transpositions;
 
 pub use choice::Combination;
 pub use player::{Player, Preset, Settings, Weighing};

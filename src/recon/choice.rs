@@ -101,8 +101,14 @@ fn expected(centipawns: i32) -> f32 {
     (0.01 + 0.98 / (1.0 + odds)) as f32
 }
 
-/// What a request is worth on a board, searched so many plies after it, as an expected score; `None`
-/// if there was no time for that.
+/// What a request is worth on a board by captures alone, as an expected score.
+fn calm_value(tactics: &mut Tactics, board: &Imagined, request: Option<Request>) -> f32 {
+    let Some(next) = Tactics::outcome(board, request) else { return 1.0 };
+    let answered = -tactics.calm_value(&next);
+    expected_of(tactics, &next, answered)
+}
+
+/// The same searched so many plies after it; `None` if there was no time for that.
 fn value(
     tactics: &mut Tactics,
     board: &Imagined,
@@ -111,13 +117,15 @@ fn value(
     until: Option<Instant>,
 ) -> Option<f32> {
     let Some(next) = Tactics::outcome(board, request) else { return Some(1.0) };
-    let answered = match depth {
-        0 => -tactics.calm_value(&next),
-        _ => -tactics.value(&next, depth, until)?,
-    };
-    // The other side may not have seen it, and do something else.
+    let answered = -tactics.value(&next, depth, until)?;
+    Some(expected_of(tactics, &next, answered))
+}
+
+/// The expected score of whoever left the other side `next`, which is worth so many centipawns to it
+/// if it is answered. The other side may not have seen it, and do something else.
+fn expected_of(tactics: &mut Tactics, next: &Imagined, answered: i32) -> f32 {
     let unnoticed = tactics.calm_value(&next.taken(None));
-    Some((1.0 - UNNOTICED) * expected(answered) + UNNOTICED * expected(unnoticed))
+    (1.0 - UNNOTICED) * expected(answered) + UNNOTICED * expected(unnoticed)
 }
 
 /// What all requests are worth on a few boards, at a glance: for choosing a sense.
@@ -131,8 +139,7 @@ pub(super) fn glance(belief: &Belief, boards: usize, even: bool, until: Instant)
             break;
         }
         let board = imagined(belief, at);
-        let row =
-            requests.iter().filter_map(|&request| value(&mut tactics, &board, request, 0, None));
+        let row = requests.iter().map(|&request| calm_value(&mut tactics, &board, request));
         values.values.push(row.collect());
         values.boards.push(at);
         values.weights.push(weight);

@@ -1,34 +1,24 @@
 //! A board that may be, searched as if both sides saw all of it.
 //!
-//! Fail-soft alpha-beta (principal variation search with a null move, late moves reduced, and
-//! transpositions) over steps and passes, with king capture instead of check, then captures alone.
+//! Fail-soft alpha-beta over steps and passes, with king capture instead of check, then captures
+//! alone.
 
 use std::time::Instant;
 
-use super::imagined::{DECIDED, Imagined, KING, worth};
-use super::transpositions::{Kind, Transpositions};
+use super::imagined::{Imagined, KING, worth};
 use crate::rules::blind::{Request, Step};
 use crate::rules::{Bitboard, Role};
 
 /// Captures are followed so far at most, in plies.
 const CAPTURES: u32 = 12;
-/// By so many plies less a pass is looked at first: if even that is enough, so is some step.
-const NULL_MOVE: u32 = 3;
-/// Steps that come later than so many are looked at less deeply first.
-const LATE: usize = 4;
-/// .. and by two plies less from here on.
-const VERY_LATE: usize = 12;
 /// Boards between two looks at the clock, a power of two.
-const PATIENCE: u64 = 1 << 10;
+const BETWEEN_LOOKS: u64 = 1 << 10;
 
 /// A search with its memory.
 #[derive(Debug, Default)]
 pub(super) struct Tactics {
     /// Steps of each ply.
     lists: Vec<Vec<Step>>,
-    /// Of each ply the last two steps, captures apart, that were enough.
-    killers: Vec<[Option<Step>; 2]>,
-    transpositions: Transpositions,
     /// When time ends, if it does.
     until: Option<Instant>,
     /// Boards so far.
@@ -69,7 +59,6 @@ impl Tactics {
     fn list(&mut self, ply: usize) -> Vec<Step> {
         if self.lists.len() <= ply {
             self.lists.resize_with(ply + 1, Vec::new);
-            self.killers.resize(ply + 1, [None; 2]);
         }
         let mut list = std::mem::take(&mut self.lists[ply]);
         list.clear();
@@ -78,7 +67,7 @@ impl Tactics {
 
     fn is_over(&mut self) -> bool {
         self.boards += 1;
-        if self.boards.is_multiple_of(PATIENCE)
+        if self.boards.is_multiple_of(BETWEEN_LOOKS)
             && self.until.is_some_and(|end| Instant::now() >= end)
         {
             self.over = true;
@@ -86,7 +75,14 @@ impl Tactics {
         self.over
     }
 
-    fn search(&mut self, board: &Imagined, depth: u32, alpha: i32, beta: i32, ply: usize) -> i32 {
+    fn search(
+        &mut self,
+        board: &Imagined,
+        depth: u32,
+        mut alpha: i32,
+        beta: i32,
+        ply: usize,
+    ) -> i32 {
         if depth == 0 {
             return self.captures(board, alpha, beta, ply, 0);
         }
@@ -100,96 +96,23 @@ impl Tactics {
             self.lists[ply] = list;
             return KING - ply as i32 - 1;
         }
-        let key = Transpositions::key(board);
-        let known = self.transpositions.get(key).copied();
-        if let Some(known) = known.filter(|known| u32::from(known.depth) >= depth) {
-            let value = known.value(ply);
-            let enough = match known.kind {
-                Kind::Exact => true,
-                Kind::AtLeast => value >= beta,
-                Kind::AtMost => value <= alpha,
-            };
-            if enough {
-                self.lists[ply] = list;
-                return value;
-            }
-        }
-        if depth > NULL_MOVE && beta.abs() < DECIDED && board.value() >= beta {
-            let next = board.taken(None);
-            let value = -self.search(&next, depth - NULL_MOVE, -beta, 1 - beta, ply + 1);
-            if value >= beta {
-                self.lists[ply] = list;
-                return value;
-            }
-        }
-        let killers = self.killers[ply];
-        list.sort_by_cached_key(|step| {
-            let prize = board.prize(*step);
-            let class = match () {
-                () if known.is_some_and(|known| known.prefers(step)) => 0,
-                () if prize > 0 => 1,
-                () if killers.contains(&Some(*step)) => 2,
-                () => 3,
-            };
-            (class, worth(step.role).min(1000) / 8 - prize)
+        list.sort_by_cached_key(|&step| {
+            -(board.prize(step) * 16
+                - if step.capture.is_some() { worth(step.role) / 8 } else { 0 })
         });
-        let (best, value) = self.best(board, &list, depth, (alpha, beta), ply);
-        let kind = match value {
-            _ if value >= beta => Kind::AtLeast,
-            _ if value > alpha => Kind::Exact,
-            _ => Kind::AtMost,
-        };
-        if !self.over {
-            self.transpositions.put(key, (value, kind), depth, ply, best.as_ref());
-            if kind == Kind::AtLeast
-                && let Some(step) = best.filter(|step| step.capture.is_none())
-                && self.killers[ply][0] != Some(step)
-            {
-                self.killers[ply] = [Some(step), self.killers[ply][0]];
-            }
-        }
-        self.lists[ply] = list;
-        value
-    }
-
-    /// The best step of a list in its order, or the first that is enough, and its value. A pass comes
-    /// last: it is seldom best.
-    fn best(
-        &mut self,
-        board: &Imagined,
-        list: &[Step],
-        depth: u32,
-        (mut alpha, beta): (i32, i32),
-        ply: usize,
-    ) -> (Option<Step>, i32) {
-        let (mut best, mut most) = (None, -KING);
-        for (nth, step) in list.iter().copied().map(Some).chain([None]).enumerate() {
+        let mut best = -KING;
+        // Passing comes last: it is seldom best.
+        for step in list.iter().copied().map(Some).chain([None]) {
             let next = step.map_or_else(|| board.taken(None), |step| board.after(step));
-            let calm = step.is_none_or(|step| board.prize(step) == 0);
-            let less = match nth {
-                _ if depth < 3 || !calm || nth < LATE => 0,
-                _ if nth < VERY_LATE || depth < 4 => 1,
-                _ => 2,
-            };
-            let mut value = alpha + 1;
-            if less > 0 {
-                value = -self.search(&next, depth - 1 - less, -alpha - 1, -alpha, ply + 1);
-            }
-            if nth > 0 && value > alpha {
-                value = -self.search(&next, depth - 1, -alpha - 1, -alpha, ply + 1);
-            }
-            if nth == 0 || value > alpha && value < beta {
-                value = -self.search(&next, depth - 1, -beta, -alpha, ply + 1);
-            }
-            if value > most {
-                (best, most) = (step, value);
-            }
+            let value = -self.search(&next, depth - 1, -beta, -alpha, ply + 1);
+            best = best.max(value);
             alpha = alpha.max(value);
             if alpha >= beta || self.over {
                 break;
             }
         }
-        (best, most)
+        self.lists[ply] = list;
+        best
     }
 
     fn captures(
@@ -239,7 +162,7 @@ impl Tactics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recon::imagined::king_hangs;
+    use crate::recon::imagined::{DECIDED, king_hangs};
     use crate::rules::blind::Truth;
     use crate::rules::{ByColor, Square};
 
@@ -293,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_and_memory_change_no_value() {
+    fn windows_change_no_value() {
         let mut tactics = Tactics::default();
         for fen in [
             "r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4",
@@ -301,7 +224,6 @@ mod tests {
             "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
             "8/P6k/8/8/8/8/p6K/8 b - - 0 1",
         ] {
-            // Deeper ones are pruned, and a memory of them serves for less deep ones.
             for depth in [1, 2, 2] {
                 let expected = plain(&mut Tactics::default(), &board(fen), depth, 0);
                 assert_eq!(tactics.value(&board(fen), depth, None), Some(expected), "{fen}");
