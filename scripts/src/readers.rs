@@ -3,6 +3,7 @@
 //! A game that cannot be read is a [`Fault`] with its line, quoted; those around it are read all the
 //! same. Nothing is left out in silence.
 
+mod blind;
 pub mod bpgn;
 mod clocks;
 mod epd;
@@ -66,7 +67,7 @@ pub enum ReadError {
     },
 }
 
-const KNOWN: &str = "games, and tsv, pgn, bpgn and epd, which may be packed (.gz)";
+const KNOWN: &str = "games, and tsv, pgn, bpgn, epd and json, which may be packed (.gz)";
 
 /// Reads several files; see [`read`].
 ///
@@ -80,7 +81,8 @@ pub fn read_all<P: AsRef<Path>>(paths: &[P], variant: &Variant) -> Result<Games,
 
 /// Adds the games of `variant` in a file to `found`. The format is known by the name: our own
 /// records `games`; teachers' games `tsv`; games as people write them `pgn`, those of two tables
-/// `bpgn`; positions with their best moves `epd`. All but records may be packed by gzip, as `.gz`.
+/// `bpgn`; positions with their best moves `epd`; a game of blind chess `json`. All but records may be
+/// packed by gzip, as `.gz`.
 ///
 /// # Errors
 /// If the file cannot be read; what is wrong with single games is told in `found`.
@@ -96,6 +98,7 @@ pub fn read(path: &Path, variant: &Variant, found: &mut Games) -> Result<(), Rea
             Some("epd") => epd::read,
             Some("pgn") => pgn::read,
             Some("bpgn") => bpgn::records,
+            Some("json") => blind::read,
             Some("tsv") => teacher::read,
             _ => return Err(ReadError::Format { path: name }),
         };

@@ -9,7 +9,8 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use menagerie::encoding::Encoding;
-use menagerie::rules::PackedMove;
+use menagerie::protocol::rbc::GameHistory;
+use menagerie::rules::{Color, PackedMove};
 use menagerie::variant::Variant;
 use proptest::prelude::*;
 use reading::{read, variant};
@@ -218,5 +219,61 @@ fn games_of_two_tables_are_read_with_their_clocks() {
     ] {
         let found = read("some.tsv", game(bad).as_bytes(), "bughouse2");
         assert!(found.faults[0].reason.contains(reason), "{:?}", found.faults);
+    }
+}
+
+/// What came of each turn in a history of blind chess, in order.
+fn turns(history: &GameHistory) -> Vec<Option<String>> {
+    let side = |color: Color| {
+        history.sides[color].moves.iter().map(|played| played.taken.map(|it| it.to_string()))
+    };
+    let mut black = side(Color::Black);
+    side(Color::White).flat_map(|first| [Some(first), black.next()]).flatten().collect()
+}
+
+#[test]
+fn games_of_blind_chess_are_cut_where_somebody_passed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/rbc");
+    let variant = variant("blindboard");
+    let (mut files, mut cuts) = (0, 0);
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|it| it != "json") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a file");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let Ok(history) = GameHistory::from_json(&value) else { continue };
+        let mut found = Games::default();
+        readers::read(&path, &variant, &mut found).expect("read");
+        assert_eq!(found.faults, []);
+        let turns = turns(&history);
+        let runs = turns.split(Option::is_none).filter(|run| !run.is_empty());
+        let lengths: Vec<usize> = runs.map(<[_]>::len).collect();
+        let read: Vec<usize> = found.games.iter().map(|game| game.plies.len()).collect();
+        assert_eq!(read, lengths, "{}", path.display());
+        let winner = history.winner.map(|color| u8::from(color.is_black()));
+        for game in &found.games {
+            replays(game, &variant);
+            assert_eq!(game.end.map(|end| end.winner), history.reason.map(|_| winner));
+        }
+        files += 1;
+        cuts += lengths.len() - 1;
+    }
+    assert!(files > 10 && cuts > 10, "{files} games, cut {cuts} times");
+}
+
+#[test]
+fn what_is_no_history_is_quoted() {
+    for (text, line, quote) in [
+        ("{\n\"white_name\": x}", 2, "\"white_name\": x"),
+        ("{}", 1, "no such key"),
+        ("7", 1, "7 is no history"),
+    ] {
+        let found = read("a.json", text.as_bytes(), "blindboard");
+        assert!(found.games.is_empty());
+        let [fault] = &found.faults[..] else { panic!("{:?}", found.faults) };
+        assert_eq!(fault.line, line, "{fault}");
+        assert!(fault.to_string().contains(quote), "{fault}");
     }
 }

@@ -16,8 +16,8 @@ struct Arguments {
     /// A file of your own games, in the syntax of variants.ini.
     #[arg(long)]
     variants: Option<PathBuf>,
-    /// Files of games: records of the trainer's (.games), and those of others (.tsv, .pgn, .epd, also
-    /// as .gz).
+    /// Files of games: records of the trainer's (.games), and those of others (.tsv, .pgn, .epd,
+    /// histories of blind chess as .json, also as .gz).
     #[arg(long, required = true, num_args = 1..)]
     records: Vec<PathBuf>,
     /// The folder of the run, or s3://bucket/folder; runs/VARIANT-supervised if not given.
