@@ -1,15 +1,19 @@
-//! Sets of boards in blind chess: `cargo bench --bench belief [GAMES] [HISTORIES..]`.
+//! Sets of boards in blind chess: `cargo bench --bench belief [GAMES] [HISTORIES..]`;
+//! with 0 random games neither speed nor sizes are measured.
 //!
 //! How many moves a CPU second are followed, doubles removed, as sets grow in games where next to
 //! nothing is seen; how large sets are before and after sensing by each policy, over the games of
-//! the reference program in tests/golden/rbc or those given; and whether the true board was ever
+//! the reference program in tests/golden/rbc or those given; how much weight the true board has there
+//! by each way of weighing (`--network FILE` is that of `network`); and whether the true board was ever
 //! lost in GAMES random ones.
 
-use cpu_time::ThreadTime;
+use std::collections::BTreeMap;
+
+use cpu_time::{ProcessTime, ThreadTime};
 use menagerie::belief::{
     Belief, CAPACITY, Certainty, Habits, OpponentModel, SensePolicy, Uniform, Values,
 };
-use menagerie::protocol::rbc::GameHistory;
+use menagerie::protocol::rbc::{GameHistory, Players};
 use menagerie::rules::blind::{Army, Truth, steps};
 use menagerie::rules::{Bitboard, Color};
 use rand::rngs::StdRng;
@@ -17,20 +21,34 @@ use rand::{RngExt, SeedableRng};
 
 /// Random games, unless told otherwise.
 const GAMES: u64 = 1000;
+/// So many boards are kept where their weights are looked at.
+const BOARDS: &str = "100000";
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let games = words.iter().find_map(|word| word.parse().ok()).unwrap_or(GAMES);
-    let files: Vec<String> = words.into_iter().filter(|word| word.ends_with(".json")).collect();
-    speed();
+    let files: Vec<String> = words.iter().filter(|word| word.ends_with(".json")).cloned().collect();
+    let network = words.iter().position(|word| word == "--network");
+    let network = network.and_then(|at| words.get(at + 1)).cloned();
+    if games > 0 {
+        speed();
+    }
     let files = if files.is_empty() { golden() } else { files };
     let histories: Vec<GameHistory> = files.iter().filter_map(|file| read(file)).collect();
+    if games > 0 {
+        println!(
+            "\nboards before and after sensing, and after moving, over {} games, both sides",
+            histories.len()
+        );
+        for (name, policy) in SensePolicy::ALL {
+            sizes(name, policy, &histories);
+        }
+    }
     println!(
-        "\nboards before and after sensing, and after moving, over {} games, both sides",
-        histories.len()
+        "\nbits that the true board is away before sensing, by who is looked at: mean and median"
     );
-    for (name, policy) in SensePolicy::ALL {
-        sizes(name, policy, &histories);
+    for name in ["even", "habits", "network"] {
+        bits(name, network.as_deref(), &histories);
     }
     lost(games);
 }
@@ -165,15 +183,67 @@ fn sizes(name: &str, policy: SensePolicy, histories: &[GameHistory]) {
     }
 }
 
-/// Whether the true men are among the boards; a double step that nobody can take on is not told
+/// Follows the games from both sides as they were played, and tells how surprising the true board is
+/// for who weighs boards so.
+fn bits(name: &str, network: Option<&str>, histories: &[GameHistory]) {
+    let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let network = network.map(|file| option("network", file));
+    let options = [option("weights", name), option("boards", BOARDS)];
+    let options: Vec<_> = options.into_iter().chain(network).collect();
+    let players = Players::read(&options).expect("such options");
+    players.notes().iter().for_each(|note| println!("{note}"));
+    let mut found: BTreeMap<&str, (Vec<f32>, usize)> = BTreeMap::new();
+    let clock = ProcessTime::now();
+    for history in histories {
+        for color in Color::ALL {
+            let other = history.names[!color].as_deref().unwrap_or("?");
+            let (bits, lost) = found.entry(other).or_default();
+            let mut truth = Truth::default();
+            let mut player = players.player(&truth, color);
+            for turn in 0..history.sides.white.moves.len() * 2 {
+                let mover = truth.turn();
+                let side = &history.sides[mover];
+                let Some(played) = side.moves.get(turn / 2) else { break };
+                if mover == color {
+                    let belief = player.belief();
+                    match place(belief, &truth) {
+                        Some(at) => bits.push(-belief.weights()[at].log2()),
+                        None => *lost += 1,
+                    }
+                    let seen = side.senses.get(turn / 2).copied().flatten();
+                    player.sensed(&truth.sense(seen));
+                }
+                truth.play(played.requested).expect("it was requested");
+                if truth.end().is_some() {
+                    break;
+                }
+                if mover == color {
+                    player.moved(played.requested, played.taken, played.capture);
+                } else {
+                    player.heard(played.capture);
+                }
+            }
+        }
+    }
+    println!("{name}: {:.1} CPU seconds", clock.elapsed().as_secs_f64());
+    for (other, (mut bits, lost)) in found {
+        bits.sort_unstable_by(f32::total_cmp);
+        let mean = bits.iter().sum::<f32>() / bits.len() as f32;
+        let median = bits.get(bits.len() / 2).copied().unwrap_or_default();
+        let turns = bits.len();
+        println!("  {other:16} {mean:6.3} {median:6.3}; {turns} turns, lost in {lost} more");
+    }
+}
+
+/// Where the true men are among the boards; a double step that nobody can take on is not told
 /// apart.
-fn knows(belief: &Belief, truth: &Truth) -> bool {
+fn place(belief: &Belief, truth: &Truth) -> Option<usize> {
     let theirs = truth.army(!belief.color());
     let same = |army: &Army| {
         let color = !belief.color();
         army.planes() == theirs.planes() && army.castling(color) == theirs.castling(color)
     };
-    belief.armies().iter().any(same)
+    belief.armies().iter().position(same)
 }
 
 fn lost(games: u64) {
@@ -201,7 +271,7 @@ fn lost(games: u64) {
                     belief.heard(played.capture, &Habits);
                 }
                 turns += 1;
-                lost += u32::from(!knows(belief, &truth));
+                lost += u32::from(place(belief, &truth).is_none());
                 sampled += u32::from(belief.certainty() != Certainty::Exact);
             }
         }

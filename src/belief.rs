@@ -12,10 +12,12 @@
 mod expansion;
 mod model;
 mod pool;
+mod prediction;
 mod scene;
 mod sense;
 
 pub use model::{Habits, OpponentModel, Replies, Uniform};
+pub use prediction::Prediction;
 
 pub use sense::{SensePolicy, Values};
 

@@ -3,6 +3,7 @@
 //! Knows the notation of games, and no text of a protocol: `protocol` puts into words what comes
 //! out of here.
 
+mod adviser;
 mod assessment;
 mod bench;
 mod endings;
@@ -31,6 +32,7 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+pub use adviser::Adviser;
 pub use assessment::Assessment;
 use assessment::assess;
 pub use bench::{Searched, bench};

@@ -15,7 +15,8 @@ Usage: menagerie             speaks over standard input and output: the protocol
        menagerie bench [N]   searches fixed positions with N threads, ends with a signature
        menagerie check FILE  tells what is wrong with a file of variants
        menagerie rbc [--preset best|paper] [--sense gain|entropy|reduction|naive]
-                     [--weights habits|even] [--combine mean|vote]
+                     [--weights network|habits|even] [--network FILE]
+                     [--combine mean|vote]
                      [--boards N] [--samples N] [--depth N] [--threads N]
                      [--turn MILLISECONDS]
                              plays reconnaissance blind chess over standard input and output
@@ -104,8 +105,8 @@ fn rbc(mut arguments: lexopt::Parser) -> Result<ExitCode, lexopt::Error> {
         return Ok(ExitCode::SUCCESS);
     }
     let Some(files) = files else {
-        let settings = protocol::rbc::settings(&options)?;
-        protocol::run_rbc(BufReader::new(stdin()), stdout(), settings).map_err(words)?;
+        let players = protocol::rbc::Players::read(&options)?;
+        protocol::run_rbc(BufReader::new(stdin()), stdout(), &players).map_err(words)?;
         return Ok(ExitCode::SUCCESS);
     };
     let checked = protocol::rbc::check(&files);

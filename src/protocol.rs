@@ -32,13 +32,13 @@ pub use check::check;
 use dialect::{Dialect, Ended, Next};
 use line::{Line, read_line};
 use output::Output;
-use rbc::Talk;
+use rbc::{Players, Talk};
 use uci::Uci;
 use xboard::XBoard;
 pub use xboard::legs;
 
 use crate::engine::Session;
-use crate::recon::{Preset, Settings};
+use crate::recon::Preset;
 use crate::variant::Catalogue;
 
 /// So many lines are read ahead of the one that is obeyed.
@@ -81,7 +81,8 @@ pub fn run(
     let Some(first) = first(&wakes) else { return Ok(()) };
     let heard = Arc::clone(&output);
     if first.words() == ["rbc"] {
-        converse(&wakes, &output, Some(first), Preset::Best.settings());
+        let players = Players::new(Preset::Best.settings(), String::new());
+        converse(&wakes, &output, Some(first), &players);
     } else if first.words() == ["xboard"] {
         obey(&wakes, &output, first, &mut XBoard::new(session, heard, ended));
     } else {
@@ -90,25 +91,25 @@ pub fn run(
     Ok(())
 }
 
-/// Speaks of blind chess, whatever the first line is, with a player that thinks so.
+/// Speaks of blind chess, whatever the first line is, with players as they were asked for.
 ///
 /// # Errors
 /// If no thread can be started.
 pub fn run_rbc(
     input: impl BufRead + Send + 'static,
     output: impl Write + Send + 'static,
-    settings: Settings,
+    players: &Players,
 ) -> std::io::Result<()> {
     let output = Output::new(output);
     let (reader, wakes) = sync_channel(AHEAD);
     thread::Builder::new().name("input".to_owned()).spawn(move || read(input, &reader))?;
-    converse(&wakes, &output, None, settings);
+    converse(&wakes, &output, None, players);
     Ok(())
 }
 
 /// Obeys lines about blind chess in order, and works ahead while none comes.
-fn converse(wakes: &Receiver<Wake>, output: &Output, first: Option<Line>, settings: Settings) {
-    let mut talk = Talk::new(settings, output);
+fn converse(wakes: &Receiver<Wake>, output: &Output, first: Option<Line>, players: &Players) {
+    let mut talk = Talk::new(players, output);
     let mut next = first;
     let mut idle = false;
     while !output.is_closed() {

@@ -10,7 +10,10 @@
 mod choice;
 mod imagined;
 mod player;
+mod policy;
+mod sample;
 mod tactics;
 
 pub use choice::Combination;
 pub use player::{Player, Preset, Settings, Weighing};
+pub use policy::{Likely, Policy, SharedPolicy};

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use menagerie::belief::{Belief, Certainty, Habits, OpponentModel, SensePolicy, Uniform, Values};
+use menagerie::belief::{
+    Belief, Certainty, Habits, OpponentModel, Prediction, SensePolicy, Uniform, Values,
+};
 use menagerie::recon::{Player, Preset};
 use menagerie::rules::blind::{Army, Played, Truth, steps};
 use menagerie::rules::{Bitboard, Color, Square};
@@ -202,6 +204,37 @@ fn the_likely_weighs_more_and_nothing_is_impossible() {
     belief.heard(None, &Habits);
     assert_eq!(belief.armies().len(), quiet);
     assert!(belief.weights().iter().all(|&weight| weight > 0.0));
+}
+
+#[test]
+fn what_is_predicted_weighs_more_on_every_board() {
+    let mut truth = Truth::default();
+    let mut belief = Belief::new(&truth, Color::White, 1000, 1);
+    truth.play(None).expect("anybody may pass");
+    belief.moved(None, None, None);
+    let step = |text: &str| text.parse().expect("a request");
+    let mut prediction = Prediction::default();
+    prediction.learn(&belief.armies()[0], 1.0, &[(step("e7e5"), 0.7), (step("d7d5"), 0.2)]);
+    belief.heard(None, &prediction);
+    let on = |belief: &Belief, square: Square| -> f32 {
+        let armies = belief.armies().iter().zip(belief.weights());
+        armies.filter(|(army, _)| army.role_at(square).is_some()).map(|(_, weight)| weight).sum()
+    };
+    // A tenth is shared out evenly among 20 steps and a pass; 18 of them and it were not told of.
+    let told = 0.7 + 0.2 + 18.0 * 0.01 + 0.05;
+    for (square, chance) in [(Square::E5, 0.7), (Square::D5, 0.2), (Square::A6, 0.01)] {
+        let there = match square {
+            // A knight goes there, too.
+            Square::A6 => 2.0 * (0.9 * chance / told + 0.1 / 21.0),
+            _ => 0.9 * chance / told + 0.1 / 21.0,
+        };
+        assert!((on(&belief, square) - there).abs() < 1e-4, "{square}: {}", on(&belief, square));
+    }
+    // It holds on the boards that come of that as well, where the step is possible.
+    belief.moved(None, None, None);
+    belief.heard(None, &prediction);
+    let pawns = on(&belief, Square::E5);
+    assert!((0.8..0.95).contains(&pawns), "{pawns}");
 }
 
 #[test]

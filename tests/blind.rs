@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{Cursor, Write};
 use std::sync::{Arc, Mutex};
 
-use menagerie::protocol::rbc::{GameHistory, check, check_text, settings};
+use menagerie::protocol::rbc::{GameHistory, Players, check, check_text};
 use menagerie::protocol::run_rbc;
 use menagerie::rules::blind::{
     Clocks, Request, Step, Taken, Truth, WinReason, attackers, steps, window,
@@ -209,6 +209,11 @@ fn windows_are_clipped() {
 
 /// What is said when these lines are obeyed.
 fn talk(lines: &str) -> Vec<String> {
+    talk_with(lines, &[])
+}
+
+/// The same with options of the player.
+fn talk_with(lines: &str, more: &[(&str, &str)]) -> Vec<String> {
     #[derive(Clone, Default)]
     struct Said(Arc<Mutex<Vec<u8>>>);
     impl Write for Said {
@@ -221,11 +226,12 @@ fn talk(lines: &str) -> Vec<String> {
         }
     }
     let said = Said::default();
-    let options = [("turn", "40"), ("boards", "2000")]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let settings = settings(&options).expect("options that there are");
+    let options = [("turn", "40"), ("boards", "2000")].iter().chain(more);
+    let options: Vec<_> =
+        options.map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let players = Players::read(&options).expect("options that there are");
     let input = Cursor::new(lines.to_owned().into_bytes());
-    run_rbc(input, said.clone(), settings).expect("threads can be started");
+    run_rbc(input, said.clone(), &players).expect("threads can be started");
     let bytes = said.0.lock().expect("nobody panicked").clone();
     String::from_utf8(bytes).expect("text").lines().map(str::to_owned).collect()
 }
@@ -241,11 +247,28 @@ fn a_game_can_be_played_by_lines() {
     );
     let first: Vec<&str> = said.iter().map(|line| line.split(' ').next().unwrap_or("")).collect();
     let wanted = [
-        "id", "rbcok", "readyok", "info", "sense", "info", "move", "info", "sense", "info", "move",
+        "id", "rbcok", "info", "readyok", "info", "sense", "info", "move", "info", "sense", "info",
+        "move",
     ];
     assert_eq!(first, wanted, "{said:#?}");
-    assert_eq!(said[3], "info boards 21 exact");
-    assert_eq!(said[5], "info boards 1 exact");
+    assert_eq!(said[4], "info boards 21 exact");
+    assert_eq!(said[6], "info boards 1 exact");
+}
+
+#[test]
+fn a_network_is_named_and_its_absence_does_no_harm() {
+    let game = "isready\nnewgame black X rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n\
+                oppmove -\ngosense 900000\nsenseresult -\ngomove 900000\n";
+    let said = talk_with(game, &[]);
+    assert!(said[0].starts_with("info blindboard: network nets/blindboard"), "{said:?}");
+    assert_eq!(said[1], "readyok");
+    assert_eq!(said[2], "info boards 21 exact");
+    assert!(said.last().is_some_and(|line| line.starts_with("move ")), "{said:?}");
+    let said = talk_with(game, &[("weights", "habits")]);
+    assert_eq!(said[0], "readyok", "nobody asks for one");
+    let said = talk_with(game, &[("weights", "network"), ("network", "no/such/file.onnx")]);
+    assert!(said[0].starts_with("info ") && said[0].contains("no/such/file.onnx"), "{said:?}");
+    assert!(said.last().is_some_and(|line| line.starts_with("move ")), "{said:?}");
 }
 
 #[test]
@@ -300,7 +323,8 @@ fn hostile_lines_are_refused_in_words_that_quote_them() {
     assert!(said.iter().any(|line| line.ends_with(" repaired")), "{said:?}");
     for (name, value) in [("boards", "0"), ("turn", "soon"), ("sense", "smell"), ("colour", "red")]
     {
-        let error = settings(&[(name.to_owned(), value.to_owned())]).expect_err("no such option");
+        let error =
+            Players::read(&[(name.to_owned(), value.to_owned())]).expect_err("no such option");
         assert!(error.contains(name), "{error}");
     }
 }

@@ -18,6 +18,7 @@ const SHIPPED: &[(&str, Shipped, Option<Shipped>)] = &[
     ("3check", file!("3check.onnx"), Some(file!("3check.int8.onnx"))),
     ("3x3", file!("3x3.onnx"), None),
     ("atomic", file!("atomic.onnx"), Some(file!("atomic.int8.onnx"))),
+    ("blindboard", file!("blindboard.onnx"), Some(file!("blindboard.int8.onnx"))),
     ("bughouse2", file!("bughouse2.onnx"), Some(file!("bughouse2.int8.onnx"))),
     ("chess", file!("chess.onnx"), Some(file!("chess.int8.onnx"))),
     ("connect3", file!("connect3.onnx"), None),

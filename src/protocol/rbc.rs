@@ -2,6 +2,7 @@
 
 mod check;
 mod history;
+mod players;
 mod server;
 mod settings;
 mod talk;
@@ -9,6 +10,6 @@ mod told;
 
 pub use check::{Checked, check, check_text};
 pub use history::{BadHistory, GameHistory, SideHistory};
+pub use players::{BOARD, Players};
 pub use server::{is_flag, serve};
-pub use settings::settings;
 pub(super) use talk::Talk;

@@ -1,19 +1,26 @@
 //! A player: one game from one side, told what the referee tells it.
 
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use super::choice::{Combination, Terms, choose, glance};
-use crate::belief::{Belief, CAPACITY, Certainty, Habits, SensePolicy, Uniform, Values};
-use crate::rules::blind::{Army, Request, Sensed, Truth};
-use crate::rules::{Color, Role, Square};
+use super::policy::SharedPolicy;
+use super::sample::sample;
+use crate::belief::{
+    Belief, CAPACITY, Certainty, Habits, Prediction, SensePolicy, Uniform, Values,
+};
+use crate::rules::blind::{Army, Request, Sensed, Truth, board_fen};
+use crate::rules::{ByColor, Color, Role, Square};
 
 /// How boards are weighted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Weighing {
     /// All alike, as in the paper.
     Even,
-    /// By what the other side is likely to do.
+    /// By what nearly everybody does.
     Habits,
+    /// By what a network expects that sees both sides; by habits if there is none.
+    Network,
 }
 
 /// How a player thinks.
@@ -55,7 +62,7 @@ impl Preset {
     /// Its settings.
     pub fn settings(self) -> Settings {
         let best = Settings {
-            weighing: Weighing::Habits,
+            weighing: Weighing::Network,
             sense: SensePolicy::Gain,
             combination: Combination::MeanAndQuantile,
             capacity: CAPACITY,
@@ -84,6 +91,8 @@ const TURNS: u32 = 40;
 const LOOKING: u32 = 8;
 /// Values for that are found on so many boards.
 const GLANCED: usize = 64;
+/// The network is asked about so many boards a turn.
+const ASKED: usize = 128;
 /// So many boards are followed between two looks at whether a line has come.
 const SLICE: usize = 2000;
 
@@ -92,6 +101,9 @@ const SLICE: usize = 2000;
 pub struct Player {
     settings: Settings,
     belief: Belief,
+    policy: Option<SharedPolicy>,
+    /// What the network expects of the other side in the turn that is awaited, once it was asked.
+    prediction: Option<Prediction>,
     turns: u32,
     /// Turns of its own since its pawns moved and anything was taken.
     idle: u32,
@@ -107,11 +119,18 @@ impl Player {
         Player {
             settings,
             belief: Belief::new(start, color, settings.capacity, settings.threads),
+            policy: None,
+            prediction: None,
             turns: 0,
             idle: 0,
             waiting: start.turn() != color,
             unheard: None,
         }
+    }
+
+    /// The same, told by a network what the other side is likely to do; [`Weighing::Network`] asks it.
+    pub fn with_policy(self, policy: Option<SharedPolicy>) -> Player {
+        Player { policy, ..self }
     }
 
     /// What it knows.
@@ -124,22 +143,57 @@ impl Player {
         if !self.waiting {
             return false;
         }
-        match self.settings.weighing {
-            Weighing::Even => self.belief.anticipate(SLICE, &Uniform),
-            Weighing::Habits => self.belief.anticipate(SLICE, &Habits),
+        self.predict();
+        match (self.settings.weighing, &self.prediction) {
+            (Weighing::Even, _) => self.belief.anticipate(SLICE, &Uniform),
+            (_, Some(prediction)) => self.belief.anticipate(SLICE, prediction),
+            (_, None) => self.belief.anticipate(SLICE, &Habits),
         }
     }
 
     /// The other side has moved, and took a man on `capture`, or none.
     pub fn heard(&mut self, capture: Option<Square>) {
-        match self.settings.weighing {
-            Weighing::Even => self.belief.heard(capture, &Uniform),
-            Weighing::Habits => self.belief.heard(capture, &Habits),
+        self.predict();
+        match (self.settings.weighing, self.prediction.take()) {
+            (Weighing::Even, _) => self.belief.heard(capture, &Uniform),
+            (_, Some(prediction)) => self.belief.heard(capture, &prediction),
+            (_, None) => self.belief.heard(capture, &Habits),
         }
         if capture.is_some() {
             self.idle = 0;
         }
         self.waiting = false;
+    }
+
+    /// Asks the network, if there is one and it was not asked yet, what the other side is likely to
+    /// do. One that fails is not asked again.
+    fn predict(&mut self) {
+        if self.settings.weighing != Weighing::Network || self.prediction.is_some() {
+            return;
+        }
+        let Some(policy) = &self.policy else { return };
+        let (theirs, own) = (!self.belief.color(), *self.belief.own());
+        let (boards, weights) = sample(&self.belief, ASKED, false);
+        let army = |at: usize| self.belief.armies()[at];
+        let fen = |&at: &usize| {
+            let armies = ByColor::new_with(|color| if color == theirs { army(at) } else { own });
+            board_fen(&armies, theirs, 0, 1)
+        };
+        let fens: Vec<String> = boards.iter().map(fen).collect();
+        let asked = policy.lock().unwrap_or_else(PoisonError::into_inner).ask(&fens);
+        match asked {
+            Ok(likely) => {
+                let mut prediction = Prediction::default();
+                for ((&at, weight), likely) in boards.iter().zip(weights).zip(&likely) {
+                    prediction.learn(&army(at), weight, likely);
+                }
+                self.prediction = Some(prediction);
+            }
+            Err(error) => {
+                log::warn!("the network is not asked again: {error}");
+                self.policy = None;
+            }
+        }
     }
 
     /// How long a turn may take with so much time left.

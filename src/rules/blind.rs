@@ -16,7 +16,7 @@ mod truth;
 pub use army::Army;
 pub use request::{Request, Taken};
 pub use steps::{Step, attackers, steps};
-pub use truth::{Clocks, End, NotRequestable, Played, Sensed, Truth, WinReason};
+pub use truth::{Clocks, End, NotRequestable, Played, Sensed, Truth, WinReason, board_fen};
 
 use shakmaty::{Bitboard, Square};
 

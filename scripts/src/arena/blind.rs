@@ -62,8 +62,8 @@ impl Seat {
     ) -> anyhow::Result<Seat> {
         Ok(match spec.kind {
             Kind::Rbc => {
-                let settings = spec.blind_settings().map_err(anyhow::Error::msg)?;
-                Seat::Thinks(Box::new(recon::Player::new(settings, truth, color)))
+                let players = spec.blind_players().map_err(anyhow::Error::msg)?;
+                Seat::Thinks(Box::new(players.player(truth, color)))
             }
             Kind::Attacker => {
                 let plan = PLANS[rng.random_range(0..PLANS.len())].split(' ').rev();

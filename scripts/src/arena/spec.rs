@@ -5,8 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use menagerie::protocol::rbc::settings;
-use menagerie::recon::Settings;
+use menagerie::protocol::rbc::Players;
 use menagerie::search::Params;
 use serde::{Deserialize, Serialize};
 
@@ -258,15 +257,15 @@ impl PlayerSpec {
         Ok(params)
     }
 
-    /// How a player of blind chess thinks.
+    /// Players of blind chess as this says.
     ///
     /// # Errors
     /// In words, if an option is none or cannot have its value.
-    pub fn blind_settings(&self) -> Result<Settings, String> {
+    pub fn blind_players(&self) -> Result<Players, String> {
         let mut options: Vec<_> = self.options.clone().into_iter().collect();
         // What goes together comes first, so that the rest prevails.
         options.sort_by_key(|(name, _)| name != "preset");
-        settings(&options)
+        Players::read(&options)
     }
 
     /// One parameter of the search, or what it is unless set.
@@ -313,7 +312,7 @@ impl PlayerSpec {
                 return Err(format!("rbc has options of its own: {self}"));
             }
             Kind::Random | Kind::Regression | Kind::Attacker => {}
-            Kind::Rbc => return self.blind_settings().map(drop),
+            Kind::Rbc => return self.blind_players().map(drop),
             Kind::Minimax if self.visits.is_some() || self.movetime.is_some() => {
                 return Err(format!("minimax counts depth only: {self}"));
             }

@@ -31,7 +31,7 @@ use journal::{Entry, Folder};
 use options::Service;
 
 use crate::protocol::output::{Output, one_line};
-use crate::recon::Settings;
+use crate::protocol::rbc::players::Players;
 use crate::rules::Color;
 
 /// The version of the server that this is written for.
@@ -53,7 +53,7 @@ pub fn serve(
     options: &[(String, String)],
     output: impl Write + Send + 'static,
 ) -> Result<(), String> {
-    let (service, settings) = Service::read(options)?;
+    let (service, players) = Service::read(options)?;
     let credentials = Credentials::find(service.user.as_deref(), service.credentials.as_deref())?;
     let leaving = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -65,8 +65,14 @@ pub fn serve(
     let http = Http::new(&service.url, credentials.header()?, &output)?;
     let folder = Folder::open(&service.state, &service.url, &credentials.user)?;
     let server = Server { http, leaving: &leaving };
-    let lobby =
-        Lobby { service: &service, settings, server: &server, folder: &folder, output: &output };
+    players.notes().iter().for_each(|note| output.say(&one_line(note)));
+    let lobby = Lobby {
+        service: &service,
+        players: &players,
+        server: &server,
+        folder: &folder,
+        output: &output,
+    };
     match lobby.enter(&credentials.user) {
         Ok(()) => {}
         Err(Failure::GivenUp) => return Ok(()),
@@ -83,7 +89,7 @@ pub fn serve(
 #[derive(Clone, Copy)]
 struct Lobby<'a> {
     service: &'a Service,
-    settings: Settings,
+    players: &'a Players,
     server: &'a Server<'a>,
     folder: &'a Folder,
     output: &'a Output,
@@ -277,7 +283,7 @@ impl<'a> Lobby<'a> {
             self.say(&format!("game {game}: no journal is kept: {error}"));
         }
         let table = || Table { http: &self.server.http, game };
-        match game::play(table(), journal, self.folder, self.settings, self.output) {
+        match game::play(table(), journal, self.folder, self.players, self.output) {
             Ok(()) => {}
             Err(failure @ (Failure::Unauthorized | Failure::Impossible(_))) => {
                 return self.say(&format!("game {game} is broken off: {failure}"));

@@ -6,7 +6,8 @@ use crate::belief::SensePolicy;
 use crate::recon::{Combination, Preset, Settings, Weighing};
 
 /// How boards may be weighted, by name.
-const WEIGHINGS: [(&str, Weighing); 2] = [("even", Weighing::Even), ("habits", Weighing::Habits)];
+const WEIGHINGS: [(&str, Weighing); 3] =
+    [("even", Weighing::Even), ("habits", Weighing::Habits), ("network", Weighing::Network)];
 /// How values over boards may become one, by name.
 const COMBINATIONS: [(&str, Combination); 2] =
     [("mean", Combination::MeanAndQuantile), ("vote", Combination::Vote)];
@@ -18,7 +19,7 @@ const MOST_BOARDS: usize = 20_000_000;
 ///
 /// # Errors
 /// If an option is not known or cannot have its value, which is quoted.
-pub fn settings(options: &[(String, String)]) -> Result<Settings, String> {
+pub(super) fn settings(options: &[(String, String)]) -> Result<Settings, String> {
     let mut settings = Preset::Best.settings();
     for (name, value) in options {
         match name.as_str() {

@@ -7,14 +7,15 @@
 
 use std::time::Duration;
 
+use super::players::Players;
 use super::told::{Told, start, step_or_none};
 use crate::protocol::output::{Output, one_line};
-use crate::recon::{Player, Settings};
+use crate::recon::Player;
 use crate::rules::Color;
 
 /// A conversation about one game after another.
 pub(in crate::protocol) struct Talk<'a> {
-    settings: Settings,
+    players: &'a Players,
     output: &'a Output,
     player: Option<Player>,
 }
@@ -23,8 +24,8 @@ pub(in crate::protocol) struct Talk<'a> {
 type Refused = String;
 
 impl<'a> Talk<'a> {
-    pub(in crate::protocol) fn new(settings: Settings, output: &'a Output) -> Talk<'a> {
-        Talk { settings, output, player: None }
+    pub(in crate::protocol) fn new(players: &'a Players, output: &'a Output) -> Talk<'a> {
+        Talk { players, output, player: None }
     }
 
     /// Obeys a line; says whether there is to be another.
@@ -41,6 +42,7 @@ impl<'a> Talk<'a> {
                 Ok(())
             }
             "isready" => {
+                self.players.notes().iter().for_each(|note| self.say(&format!("info {note}")));
                 self.say("readyok");
                 Ok(())
             }
@@ -86,7 +88,7 @@ impl<'a> Talk<'a> {
         };
         let fen = fen.join(" ");
         let start = start(&fen)?;
-        self.player = Some(Player::new(self.settings, &start, color));
+        self.player = Some(self.players.player(&start, color));
         Ok(())
     }
 

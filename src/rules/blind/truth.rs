@@ -115,6 +115,24 @@ impl Default for Truth {
     }
 }
 
+/// The FEN of a board with these men, one side to move.
+pub fn board_fen(armies: &ByColor<Army>, turn: Color, halfmoves: u32, fullmoves: u32) -> String {
+    let mut setup = Setup::empty();
+    for color in Color::ALL {
+        armies[color].onto(color, &mut setup.board);
+        setup.castling_rights |= armies[color].castling(color);
+    }
+    setup.turn = turn;
+    setup.ep_square = armies[!turn].passed(!turn);
+    setup.halfmoves = halfmoves;
+    setup.fullmoves = std::num::NonZeroU32::new(fullmoves).unwrap_or(std::num::NonZeroU32::MIN);
+    match Fen::try_from_setup(setup) {
+        Ok(fen) => fen.to_string(),
+        // Only counters can be beyond what a FEN holds.
+        Err(error) => error.ignore().to_string(),
+    }
+}
+
 impl Truth {
     /// Reads a FEN. Kings may be missing, attacked or exposed: there is no check.
     ///
@@ -153,21 +171,7 @@ impl Truth {
     /// The position as a FEN; a square that was passed over is always told, as in the reference
     /// program.
     pub fn fen(&self) -> String {
-        let mut setup = Setup::empty();
-        for color in Color::ALL {
-            self.armies[color].onto(color, &mut setup.board);
-            setup.castling_rights |= self.armies[color].castling(color);
-        }
-        setup.turn = self.turn;
-        setup.ep_square = self.armies[!self.turn].passed(!self.turn);
-        setup.halfmoves = self.halfmoves;
-        setup.fullmoves =
-            std::num::NonZeroU32::new(self.fullmoves).unwrap_or(std::num::NonZeroU32::MIN);
-        match Fen::try_from_setup(setup) {
-            Ok(fen) => fen.to_string(),
-            // Only counters can be beyond what a FEN holds.
-            Err(error) => error.ignore().to_string(),
-        }
+        board_fen(&self.armies, self.turn, self.halfmoves, self.fullmoves)
     }
 
     /// Who is to move.

@@ -7,8 +7,9 @@ use super::api::{Status, Table};
 use super::http::Failure;
 use super::journal::{Entry, Folder, Journal};
 use crate::protocol::output::{Output, one_line};
+use crate::protocol::rbc::players::Players;
 use crate::protocol::rbc::told::{Told, start};
-use crate::recon::{Player, Settings};
+use crate::recon::Player;
 use crate::rules::Square;
 use crate::rules::blind::Request;
 
@@ -60,7 +61,7 @@ pub(super) fn play(
     table: Table<'_>,
     mut journal: Journal,
     folder: &Folder,
-    settings: Settings,
+    players: &Players,
     output: &Output,
 ) -> Result<(), Failure> {
     let number = table.game;
@@ -88,7 +89,7 @@ pub(super) fn play(
     let mut game = Game {
         table,
         journal,
-        player: Player::new(settings, &truth, color),
+        player: players.player(&truth, color),
         output,
         first: truth.turn() == color,
         turns: 0,

@@ -1,7 +1,7 @@
 //! How a client plays on a server, in words.
 
-use crate::protocol::rbc::settings::{number, settings};
-use crate::recon::Settings;
+use crate::protocol::rbc::players::Players;
+use crate::protocol::rbc::settings::number;
 
 /// So many games at once, unless it is said.
 const GAMES: usize = 4;
@@ -42,11 +42,11 @@ pub fn is_flag(name: &str) -> bool {
 }
 
 impl Service {
-    /// What options with their values say; those of the player are left to [`settings`].
+    /// What options with their values say; those of the player are left to [`Players`].
     ///
     /// # Errors
     /// If an option is not known or cannot have its value, which is quoted.
-    pub(super) fn read(options: &[(String, String)]) -> Result<(Service, Settings), String> {
+    pub(super) fn read(options: &[(String, String)]) -> Result<(Service, Players), String> {
         let mut service = Service {
             url: String::new(),
             user: None,
@@ -81,6 +81,6 @@ impl Service {
         if service.new_version && !service.ranked {
             return Err("--new-version is for games that are --ranked".to_owned());
         }
-        Ok((service, settings(&others)?))
+        Ok((service, Players::read(&others)?))
     }
 }

@@ -1,0 +1,84 @@
+//! Players of blind chess as they were asked for.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use super::settings::settings;
+use crate::engine::Adviser;
+use crate::recon::{Likely, Player, Policy, Settings, SharedPolicy, Weighing};
+use crate::rules::Color;
+use crate::rules::blind::Truth;
+use crate::variant::Catalogue;
+
+/// The game whose networks see the boards that may be.
+pub const BOARD: &str = "blindboard";
+
+/// Makes players, one for each game. They share a network, which is opened for the first of them.
+#[derive(Debug)]
+pub struct Players {
+    settings: Settings,
+    network: String,
+    opened: OnceLock<Opened>,
+}
+
+/// A network, and what there is to know about it.
+#[derive(Debug, Default)]
+struct Opened {
+    policy: Option<SharedPolicy>,
+    notes: Vec<String>,
+}
+
+impl Players {
+    /// Players that think so, with the network of that file, or the shipped one if it has no name.
+    pub fn new(settings: Settings, network: String) -> Players {
+        Players { settings, network, opened: OnceLock::new() }
+    }
+
+    /// Players from options with their values, of which later ones prevail: `network`, and those of
+    /// [`settings`].
+    ///
+    /// # Errors
+    /// If an option is not known or cannot have its value, which is quoted.
+    pub fn read(options: &[(String, String)]) -> Result<Players, String> {
+        let (network, others): (Vec<_>, Vec<_>) =
+            options.iter().cloned().partition(|(name, _)| name == "network");
+        let network = network.into_iter().next_back().map(|(_, file)| file).unwrap_or_default();
+        Ok(Players::new(settings(&others)?, network))
+    }
+
+    /// What there is to know about their network, a line each.
+    pub fn notes(&self) -> &[String] {
+        &self.opened().notes
+    }
+
+    /// A player of a game that begins so.
+    pub fn player(&self, start: &Truth, color: Color) -> Player {
+        let policy = self.opened().policy.clone();
+        Player::new(self.settings, start, color).with_policy(policy)
+    }
+
+    fn opened(&self) -> &Opened {
+        self.opened.get_or_init(|| match self.settings.weighing {
+            Weighing::Network => self.open(),
+            Weighing::Even | Weighing::Habits => Opened::default(),
+        })
+    }
+
+    fn open(&self) -> Opened {
+        let (adviser, notes) = Adviser::open(Catalogue::shipped(), BOARD, &self.network);
+        let policy =
+            adviser.map(|adviser| -> SharedPolicy { Arc::new(Mutex::new(Onlooker(adviser))) });
+        Opened { policy, notes }
+    }
+}
+
+/// Somebody who sees both sides.
+#[derive(Debug)]
+struct Onlooker(Adviser);
+
+impl Policy for Onlooker {
+    fn ask(&mut self, boards: &[String]) -> Result<Vec<Likely>, String> {
+        let request = |(text, chance): (String, f32)| Some((text.parse().ok()?, chance));
+        let policies = self.0.policies(boards)?;
+        Ok(policies.into_iter().map(|all| all.into_iter().filter_map(request).collect()).collect())
+    }
+}

@@ -1,0 +1,21 @@
+//! What a player is told by somebody who sees both sides.
+
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+
+use crate::rules::blind::Request;
+
+/// The requests of a board's mover, each with its probability.
+pub type Likely = Vec<(Request, f32)>;
+
+/// Tells what is likely to be played on boards that may be.
+pub trait Policy: Debug + Send {
+    /// What the mover is likely to play on each of the boards, which are FENs.
+    ///
+    /// # Errors
+    /// In words, if it cannot tell.
+    fn ask(&mut self, boards: &[String]) -> Result<Vec<Likely>, String>;
+}
+
+/// One that several players ask.
+pub type SharedPolicy = Arc<Mutex<dyn Policy>>;
