@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::io::{Cursor, Write};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use menagerie::protocol::rbc::{GameHistory, Players, check, check_text};
 use menagerie::protocol::run_rbc;
+use menagerie::recon::{Player, Preset, Settings, Weighing};
 use menagerie::rules::blind::{
     Clocks, Request, Step, Taken, Truth, WinReason, attackers, steps, window,
 };
@@ -269,6 +271,47 @@ fn a_network_is_named_and_its_absence_does_no_harm() {
     let said = talk_with(game, &[("weights", "network"), ("network", "no/such/file.onnx")]);
     assert!(said[0].starts_with("info ") && said[0].contains("no/such/file.onnx"), "{said:?}");
     assert!(said.last().is_some_and(|line| line.starts_with("move ")), "{said:?}");
+}
+
+/// Plays White against a king that walks to and fro; tells the most often that White's men stood alike.
+fn most_alike(fen: &str, [here, there]: [Square; 2], turns: usize) -> usize {
+    let mut truth = Truth::from_fen(fen).expect("a FEN");
+    let settings = Settings {
+        weighing: Weighing::Habits,
+        samples: 64,
+        depth: 2,
+        turn: Duration::from_secs(60),
+        ..Preset::Best.settings()
+    };
+    let left = Duration::from_secs(100_000);
+    let mut player = Player::new(settings, &truth, Color::White);
+    let mut stood: Vec<[u64; 3]> = Vec::new();
+    for _ in 0..turns {
+        let center = player.sense(left);
+        player.sensed(&truth.sense(Some(center)));
+        let request = player.request(left);
+        let played = truth.play(request).expect("it may be requested");
+        player.moved(played.requested, played.taken, played.capture);
+        stood.push(truth.army(Color::White).planes());
+        let king = truth.army(Color::Black).king();
+        let walks =
+            Request::new(king.unwrap_or(here), if king == Some(here) { there } else { here });
+        if truth.end().is_some() || !truth.requests().contains(&walks) {
+            break;
+        }
+        let played = truth.play(Some(walks)).expect("it may be requested");
+        player.heard(played.capture);
+    }
+    let alike = |men: &[u64; 3]| stood.iter().filter(|other| *other == men).count();
+    stood.iter().map(alike).max().unwrap_or(0)
+}
+
+#[test]
+fn a_check_that_is_always_answered_is_not_given_for_ever() {
+    // A queen gave check from e5 and f5 in turn until the game was a draw.
+    let fen = "rnbqkbnr/pp3ppp/2p5/3N1Q2/3pP3/8/PPPP1PPP/R1B1KBNR w KQ - 0 1";
+    let most = most_alike(fen, [Square::E8, Square::D7], 40);
+    assert!(most <= 8, "{most} times");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::imagined::{DECIDED, Imagined, king_hangs};
 use super::sample::sample;
 use super::tactics::Tactics;
 use crate::belief::{Belief, Values};
-use crate::rules::blind::Request;
+use crate::rules::blind::{Army, Request, Taken};
 use crate::rules::{ByColor, Role};
 
 /// How values over many boards become one.
@@ -33,6 +33,9 @@ const UNNOTICED: f32 = 0.2;
 /// likely as it is, worth so much more: a hundred of both sides' are a draw.
 const PATIENCE: u32 = 15;
 const IMPATIENCE: f64 = 0.004;
+/// A request is worth so much less for each time that one's own men have stood like that since then:
+/// threats that were answered once will be again.
+const WEARINESS: f64 = 0.01;
 /// Which quantile counts, and how much.
 const QUANTILE: f64 = 0.1;
 const QUANTILE_SHARE: f64 = 0.2;
@@ -104,8 +107,8 @@ pub(super) fn glance(belief: &Belief, boards: usize, even: bool, until: Instant)
             break;
         }
         let board = imagined(belief, at);
-        let row = requests.iter().map(|&request| calm_value(&mut tactics, &board, request));
-        values.values.push(row.collect());
+        let worth = |&request| calm_value(&mut tactics, &board, request);
+        values.values.push(requests.iter().map(worth).collect());
         values.boards.push(at);
         values.weights.push(weight);
     }
@@ -152,9 +155,22 @@ fn effects(belief: &Belief, requests: &[Option<Request>]) -> Vec<Effect> {
     effects
 }
 
+/// One's own men after a request that nothing obstructs.
+fn arranged(belief: &Belief, request: Option<Request>) -> Army {
+    let mut own = *belief.own();
+    let taken = request.map(|step| Taken { step, capture: None });
+    own.make(belief.color(), taken, &mut Army::default());
+    own
+}
+
+/// How often men have stood like that.
+fn times(stood: &[Army], own: &Army) -> u32 {
+    stood.iter().filter(|army| army.planes() == own.planes()).count() as u32
+}
+
 /// What a choice goes by beside the boards.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
+pub(super) struct Terms<'a> {
     pub(super) combination: Combination,
     /// Boards are counted alike, not by their weights.
     pub(super) even: bool,
@@ -165,13 +181,15 @@ pub(super) struct Terms {
     pub(super) depth: u32,
     /// Turns of one's own since the last step of a pawn of one's own and the last capture.
     pub(super) idle: u32,
+    /// How one's own men have stood after each of them.
+    pub(super) stood: &'a [Army],
     /// When time ends. There is always an answer.
     pub(super) until: Instant,
 }
 
 /// Chooses a request; `None` is a pass.
-pub(super) fn choose(belief: &Belief, terms: Terms) -> Option<Request> {
-    let Terms { combination, even, threads, samples, depth: deepest, idle, until } = terms;
+pub(super) fn choose(belief: &Belief, terms: Terms<'_>) -> Option<Request> {
+    let Terms { combination, even, threads, samples, depth: deepest, idle, stood, until } = terms;
     let requests = requests(belief);
     let effects = effects(belief, &requests);
     let likeliest =
@@ -191,15 +209,20 @@ pub(super) fn choose(belief: &Belief, terms: Terms) -> Option<Request> {
     }
     let (boards, weights) = sample(belief, samples, even);
     let boards: Vec<Imagined> = boards.into_iter().map(|at| imagined(belief, at)).collect();
+    let before: Vec<u32> =
+        requests.iter().map(|&request| times(stood, &arranged(belief, request))).collect();
     let haste = IMPATIENCE * f64::from(idle.saturating_sub(PATIENCE));
     let mut table = Table { rows: vec![Vec::new(); boards.len()], weights };
     let workers = threads.clamp(1, boards.len().max(1));
     let mut workers: Vec<_> = (0..workers).map(|_| Tactics::default()).collect();
     for depth in 1..=deepest {
         let asked: Vec<Option<Request>> = candidates.iter().map(|&at| requests[at]).collect();
-        let done =
-            table.deepen(&boards, &asked, &candidates, requests.len(), depth, &mut workers, until);
-        let score = |at: usize| table.score(at, combination) + haste * effects[at].zeroes;
+        let look = Look { asked: &asked, candidates: &candidates, depth, until };
+        let done = table.deepen(&boards, look, requests.len(), &mut workers);
+        let score = |at: usize| {
+            let weary = WEARINESS * f64::from(before[at]);
+            table.score(at, combination) + haste * effects[at].zeroes - weary
+        };
         candidates.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
         // A vote is among all of them.
         candidates.truncate(DEEPENED);
@@ -213,6 +236,17 @@ pub(super) fn choose(belief: &Belief, terms: Terms) -> Option<Request> {
     candidates.first().and_then(|&at| requests[at])
 }
 
+/// What is to be looked at on each board.
+#[derive(Clone, Copy)]
+struct Look<'a> {
+    asked: &'a [Option<Request>],
+    /// Their numbers among all requests.
+    candidates: &'a [usize],
+    /// So many plies after the request.
+    depth: u32,
+    until: Instant,
+}
+
 /// Values of requests on boards.
 struct Table {
     /// For each board a value for each request, or none if there was no time for the board; what was
@@ -222,19 +256,15 @@ struct Table {
 }
 
 impl Table {
-    /// Looks at the `asked` requests, numbered `candidates`, so many plies deep on every board; says
-    /// whether there was time for all of them.
-    #[allow(clippy::too_many_arguments, reason = "one call, all of them different in kind")]
+    /// Looks at requests on every board; says whether there was time for all of them.
     fn deepen(
         &mut self,
         boards: &[Imagined],
-        asked: &[Option<Request>],
-        candidates: &[usize],
+        look: Look<'_>,
         width: usize,
-        depth: u32,
         workers: &mut [Tactics],
-        until: Instant,
     ) -> bool {
+        let Look { asked, candidates, depth, until } = look;
         let share = boards.len().div_ceil(workers.len().max(1)).max(1);
         let work =
             |tactics: &mut Tactics, boards: &[Imagined], rows: &mut [Vec<f32>], first: bool| {
@@ -245,9 +275,9 @@ impl Table {
                         return false;
                     }
                     let end = (!must).then_some(until);
-                    let found =
-                        asked.iter().map(|&request| value(tactics, board, request, depth, end));
-                    let Some(found) = found.collect::<Option<Vec<f32>>>() else { return false };
+                    let worth = |&request| value(tactics, board, request, depth, end);
+                    let found = asked.iter().map(worth).collect::<Option<Vec<f32>>>();
+                    let Some(found) = found else { return false };
                     if row.is_empty() {
                         *row = vec![-1.0; width];
                     }

@@ -107,6 +107,8 @@ pub struct Player {
     turns: u32,
     /// Turns of its own since its pawns moved and anything was taken.
     idle: u32,
+    /// How its men have stood after each of these.
+    stood: Vec<Army>,
     /// Whether the other side is to move.
     waiting: bool,
     /// A request whose answer was lost.
@@ -123,6 +125,7 @@ impl Player {
             prediction: None,
             turns: 0,
             idle: 0,
+            stood: Vec::new(),
             waiting: start.turn() != color,
             unheard: None,
         }
@@ -161,6 +164,7 @@ impl Player {
         }
         if capture.is_some() {
             self.idle = 0;
+            self.stood.clear();
         }
         self.waiting = false;
     }
@@ -232,7 +236,9 @@ impl Player {
         let until = Instant::now() + (budget - budget / LOOKING);
         let even = self.even();
         let idle = self.idle;
-        choose(&self.belief, Terms { combination, even, threads, samples, depth, idle, until })
+        let stood = &self.stood;
+        let terms = Terms { combination, even, threads, samples, depth, idle, stood, until };
+        choose(&self.belief, terms)
     }
 
     /// What became of its request.
@@ -245,7 +251,11 @@ impl Player {
         let pawns = self.belief.own().by_role(Role::Pawn);
         let zeroes = capture.is_some() || taken.is_some_and(|step| pawns.contains(step.from));
         self.idle = if zeroes { 0 } else { self.idle + 1 };
+        if zeroes {
+            self.stood.clear();
+        }
         self.belief.moved(request, taken, capture);
+        self.stood.push(*self.belief.own());
         self.waiting = true;
     }
 
