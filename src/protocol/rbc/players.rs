@@ -33,8 +33,8 @@ impl Players {
         Players { settings, network, opened: OnceLock::new() }
     }
 
-    /// Players from options with their values, of which later ones prevail: `network`, and those of
-    /// [`settings`].
+    /// Players from options with their values, of which later ones prevail: `network`, and how they
+    /// think.
     ///
     /// # Errors
     /// If an option is not known or cannot have its value, which is quoted.
