@@ -17,6 +17,7 @@ macro_rules! file {
 const SHIPPED: &[(&str, Shipped, Option<Shipped>)] = &[
     ("3check", file!("3check.onnx"), Some(file!("3check.int8.onnx"))),
     ("3x3", file!("3x3.onnx"), None),
+    ("antichess", file!("antichess.onnx"), Some(file!("antichess.int8.onnx"))),
     ("atomic", file!("atomic.onnx"), Some(file!("atomic.int8.onnx"))),
     ("blindboard", file!("blindboard.onnx"), Some(file!("blindboard.int8.onnx"))),
     ("bughouse2", file!("bughouse2.onnx"), Some(file!("bughouse2.int8.onnx"))),
