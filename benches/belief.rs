@@ -14,8 +14,8 @@ use menagerie::belief::{
     Belief, CAPACITY, Certainty, Habits, OpponentModel, SensePolicy, Uniform, Values,
 };
 use menagerie::protocol::rbc::{GameHistory, Players};
-use menagerie::rules::blind::{Army, Truth, steps};
-use menagerie::rules::{Bitboard, Color};
+use menagerie::rules::blind::{Army, Played, Truth, steps};
+use menagerie::rules::{Bitboard, Color, Square};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -50,7 +50,9 @@ fn main() {
     for name in ["even", "habits", "network"] {
         bits(name, network.as_deref(), &histories);
     }
-    lost(games);
+    if games > 0 {
+        lost(games);
+    }
 }
 
 fn golden() -> Vec<String> {
@@ -134,6 +136,34 @@ fn speed() {
     }
 }
 
+/// What a side is told in a game.
+enum Told<'a> {
+    /// That it may look at this; where it did.
+    Turn(&'a Truth, Option<Square>),
+    /// What became of its request.
+    Moved(&'a Played),
+    /// Where one of its men was taken.
+    Heard(Option<Square>),
+}
+
+/// Tells all that a side was told in a game, in order.
+fn follow(history: &GameHistory, color: Color, mut tell: impl FnMut(Told<'_>)) {
+    let mut truth = Truth::default();
+    for turn in 0..history.sides.white.moves.len() * 2 {
+        let mover = truth.turn();
+        let side = &history.sides[mover];
+        let Some(played) = side.moves.get(turn / 2) else { break };
+        if mover == color {
+            tell(Told::Turn(&truth, side.senses.get(turn / 2).copied().flatten()));
+        }
+        truth.play(played.requested).expect("it was requested");
+        if truth.end().is_some() {
+            break;
+        }
+        tell(if mover == color { Told::Moved(played) } else { Told::Heard(played.capture) });
+    }
+}
+
 /// Follows the games from both sides, looking by a policy where the players looked by their own.
 fn sizes(name: &str, policy: SensePolicy, histories: &[GameHistory]) {
     if policy == SensePolicy::Gain {
@@ -143,28 +173,22 @@ fn sizes(name: &str, policy: SensePolicy, histories: &[GameHistory]) {
     let mut sampled = 0;
     for history in histories {
         for color in Color::ALL {
-            let mut truth = Truth::default();
-            let mut belief = Belief::new(&truth, color, CAPACITY, 2);
-            for turn in 0..history.sides.white.moves.len() * 2 {
-                let mover = truth.turn();
-                let Some(played) = history.sides[mover].moves.get(turn / 2) else { break };
-                if mover == color {
+            let mut belief = Belief::new(&Truth::default(), color, CAPACITY, 2);
+            let mut turn = 0;
+            follow(history, color, |told| match told {
+                Told::Turn(truth, _) => {
                     counted[0].push(belief.armies().len());
-                    let center = belief.best_sense(policy, &Values::default(), turn as u32);
+                    let center = belief.best_sense(policy, &Values::default(), turn);
                     belief.sensed(&truth.sense(Some(center)));
                     counted[1].push(belief.armies().len());
+                    turn += 2;
                 }
-                truth.play(played.requested).expect("it was requested");
-                if truth.end().is_some() {
-                    break;
-                }
-                if mover == color {
+                Told::Moved(played) => {
                     belief.moved(played.requested, played.taken, played.capture);
                     counted[2].push(belief.armies().len());
-                } else {
-                    belief.heard(played.capture, &Uniform);
                 }
-            }
+                Told::Heard(capture) => belief.heard(capture, &Uniform),
+            });
             sampled += usize::from(belief.certainty() != Certainty::Exact);
         }
     }
@@ -198,31 +222,21 @@ fn bits(name: &str, network: Option<&str>, histories: &[GameHistory]) {
         for color in Color::ALL {
             let other = history.names[!color].as_deref().unwrap_or("?");
             let (bits, lost) = found.entry(other).or_default();
-            let mut truth = Truth::default();
-            let mut player = players.player(&truth, color);
-            for turn in 0..history.sides.white.moves.len() * 2 {
-                let mover = truth.turn();
-                let side = &history.sides[mover];
-                let Some(played) = side.moves.get(turn / 2) else { break };
-                if mover == color {
+            let mut player = players.player(&Truth::default(), color);
+            follow(history, color, |told| match told {
+                Told::Turn(truth, seen) => {
                     let belief = player.belief();
-                    match place(belief, &truth) {
+                    match place(belief, truth) {
                         Some(at) => bits.push(-belief.weights()[at].log2()),
                         None => *lost += 1,
                     }
-                    let seen = side.senses.get(turn / 2).copied().flatten();
                     player.sensed(&truth.sense(seen));
                 }
-                truth.play(played.requested).expect("it was requested");
-                if truth.end().is_some() {
-                    break;
-                }
-                if mover == color {
+                Told::Moved(played) => {
                     player.moved(played.requested, played.taken, played.capture);
-                } else {
-                    player.heard(played.capture);
                 }
-            }
+                Told::Heard(capture) => player.heard(capture),
+            });
         }
     }
     println!("{name}: {:.1} CPU seconds", clock.elapsed().as_secs_f64());

@@ -213,8 +213,8 @@ fn what_is_predicted_weighs_more_on_every_board() {
     truth.play(None).expect("anybody may pass");
     belief.moved(None, None, None);
     let step = |text: &str| text.parse().expect("a request");
-    let mut prediction = Prediction::default();
-    prediction.learn(&belief.armies()[0], 1.0, &[(step("e7e5"), 0.7), (step("d7d5"), 0.2)]);
+    let likely = [(step("e7e5"), 0.7), (step("d7d5"), 0.2)];
+    let prediction = Prediction::new([(belief.armies()[0], 1.0, &likely[..])]);
     belief.heard(None, &prediction);
     let on = |belief: &Belief, square: Square| -> f32 {
         let armies = belief.armies().iter().zip(belief.weights());

@@ -5,6 +5,7 @@ use std::io::{Cursor, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use menagerie::engine::Adviser;
 use menagerie::protocol::rbc::{GameHistory, Players, check, check_text};
 use menagerie::protocol::run_rbc;
 use menagerie::recon::{Player, Preset, Settings, Weighing};
@@ -12,6 +13,7 @@ use menagerie::rules::blind::{
     Clocks, Request, Step, Taken, Truth, WinReason, attackers, steps, window,
 };
 use menagerie::rules::{Bitboard, ByColor, Color, Square};
+use menagerie::variant::Catalogue;
 use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -258,6 +260,25 @@ fn a_game_can_be_played_by_lines() {
 }
 
 #[test]
+fn a_network_tells_what_is_played_on_boards() {
+    let (adviser, notes) = Adviser::open(Catalogue::shipped(), "blindboard", "");
+    let mut adviser = adviser.unwrap_or_else(|| panic!("{notes:?}"));
+    let castles = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1".to_owned();
+    let [policy] = &adviser.policies(&[castles]).expect("a board")[..] else { panic!("one board") };
+    // Castling is written as it is requested.
+    for text in ["e1g1", "e1c1", "h1h8"] {
+        let (_, chance) = policy.iter().find(|(known, _)| known == text).expect(text);
+        assert!((0.0..1.0).contains(chance), "{text}: {chance}");
+    }
+    let whole: f32 = policy.iter().map(|(_, chance)| chance).sum();
+    assert!((whole - 1.0).abs() < 1e-4, "{whole}");
+    let error = adviser.policies(&["no board".to_owned()]).expect_err("no FEN");
+    assert!(error.contains("\"no board\""), "{error}");
+    let (adviser, notes) = Adviser::open(Catalogue::shipped(), "no such game", "");
+    assert!(adviser.is_none() && notes[0].contains("no such game"), "{notes:?}");
+}
+
+#[test]
 fn a_network_is_named_and_its_absence_does_no_harm() {
     let game = "isready\nnewgame black X rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n\
                 oppmove -\ngosense 900000\nsenseresult -\ngomove 900000\n";
@@ -268,6 +289,11 @@ fn a_network_is_named_and_its_absence_does_no_harm() {
     assert!(said.last().is_some_and(|line| line.starts_with("move ")), "{said:?}");
     let said = talk_with(game, &[("weights", "habits")]);
     assert_eq!(said[0], "readyok", "nobody asks for one");
+    // It is said once, and also to those who begin at once.
+    let begin = "newgame white X 4k3/8/8/8/8/8/8/K3R3 w - - 0 1\n";
+    let said = talk_with(&format!("{begin}isready\n{begin}"), &[]);
+    assert!(said[0].starts_with("info blindboard: network "), "{said:?}");
+    assert_eq!(said[1..], ["readyok"]);
     let said = talk_with(game, &[("weights", "network"), ("network", "no/such/file.onnx")]);
     assert!(said[0].starts_with("info ") && said[0].contains("no/such/file.onnx"), "{said:?}");
     assert!(said.last().is_some_and(|line| line.starts_with("move ")), "{said:?}");
@@ -332,6 +358,7 @@ fn a_pawn_becomes_a_knight_where_that_is_best() {
 
 #[test]
 fn hostile_lines_are_refused_in_words_that_quote_them() {
+    let talk = |lines: &str| talk_with(lines, &[("weights", "habits")]);
     let start = "newgame white X rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     for (line, quote) in [
         ("fly me", "\"fly\""),

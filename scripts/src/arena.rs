@@ -46,7 +46,7 @@ enum Rules {
     /// A game in which everything is seen, and where it begins.
     Seen(Arc<Variant>, Openings),
     /// Blind chess, after so many random requests.
-    Blind(u32),
+    Blind(u32, Vec<blind::Entrant>),
 }
 
 /// A match: the part that has been played, and all it takes to go on.
@@ -69,7 +69,8 @@ impl Arena {
     pub fn open(folder: &Path, config: MatchConfig) -> anyhow::Result<Arena> {
         let rules = if config.is_blind() {
             config.check_blind()?;
-            Rules::Blind(config.plies.unwrap_or(blind::PLIES))
+            let entrants = config.players.iter().map(blind::Entrant::new);
+            Rules::Blind(config.plies.unwrap_or(blind::PLIES), entrants.collect::<Result<_, _>>()?)
         } else {
             let variant = config.catalogue()?.require(&config.variant)?;
             config.check(&variant)?;
@@ -91,7 +92,7 @@ impl Arena {
     pub fn openings(&self) -> Option<u64> {
         match &self.rules {
             Rules::Seen(_, openings) => openings.count(),
-            Rules::Blind(_) => None,
+            Rules::Blind(..) => None,
         }
     }
 
@@ -169,7 +170,7 @@ impl Arena {
     pub fn timed(&self) -> bool {
         match &self.rules {
             Rules::Seen(variant, _) => bughouse::timed(variant, &self.config.players),
-            Rules::Blind(_) => false,
+            Rules::Blind(..) => false,
         }
     }
 
@@ -250,10 +251,10 @@ impl Table<'_> {
         let MatchConfig { seed, longest, .. } = *self.config;
         let (variant, openings) = match self.rules {
             Rules::Seen(variant, openings) => (variant, openings),
-            &Rules::Blind(plies) => {
+            &Rules::Blind(plies, ref entrants) => {
                 let names = seats.iter().map(|&seat| self.schedule.names[seat].clone()).collect();
                 let start = blind::Start { number, opening, plies, seed };
-                let played = blind::play(&self.config.players, seats, names, start, stop)?;
+                let played = blind::play(entrants, seats, names, start, stop)?;
                 let text = |history: GameHistory| history.to_json().to_string();
                 let kept = self.config.histories;
                 return Ok(played.map(|(game, history)| (game, kept.then(|| text(history)))));

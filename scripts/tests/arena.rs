@@ -81,6 +81,13 @@ fn blind_chess_repeats_and_its_histories_are_those_of_the_reference_program() {
         let error = Arena::open(folder.path(), config).expect_err("it makes no sense").to_string();
         assert!(error.contains(words), "{error}");
     }
+    // One that weighs boards otherwise is another player.
+    let without = config("rbc", &["rbc:network=no/such/file.onnx", "random"], 2);
+    let error = Arena::open(folder.path(), without).expect_err("no such network").to_string();
+    assert!(
+        error.contains("has not its network") && error.contains("no/such/file.onnx"),
+        "{error}"
+    );
     let seen = config("connect4", &["rbc", "random"], 2);
     let error = Arena::open(folder.path(), seen).expect_err("it makes no sense").to_string();
     assert!(error.contains("rbc does not play connect4"), "{error}");

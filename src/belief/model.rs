@@ -37,8 +37,9 @@ impl OpponentModel for Uniform {
 }
 
 /// What nearly everybody does who plays blind chess: takes what can be taken, the more it is worth,
-/// likes to attack the king, seldom passes, and seldom puts a man where a pawn would take it. Hand-made, for as
-/// long as there is no policy network; the other side sees little, and so little is expected of it.
+/// likes to attack the king, seldom passes, and seldom puts a man where a pawn would take it. Hand-made,
+/// for where there is no network ([`Prediction`](super::Prediction)); the other side sees little, and so
+/// little is expected of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Habits;
 

@@ -1,8 +1,8 @@
 //! What a policy expects of the other side.
 
 use super::model::{OpponentModel, Replies};
-use crate::rules::Role;
 use crate::rules::blind::{Army, Request, Step};
+use crate::rules::{Role, Square};
 
 /// Steps are told apart by what moves, and promotions by whether they are to a queen.
 const KINDS: usize = 8;
@@ -16,35 +16,37 @@ const PASS: f32 = 0.05;
 /// them, so that what a step takes and where it leads is mostly the same, too.
 #[derive(Clone, Debug)]
 pub struct Prediction {
-    /// Sums of probabilities, and of the weights of the boards that had the step.
-    sums: Vec<[f32; 2]>,
+    /// The probability of each step where it is possible, by its [`place`].
+    chances: Vec<f32>,
 }
 
-impl Default for Prediction {
-    fn default() -> Prediction {
-        Prediction { sums: vec![[0.0; 2]; KINDS << 12] }
-    }
-}
-
-fn place(step: &Step) -> usize {
-    let kind = match step.becomes == step.role {
-        true => step.role as usize - 1,
-        false => 6 + usize::from(step.becomes != Role::Queen),
+fn place(role: Role, from: Square, to: Square, becomes: Role) -> usize {
+    let kind = match becomes == role {
+        true => role as usize - 1,
+        false => 6 + usize::from(becomes != Role::Queen),
     };
-    kind << 12 | usize::from(step.from) << 6 | usize::from(step.to)
+    kind << 12 | usize::from(from) << 6 | usize::from(to)
 }
 
 impl Prediction {
-    /// Learns what is likely on a board of this weight, where the mover has this army.
-    pub fn learn(&mut self, army: &Army, weight: f32, likely: &[(Request, f32)]) {
-        for &(request, chance) in likely {
-            let Some(role) = army.role_at(request.from) else { continue };
-            let becomes = request.promotion.unwrap_or(role);
-            let step = Step { role, from: request.from, to: request.to, becomes, capture: None };
-            let sum = &mut self.sums[place(&step)];
-            sum[0] += weight * chance;
-            sum[1] += weight;
+    /// Learns from boards: the mover's army on each, the board's weight, and what is likely there.
+    pub fn new<'a>(
+        boards: impl IntoIterator<Item = (Army, f32, &'a [(Request, f32)])>,
+    ) -> Prediction {
+        let places = KINDS << 12;
+        let (mut chances, mut weights) = (vec![0.0; places], vec![0.0; places]);
+        for (army, weight, likely) in boards {
+            for &(Request { from, to, promotion }, chance) in likely {
+                let Some(role) = army.role_at(from) else { continue };
+                let place = place(role, from, to, promotion.unwrap_or(role));
+                chances[place] += weight * chance;
+                weights[place] += weight;
+            }
         }
+        for (chance, weight) in chances.iter_mut().zip(weights) {
+            *chance = if weight > 0.0 { *chance / weight } else { UNSEEN };
+        }
+        Prediction { chances }
     }
 }
 
@@ -52,10 +54,8 @@ impl OpponentModel for Prediction {
     const MIX: f32 = 0.1;
 
     fn chances(&self, replies: Replies<'_>, chances: &mut Vec<f32>) {
-        chances.extend(replies.steps.iter().map(|step| match self.sums[place(step)] {
-            [_, 0.0] => UNSEEN,
-            [sum, weight] => sum / weight,
-        }));
+        let chance = |step: &Step| self.chances[place(step.role, step.from, step.to, step.becomes)];
+        chances.extend(replies.steps.iter().map(chance));
         chances.push(PASS);
     }
 }

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::assessment::probabilities;
 use super::network::Chosen;
 use super::options::Options;
 use crate::encoding::Encoding;
-use crate::rules::{Move, MoveList, Position};
+use crate::rules::MoveList;
 use crate::variant::{Catalogue, Variant};
 
 /// A network that is asked about positions of one game, without a search.
@@ -24,7 +23,7 @@ impl fmt::Debug for Adviser {
 
 impl Adviser {
     /// One for a game of the catalogue, by the network in the file `weights`, or the shipped one if
-    /// that is empty; and what there is to know about it, a line each. `None` if there is no such
+    /// that is empty or cannot be used; and what there is to know about it, a line each. `None` if there is no such
     /// game, or no network that can be used.
     pub fn open(
         catalogue: &Catalogue,
@@ -40,6 +39,11 @@ impl Adviser {
         let chosen = Chosen::new(&variant, &options, None, &mut notes);
         let adviser = chosen.network.then_some(Adviser { variant, chosen });
         (adviser, notes)
+    }
+
+    /// Whether its network stands in for one that was named and could not be had.
+    pub fn stands_in(&self) -> bool {
+        self.chosen.stands_in
     }
 
     /// The first plies of the mover in each of the positions, which are FENs, with their
@@ -61,18 +65,13 @@ impl Adviser {
                 legal.clear();
                 position.legal_moves(&mut legal);
                 batch.push(&Encoding::of(&position), &position, &legal);
-                moves.push(texts(&position, &legal));
+                moves.push(legal.iter().map(|&m| position.move_text(m)).collect());
             }
             evaluator.evaluate(&mut batch).map_err(|error| error.to_string())?;
             for (row, moves) in moves.into_iter().enumerate() {
-                let chances = probabilities(batch.evaluation(row).logits);
-                all.push(moves.into_iter().zip(chances).collect());
+                all.push(moves.into_iter().zip(batch.evaluation(row).policy()).collect());
             }
         }
         Ok(all)
     }
-}
-
-fn texts(position: &Position, legal: &[Move]) -> Vec<String> {
-    legal.iter().map(|&m| position.turn_text(&[m])).collect()
 }

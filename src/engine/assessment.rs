@@ -45,8 +45,8 @@ pub(super) fn assess(
     let row = batch.push(&encoding, position, &legal);
     evaluator.evaluate(&mut batch)?;
     let evaluation = batch.evaluation(row);
-    let chances = probabilities(evaluation.logits);
-    let mut policy: Vec<_> = legal.iter().map(|&m| position.move_text(m)).zip(chances).collect();
+    let moves = legal.iter().map(|&m| position.move_text(m));
+    let mut policy: Vec<_> = moves.zip(evaluation.policy()).collect();
     policy.sort_by(|a, b| b.1.total_cmp(&a.1));
     let draw = evaluation.outcome.last().copied().unwrap_or(0.0);
     let squares = encoding.shape().squares();
@@ -64,13 +64,4 @@ pub(super) fn assess(
         moves_left: evaluation.moves_left,
         policy,
     })
-}
-
-/// What logits say as probabilities.
-pub(super) fn probabilities(logits: &[f32]) -> Vec<f32> {
-    let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let mut all: Vec<f32> = logits.iter().map(|logit| (logit - highest).exp()).collect();
-    let total: f32 = all.iter().sum();
-    all.iter_mut().for_each(|chance| *chance /= total);
-    all
 }

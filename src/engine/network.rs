@@ -20,6 +20,8 @@ pub(super) struct Chosen {
     pub(super) evaluators: Vec<Box<dyn Evaluator>>,
     /// Whether it asks a network.
     pub(super) network: bool,
+    /// Whether it stands in for one that was named and could not be had.
+    pub(super) stands_in: bool,
     wish: Wish,
 }
 
@@ -59,6 +61,7 @@ impl Chosen {
                 "{name}: its section wants the network of \"{game}\", which has none"
             ));
         }
+        let wanted = named.is_some();
         let candidates: Vec<_> = named.into_iter().chain(shipped).collect();
         if candidates.is_empty() {
             notes.push(format!(
@@ -67,7 +70,7 @@ impl Chosen {
             ));
             return Chosen::uniform(variant, wish);
         }
-        for (candidate, game) in candidates {
+        for (at, (candidate, game)) in candidates.into_iter().enumerate() {
             let opened = candidate.and_then(|weights| {
                 library(options, notes)?;
                 open(variant, options, &weights, game, notes).map_err(|refusal| {
@@ -78,13 +81,16 @@ impl Chosen {
                 })
             });
             match opened {
-                Ok(evaluators) => return Chosen { evaluators, network: true, wish },
+                Ok(evaluators) => {
+                    let stands_in = wanted && at > 0;
+                    return Chosen { evaluators, network: true, stands_in, wish };
+                }
                 Err(refusal) if notes.contains(&refusal) => {}
                 Err(refusal) => notes.push(refusal),
             }
             if let Some(before) = before {
                 notes.push(format!("{name}: the network from before plays on"));
-                return Chosen { wish, ..before };
+                return Chosen { wish, stands_in: wanted, ..before };
             }
         }
         notes.push(format!(
@@ -95,8 +101,9 @@ impl Chosen {
 
     fn uniform(variant: &Variant, wish: Wish) -> Chosen {
         let shape = Encoding::of(&variant.start()).shape();
+        let stands_in = !wish.weights.is_empty();
         // One thread of it is as fast as several, which would wait for the tree.
-        Chosen { evaluators: vec![Box::new(Uniform::new(shape))], network: false, wish }
+        Chosen { evaluators: vec![Box::new(Uniform::new(shape))], network: false, stands_in, wish }
     }
 
     /// The parameters of a search by it.

@@ -35,6 +35,13 @@ pub struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
+    /// The policy as probabilities, in the order of the legal moves.
+    pub fn policy(&self) -> Vec<f32> {
+        let mut policy = self.logits.to_vec();
+        softmax(&mut policy);
+        policy
+    }
+
     /// The expected score of `side` when `mover` is to move, from -1 to 1: a win counts 1, a draw
     /// 0, another side's win -1.
     pub fn score(&self, side: Side, mover: Side) -> f32 {
@@ -42,6 +49,14 @@ impl Evaluation<'_> {
         let win = wins.get(side.seat_from(mover, wins.len())).copied().unwrap_or(0.0);
         2.0 * win + draw - 1.0
     }
+}
+
+/// Turns logits into probabilities.
+pub(super) fn softmax(logits: &mut [f32]) {
+    let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    logits.iter_mut().for_each(|logit| *logit = (*logit - highest).exp());
+    let total: f32 = logits.iter().sum();
+    logits.iter_mut().for_each(|part| *part /= total);
 }
 
 impl Batch {

@@ -1,5 +1,6 @@
 //! The evaluator that asks a network, through ONNX Runtime.
 
+use super::batch::softmax;
 use super::bridge::Bridge;
 use super::network::{Backend, NetworkError, Session, Sizes};
 use super::{Batch, EvalError, Evaluator};
@@ -244,11 +245,4 @@ impl Evaluator for Onnx {
         }
         Ok(())
     }
-}
-
-fn softmax(logits: &mut [f32]) {
-    let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    logits.iter_mut().for_each(|logit| *logit = (*logit - highest).exp());
-    let total: f32 = logits.iter().sum();
-    logits.iter_mut().for_each(|part| *part /= total);
 }

@@ -10,6 +10,6 @@ mod told;
 
 pub use check::{Checked, check, check_text};
 pub use history::{BadHistory, GameHistory, SideHistory};
-pub use players::{BOARD, Players};
+pub use players::Players;
 pub use server::{is_flag, serve};
 pub(super) use talk::Talk;

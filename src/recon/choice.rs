@@ -35,7 +35,7 @@ const PATIENCE: u32 = 15;
 const IMPATIENCE: f64 = 0.004;
 /// A request is worth so much less for each time that one's own men have stood like that since then:
 /// threats that were answered once will be again.
-const WEARINESS: f64 = 0.01;
+const REPETITION: f64 = 0.01;
 /// Which quantile counts, and how much.
 const QUANTILE: f64 = 0.1;
 const QUANTILE_SHARE: f64 = 0.2;
@@ -107,8 +107,8 @@ pub(super) fn glance(belief: &Belief, boards: usize, even: bool, until: Instant)
             break;
         }
         let board = imagined(belief, at);
-        let worth = |&request| calm_value(&mut tactics, &board, request);
-        values.values.push(requests.iter().map(worth).collect());
+        let row = requests.iter().map(|&request| calm_value(&mut tactics, &board, request));
+        values.values.push(row.collect());
         values.boards.push(at);
         values.weights.push(weight);
     }
@@ -209,7 +209,7 @@ pub(super) fn choose(belief: &Belief, terms: Terms<'_>) -> Option<Request> {
     }
     let (boards, weights) = sample(belief, samples, even);
     let boards: Vec<Imagined> = boards.into_iter().map(|at| imagined(belief, at)).collect();
-    let before: Vec<u32> =
+    let repetitions: Vec<u32> =
         requests.iter().map(|&request| times(stood, &arranged(belief, request))).collect();
     let haste = IMPATIENCE * f64::from(idle.saturating_sub(PATIENCE));
     let mut table = Table { rows: vec![Vec::new(); boards.len()], weights };
@@ -220,8 +220,8 @@ pub(super) fn choose(belief: &Belief, terms: Terms<'_>) -> Option<Request> {
         let look = Look { asked: &asked, candidates: &candidates, depth, until };
         let done = table.deepen(&boards, look, requests.len(), &mut workers);
         let score = |at: usize| {
-            let weary = WEARINESS * f64::from(before[at]);
-            table.score(at, combination) + haste * effects[at].zeroes - weary
+            let repeated = REPETITION * f64::from(repetitions[at]);
+            table.score(at, combination) + haste * effects[at].zeroes - repeated
         };
         candidates.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
         // A vote is among all of them.

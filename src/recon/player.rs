@@ -187,11 +187,9 @@ impl Player {
         let asked = policy.lock().unwrap_or_else(PoisonError::into_inner).ask(&fens);
         match asked {
             Ok(likely) => {
-                let mut prediction = Prediction::default();
-                for ((&at, weight), likely) in boards.iter().zip(weights).zip(&likely) {
-                    prediction.learn(&army(at), weight, likely);
-                }
-                self.prediction = Some(prediction);
+                let boards = boards.iter().zip(weights).zip(&likely);
+                let known = boards.map(|((&at, weight), likely)| (army(at), weight, &likely[..]));
+                self.prediction = Some(Prediction::new(known));
             }
             Err(error) => {
                 log::warn!("the network is not asked again: {error}");

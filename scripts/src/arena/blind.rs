@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use menagerie::protocol::rbc::GameHistory;
+use menagerie::protocol::rbc::{GameHistory, Players};
 use menagerie::recon;
 use menagerie::rules::blind::{Played as Turn, Request, Sensed, Truth};
 use menagerie::rules::{ByColor, Color, Square};
@@ -53,18 +53,40 @@ enum Seat {
     Attacker(ChaCha8Rng, Vec<Request>),
 }
 
+/// Somebody who takes part, with what serves all of its games.
+#[derive(Debug)]
+pub struct Entrant {
+    spec: PlayerSpec,
+    players: Players,
+}
+
+impl Entrant {
+    /// Prepares a player.
+    ///
+    /// # Errors
+    /// If its options make no sense, or it is to have a network that cannot be had: it would be
+    /// another player than it is called.
+    pub fn new(spec: &PlayerSpec) -> anyhow::Result<Entrant> {
+        let players = spec.blind_players().map_err(anyhow::Error::msg)?;
+        let notes = || players.notes().join("; ");
+        anyhow::ensure!(
+            spec.kind != Kind::Rbc || players.is_complete(),
+            "{spec} has not its network (say weights=habits, if it is to do without one): {}",
+            notes()
+        );
+        Ok(Entrant { spec: spec.clone(), players })
+    }
+}
+
 impl Seat {
     fn new(
-        spec: &PlayerSpec,
+        Entrant { spec, players }: &Entrant,
         truth: &Truth,
         color: Color,
         mut rng: ChaCha8Rng,
     ) -> anyhow::Result<Seat> {
         Ok(match spec.kind {
-            Kind::Rbc => {
-                let players = spec.blind_players().map_err(anyhow::Error::msg)?;
-                Seat::Thinks(Box::new(players.player(truth, color)))
-            }
+            Kind::Rbc => Seat::Thinks(Box::new(players.player(truth, color))),
             Kind::Attacker => {
                 let plan = PLANS[rng.random_range(0..PLANS.len())].split(' ').rev();
                 let side = |square: Square| color.fold_wb(square, square.flip_vertical());
@@ -128,13 +150,13 @@ fn chance(seed: u64, stream: u64) -> ChaCha8Rng {
     rng
 }
 
-/// Plays a game; `seats` tells which of the `players` has which side, and `names` what they are
+/// Plays a game; `seats` tells which of the `entrants` has which side, and `names` what they are
 /// called there. `None` if it was broken off by `stop`.
 ///
 /// # Errors
 /// If a player is none of blind chess, or asks for what may not be requested.
 pub fn play(
-    players: &[PlayerSpec],
+    entrants: &[Entrant],
     seats: &[usize],
     names: Vec<String>,
     start: Start,
@@ -144,7 +166,7 @@ pub fn play(
     let mut truth = Truth::default();
     let of = |color: Color| usize::from(color.is_black());
     let own = |color: Color| chance(seed, 1 << 63 | number << 1 | of(color) as u64);
-    let seat = |color: Color| Seat::new(&players[seats[of(color)]], &truth, color, own(color));
+    let seat = |color: Color| Seat::new(&entrants[seats[of(color)]], &truth, color, own(color));
     let mut sides = ByColor { white: seat(Color::White)?, black: seat(Color::Black)? };
     let mut history = GameHistory {
         names: ByColor::new_with(|color| names.get(of(color)).cloned()),

@@ -3,7 +3,6 @@
 //! What a request became is what was played. A pass is no move of chess, so a game is cut there: what
 //! follows is a record of its own, with the same end.
 
-use std::collections::VecDeque;
 use std::io;
 
 use menagerie::protocol::rbc::GameHistory;
@@ -38,7 +37,7 @@ fn records(text: &str, variant: &Variant) -> Result<Vec<GameRecord>, Wrong> {
         .map_err(|error| (error.line().max(1), format!("{error}: no JSON")))?;
     let history = GameHistory::from_json(&value).map_err(|error| (1, error.to_string()))?;
     let end = history.reason.map(|_| {
-        let winner = history.winner.map(|winner| usize::from(winner.is_black()) as u8);
+        let winner = history.winner.map(|winner| u8::from(winner.is_black()));
         End { winner, turns: 0 }
     });
     cut(&history, end, variant).map_err(|reason| (1, reason))
@@ -50,47 +49,29 @@ fn cut(
     end: Option<End>,
     variant: &Variant,
 ) -> Result<Vec<GameRecord>, String> {
-    let turns = |color: Color| {
+    let number = |fen: &str| fen.rsplit(' ').next().and_then(|word| word.parse::<u64>().ok());
+    let mut turns = Vec::new();
+    for color in Color::ALL {
         let side = &history.sides[color];
-        side.fens_before.iter().zip(&side.moves).collect::<VecDeque<_>>()
-    };
-    let (mut white, mut black) = (turns(Color::White), turns(Color::Black));
+        let moves = side.fens_before.iter().zip(&side.moves);
+        turns.extend(moves.map(|(fen, played)| (number(fen), color.is_black(), fen, played.taken)));
+    }
+    // As the FENs number them; of the same number White's is the first.
+    turns.sort_by_key(|&(number, black, ..)| (number, black));
     let mut all = Vec::new();
     let mut open: Option<Replay> = None;
-    let mut close = |open: &mut Option<Replay>| all.extend(open.take().map(|it| it.finish(end)));
-    while let Some((fen, played)) = match open_turn(&white, &black) {
-        Some(Color::White) => white.pop_front(),
-        Some(Color::Black) => black.pop_front(),
-        None => None,
-    } {
-        let Some(step) = played.taken else {
-            close(&mut open);
+    for (.., fen, taken) in turns {
+        let Some(step) = taken else {
+            all.extend(open.take().map(|replay| replay.finish(end)));
             continue;
         };
-        let mut replay = match open.take() {
+        let replay = match &mut open {
             Some(replay) => replay,
-            None => Replay::new(variant, fen, false)?,
+            None => open.insert(Replay::new(variant, fen, false)?),
         };
         let turn = replay.turn(&step.to_string())?;
         replay.play(&turn, &[(turn.clone(), None)]);
-        open = Some(replay);
     }
-    close(&mut open);
+    all.extend(open.map(|replay| replay.finish(end)));
     Ok(all)
-}
-
-/// Whose turn is next: of that side whose first FEN has the lower number of the move; White's if
-/// both have the same.
-fn open_turn<T>(white: &VecDeque<(&String, T)>, black: &VecDeque<(&String, T)>) -> Option<Color> {
-    let number = |turns: &VecDeque<(&String, T)>| {
-        turns.front().map(|(fen, _)| {
-            fen.rsplit(' ').next().and_then(|word| word.parse::<u64>().ok()).unwrap_or(0)
-        })
-    };
-    match (number(white), number(black)) {
-        (Some(white), Some(black)) => Some(Color::from_white(white <= black)),
-        (Some(_), None) => Some(Color::White),
-        (None, Some(_)) => Some(Color::Black),
-        (None, None) => None,
-    }
 }

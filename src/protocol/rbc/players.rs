@@ -10,7 +10,7 @@ use crate::rules::blind::Truth;
 use crate::variant::Catalogue;
 
 /// The game whose networks see the boards that may be.
-pub const BOARD: &str = "blindboard";
+const BOARD: &str = "blindboard";
 
 /// Makes players, one for each game. They share a network, which is opened for the first of them.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub struct Players {
 #[derive(Debug, Default)]
 struct Opened {
     policy: Option<SharedPolicy>,
+    /// Whether it is the one that was asked for.
+    as_asked: bool,
     notes: Vec<String>,
 }
 
@@ -50,6 +52,12 @@ impl Players {
         &self.opened().notes
     }
 
+    /// Whether they weigh boards by what was asked for, and not by what stands in for a network
+    /// that could not be had.
+    pub fn is_complete(&self) -> bool {
+        self.settings.weighing != Weighing::Network || self.opened().as_asked
+    }
+
     /// A player of a game that begins so.
     pub fn player(&self, start: &Truth, color: Color) -> Player {
         let policy = self.opened().policy.clone();
@@ -65,20 +73,16 @@ impl Players {
 
     fn open(&self) -> Opened {
         let (adviser, notes) = Adviser::open(Catalogue::shipped(), BOARD, &self.network);
-        let policy =
-            adviser.map(|adviser| -> SharedPolicy { Arc::new(Mutex::new(Onlooker(adviser))) });
-        Opened { policy, notes }
+        let as_asked = adviser.as_ref().is_some_and(|adviser| !adviser.stands_in());
+        let policy = adviser.map(|adviser| -> SharedPolicy { Arc::new(Mutex::new(adviser)) });
+        Opened { policy, as_asked, notes }
     }
 }
 
-/// Somebody who sees both sides.
-#[derive(Debug)]
-struct Onlooker(Adviser);
-
-impl Policy for Onlooker {
+impl Policy for Adviser {
     fn ask(&mut self, boards: &[String]) -> Result<Vec<Likely>, String> {
         let request = |(text, chance): (String, f32)| Some((text.parse().ok()?, chance));
-        let policies = self.0.policies(boards)?;
+        let policies = self.policies(boards)?;
         Ok(policies.into_iter().map(|all| all.into_iter().filter_map(request).collect()).collect())
     }
 }

@@ -18,6 +18,8 @@ pub(in crate::protocol) struct Talk<'a> {
     players: &'a Players,
     output: &'a Output,
     player: Option<Player>,
+    /// Whether it was said what there is to know about the players' network.
+    noted: bool,
 }
 
 /// Why a line was not obeyed, in words.
@@ -25,7 +27,7 @@ type Refused = String;
 
 impl<'a> Talk<'a> {
     pub(in crate::protocol) fn new(players: &'a Players, output: &'a Output) -> Talk<'a> {
-        Talk { players, output, player: None }
+        Talk { players, output, player: None, noted: false }
     }
 
     /// Obeys a line; says whether there is to be another.
@@ -42,7 +44,7 @@ impl<'a> Talk<'a> {
                 Ok(())
             }
             "isready" => {
-                self.players.notes().iter().for_each(|note| self.say(&format!("info {note}")));
+                self.note();
                 self.say("readyok");
                 Ok(())
             }
@@ -67,6 +69,13 @@ impl<'a> Talk<'a> {
         self.player.as_mut().is_some_and(Player::anticipate)
     }
 
+    /// Says once what there is to know about the network, which is opened for that.
+    fn note(&mut self) {
+        if !std::mem::replace(&mut self.noted, true) {
+            self.players.notes().iter().for_each(|note| self.say(&format!("info {note}")));
+        }
+    }
+
     fn say(&self, line: &str) {
         self.output.say(line);
     }
@@ -88,6 +97,7 @@ impl<'a> Talk<'a> {
         };
         let fen = fen.join(" ");
         let start = start(&fen)?;
+        self.note();
         self.player = Some(self.players.player(&start, color));
         Ok(())
     }
