@@ -222,7 +222,7 @@ fn bits(name: &str, network: Option<&str>, histories: &[GameHistory]) {
         for color in Color::ALL {
             let other = history.names[!color].as_deref().unwrap_or("?");
             let (bits, lost) = found.entry(other).or_default();
-            let mut player = players.player(&Truth::default(), color);
+            let mut player = players.player(&Truth::default(), color, 0);
             follow(history, color, |told| match told {
                 Told::Turn(truth, seen) => {
                     let belief = player.belief();

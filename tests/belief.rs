@@ -91,7 +91,7 @@ fn what_became_of_a_lost_answer_is_found() {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut truth = Truth::default();
         let settings = Preset::Best.settings();
-        let mut players = Color::ALL.map(|color| Player::new(settings, &truth, color));
+        let mut players = Color::ALL.map(|color| Player::new(settings, &truth, color, seed));
         for turn in 0..60 {
             let mover = usize::from(truth.turn().is_black());
             let policy = SensePolicy::Entropy;

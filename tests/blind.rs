@@ -310,7 +310,7 @@ fn most_alike(fen: &str, [here, there]: [Square; 2], turns: usize) -> usize {
         ..Preset::Best.settings()
     };
     let left = Duration::from_secs(100_000);
-    let mut player = Player::new(settings, &truth, Color::White);
+    let mut player = Player::new(settings, &truth, Color::White, 1);
     let mut stood: Vec<[u64; 3]> = Vec::new();
     for _ in 0..turns {
         let center = player.sense(left);
@@ -338,6 +338,33 @@ fn a_check_that_is_always_answered_is_not_given_for_ever() {
     let fen = "rnbqkbnr/pp3ppp/2p5/3N1Q2/3pP3/8/PPPP1PPP/R1B1KBNR w KQ - 0 1";
     let most = most_alike(fen, [Square::E8, Square::D7], 40);
     assert!(most <= 8, "{most} times");
+}
+
+/// The first requests of a player of White against somebody who passes.
+fn beginning(seed: u64) -> Vec<Option<Request>> {
+    let mut truth = Truth::default();
+    let best = Preset::Best.settings();
+    let settings = Settings { weighing: Weighing::Habits, samples: 16, depth: 1, ..best };
+    let left = Duration::from_secs(100_000);
+    let mut player = Player::new(settings, &truth, Color::White, seed);
+    let turn = |_| {
+        let center = player.sense(left);
+        player.sensed(&truth.sense(Some(center)));
+        let request = player.request(left);
+        let played = truth.play(request).expect("it may be requested");
+        player.moved(played.requested, played.taken, played.capture);
+        truth.play(None).expect("a pass");
+        player.heard(None);
+        request
+    };
+    (0..3).map(turn).collect()
+}
+
+#[test]
+fn who_asks_for_what_is_as_good_does_not_always_ask_for_the_same() {
+    let games: BTreeSet<_> = (0..8).map(beginning).collect();
+    assert!(games.len() > 1, "{games:?}");
+    assert_eq!(beginning(5), beginning(5));
 }
 
 #[test]

@@ -36,6 +36,9 @@ const IMPATIENCE: f64 = 0.004;
 /// A request is worth so much less for each time that one's own men have stood like that since then:
 /// threats that were answered once will be again.
 const REPETITION: f64 = 0.01;
+/// Requests are as good as the best if they are worse by no more, in centipawns: who always does the
+/// same in the same game can be prepared for.
+const ALIKE: f64 = 5.0;
 /// Which quantile counts, and how much.
 const QUANTILE: f64 = 0.1;
 const QUANTILE_SHARE: f64 = 0.2;
@@ -187,16 +190,16 @@ pub(super) struct Terms<'a> {
     pub(super) until: Instant,
 }
 
-/// Chooses a request; `None` is a pass.
-pub(super) fn choose(belief: &Belief, terms: Terms<'_>) -> Option<Request> {
+/// The best requests, at least one, the very best first; `None` is a pass.
+pub(super) fn choose(belief: &Belief, terms: Terms<'_>) -> Vec<Option<Request>> {
     let Terms { combination, even, threads, samples, depth: deepest, idle, stood, until } = terms;
     let requests = requests(belief);
     let effects = effects(belief, &requests);
-    let likeliest =
-        (0..requests.len()).max_by(|&a, &b| effects[a].takes.total_cmp(&effects[b].takes))?;
     let surely = if combination == Combination::Vote { 1.0 - 1e-6 } else { TAKE_KING };
-    if effects[likeliest].takes >= surely {
-        return requests[likeliest];
+    let likeliest =
+        (0..requests.len()).max_by(|&a, &b| effects[a].takes.total_cmp(&effects[b].takes));
+    if let Some(at) = likeliest.filter(|&at| effects[at].takes >= surely) {
+        return vec![requests[at]];
     }
     let safest = effects.iter().map(|effect| effect.exposes).fold(f64::INFINITY, f64::min);
     let sound = |&at: &usize| {
@@ -215,7 +218,8 @@ pub(super) fn choose(belief: &Belief, terms: Terms<'_>) -> Option<Request> {
     let mut table = Table { rows: vec![Vec::new(); boards.len()], weights };
     let workers = threads.clamp(1, boards.len().max(1));
     let mut workers: Vec<_> = (0..workers).map(|_| Tactics::default()).collect();
-    for depth in 1..=deepest {
+    let mut scores = Vec::new();
+    for depth in 1..=deepest.max(1) {
         let asked: Vec<Option<Request>> = candidates.iter().map(|&at| requests[at]).collect();
         let look = Look { asked: &asked, candidates: &candidates, depth, until };
         let done = table.deepen(&boards, look, requests.len(), &mut workers);
@@ -226,14 +230,23 @@ pub(super) fn choose(belief: &Belief, terms: Terms<'_>) -> Option<Request> {
         candidates.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
         // A vote is among all of them.
         candidates.truncate(DEEPENED);
+        scores = candidates.iter().map(|&at| score(at)).collect();
         if !done || candidates.len() == 1 {
             break;
         }
     }
     if combination == Combination::Vote {
-        return table.vote(requests.len()).and_then(|at| requests[at]);
+        return vec![table.vote(requests.len()).and_then(|at| requests[at])];
     }
-    candidates.first().and_then(|&at| requests[at])
+    let best = scores.first().copied().unwrap_or_default();
+    let alike = candidates.iter().zip(scores).filter(|&(_, score)| score >= best - slack(best));
+    alike.map(|(&at, _)| requests[at]).collect()
+}
+
+/// By how much an expected score is less for [`ALIKE`] centipawns less.
+fn slack(score: f64) -> f64 {
+    let slope = score * (1.0 - score) * std::f64::consts::LN_10 / 400.0;
+    (ALIKE * slope).max(0.0)
 }
 
 /// What is to be looked at on each board.

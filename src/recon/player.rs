@@ -3,6 +3,10 @@
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use rand::seq::IteratorRandom;
+
 use super::choice::{Combination, Terms, choose, glance};
 use super::policy::SharedPolicy;
 use super::sample::sample;
@@ -93,6 +97,9 @@ const LOOKING: u32 = 8;
 const GLANCED: usize = 64;
 /// The network is asked about so many boards a turn.
 const ASKED: usize = 128;
+/// In so many turns one of the requests that are alike is taken by chance; then always the first, as chance
+/// costs strength.
+const VARIED: u32 = 8;
 /// So many boards are followed between two looks at whether a line has come.
 const SLICE: usize = 2000;
 
@@ -113,11 +120,13 @@ pub struct Player {
     waiting: bool,
     /// A request whose answer was lost.
     unheard: Option<Option<Request>>,
+    /// Chooses between requests that are alike.
+    rng: SmallRng,
 }
 
 impl Player {
-    /// A player of a game that begins so.
-    pub fn new(settings: Settings, start: &Truth, color: Color) -> Player {
+    /// A player of a game that begins so; `seed` chooses between requests that are alike.
+    pub fn new(settings: Settings, start: &Truth, color: Color, seed: u64) -> Player {
         Player {
             settings,
             belief: Belief::new(start, color, settings.capacity, settings.threads),
@@ -128,6 +137,7 @@ impl Player {
             stood: Vec::new(),
             waiting: start.turn() != color,
             unheard: None,
+            rng: SmallRng::seed_from_u64(seed),
         }
     }
 
@@ -236,7 +246,9 @@ impl Player {
         let idle = self.idle;
         let stood = &self.stood;
         let terms = Terms { combination, even, threads, samples, depth, idle, stood, until };
-        choose(&self.belief, terms)
+        let best = choose(&self.belief, terms);
+        let count = if self.turns <= VARIED { best.len() } else { 1 };
+        best.iter().take(count).choose(&mut self.rng).copied().flatten()
     }
 
     /// What became of its request.

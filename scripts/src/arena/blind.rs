@@ -86,7 +86,7 @@ impl Seat {
         mut rng: ChaCha8Rng,
     ) -> anyhow::Result<Seat> {
         Ok(match spec.kind {
-            Kind::Rbc => Seat::Thinks(Box::new(players.player(truth, color))),
+            Kind::Rbc => Seat::Thinks(Box::new(players.player(truth, color, rng.random()))),
             Kind::Attacker => {
                 let plan = PLANS[rng.random_range(0..PLANS.len())].split(' ').rev();
                 let side = |square: Square| color.fold_wb(square, square.flip_vertical());

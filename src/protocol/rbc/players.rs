@@ -58,10 +58,10 @@ impl Players {
         self.settings.weighing != Weighing::Network || self.opened().as_asked
     }
 
-    /// A player of a game that begins so.
-    pub fn player(&self, start: &Truth, color: Color) -> Player {
+    /// A player of a game that begins so; `seed` chooses between requests that are alike.
+    pub fn player(&self, start: &Truth, color: Color, seed: u64) -> Player {
         let policy = self.opened().policy.clone();
-        Player::new(self.settings, start, color).with_policy(policy)
+        Player::new(self.settings, start, color, seed).with_policy(policy)
     }
 
     fn opened(&self) -> &Opened {

@@ -98,7 +98,7 @@ impl<'a> Talk<'a> {
         let fen = fen.join(" ");
         let start = start(&fen)?;
         self.note();
-        self.player = Some(self.players.player(&start, color));
+        self.player = Some(self.players.player(&start, color, rand::random()));
         Ok(())
     }
 

@@ -89,7 +89,7 @@ pub(super) fn play(
     let mut game = Game {
         table,
         journal,
-        player: players.player(&truth, color),
+        player: players.player(&truth, color, rand::random()),
         output,
         first: truth.turn() == color,
         turns: 0,
