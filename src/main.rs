@@ -16,7 +16,7 @@ Usage: menagerie             speaks over standard input and output: the protocol
        menagerie check FILE  tells what is wrong with a file of variants
        menagerie rbc [--preset best|paper] [--sense gain|entropy|reduction|naive]
                      [--weights network|habits|even] [--network FILE]
-                     [--combine mean|vote]
+                     [--combine mean|vote] [--simulations N]
                      [--boards N] [--samples N] [--depth N] [--threads N]
                      [--turn MILLISECONDS]
                              plays reconnaissance blind chess over standard input and output

@@ -13,6 +13,7 @@ mod player;
 mod policy;
 mod sample;
 mod tactics;
+mod vote;
 
 pub use choice::Combination;
 pub use player::{Player, Preset, Settings, Weighing};

@@ -299,6 +299,29 @@ fn a_network_is_named_and_its_absence_does_no_harm() {
     assert!(said.last().is_some_and(|line| line.starts_with("move ")), "{said:?}");
 }
 
+#[test]
+fn the_papers_player_votes_by_simulations() {
+    let (adviser, notes) = Adviser::open(Catalogue::shipped(), "blindboard", "");
+    let mut adviser = adviser.unwrap_or_else(|| panic!("{notes:?}"));
+    let king = "4k3/8/8/8/8/8/8/4R1K1 w - - 0 1";
+    assert_eq!(adviser.best(king, 32), Ok(Some("e1e8".to_owned())));
+    let error = adviser.best("no board", 32).expect_err("no FEN");
+    assert!(error.contains("\"no board\""), "{error}");
+
+    let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let players = Players::read(&[option("preset", "paper"), option("simulations", "64")]);
+    let players = players.expect("such options");
+    assert!(players.is_complete(), "{:?}", players.notes());
+    let queen = Truth::from_fen("4k3/8/8/3q4/8/8/8/3R2K1 w - - 0 1").expect("a FEN");
+    let mut player = players.player(&queen, Color::White, 1);
+    let left = Duration::from_secs(900);
+    let center = player.sense(left);
+    player.sensed(&queen.sense(Some(center)));
+    assert_eq!(player.request(left), Some(Request::new(Square::D1, Square::D5)));
+    let error = Players::read(&[option("simulations", "many")]).expect_err("no number");
+    assert!(error.contains("\"many\""), "{error}");
+}
+
 /// Plays White against a king that walks to and fro; tells the most often that White's men stood alike.
 fn most_alike(fen: &str, [here, there]: [Square; 2], turns: usize) -> usize {
     let mut truth = Truth::from_fen(fen).expect("a FEN");

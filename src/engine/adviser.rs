@@ -1,4 +1,4 @@
-//! What the evaluator alone expects to be played, for programs that search in a way of their own.
+//! What a network expects to be played and finds best, for programs that choose in a way of their own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,13 +6,19 @@ use std::sync::Arc;
 use super::network::Chosen;
 use super::options::Options;
 use crate::encoding::Encoding;
-use crate::rules::MoveList;
+use crate::rules::{MoveList, Position};
+use crate::search::{Thinking, Tree};
 use crate::variant::{Catalogue, Variant};
 
-/// A network that is asked about positions of one game, without a search.
+/// Memory of a tree, which no search of an adviser's fills.
+const TREE_BYTES: usize = 16 << 20;
+
+/// A network that is asked about positions of one game.
 pub struct Adviser {
     variant: Arc<Variant>,
     chosen: Chosen,
+    /// For searches, once there was one.
+    tree: Option<Tree>,
 }
 
 impl fmt::Debug for Adviser {
@@ -37,7 +43,7 @@ impl Adviser {
         weights.clone_into(&mut options.weights);
         let mut notes = Vec::new();
         let chosen = Chosen::new(&variant, &options, None, &mut notes);
-        let adviser = chosen.network.then_some(Adviser { variant, chosen });
+        let adviser = chosen.network.then_some(Adviser { variant, chosen, tree: None });
         (adviser, notes)
     }
 
@@ -60,8 +66,7 @@ impl Adviser {
             batch.clear();
             let mut moves: Vec<Vec<String>> = Vec::with_capacity(fens.len());
             for fen in fens {
-                let position = self.variant.position(fen, false);
-                let position = position.map_err(|error| format!("\"{fen}\": {error}"))?;
+                let position = position(&self.variant, fen)?;
                 legal.clear();
                 position.legal_moves(&mut legal);
                 batch.push(&Encoding::of(&position), &position, &legal);
@@ -74,4 +79,39 @@ impl Adviser {
         }
         Ok(all)
     }
+
+    /// The best first ply of the position, a FEN, by so many simulations of the search that the engine
+    /// plays by; `None` if there is none.
+    ///
+    /// # Errors
+    /// In words, if it is no position of the game, or the network fails.
+    pub fn best(&mut self, fen: &str, simulations: u32) -> Result<Option<String>, String> {
+        let position = position(&self.variant, fen)?;
+        let mut legal = MoveList::new();
+        position.legal_moves(&mut legal);
+        if legal.is_empty() {
+            return Ok(None);
+        }
+        let params = self.chosen.params();
+        let tree = self.tree.get_or_insert_with(|| Tree::new(position.clone(), params, TREE_BYTES));
+        tree.restart(position.clone());
+        let evaluator = self.chosen.first();
+        let batch = evaluator.preferred_batch();
+        let (mut thinking, mut spent) = (Thinking::new(tree, evaluator, batch), 0);
+        while thinking.tree().is_empty() || spent < simulations && !thinking.tree().settled() {
+            let most = thinking.tree().breadth().min(simulations - spent).max(1);
+            let step = thinking.step(most).map_err(|error| error.to_string())?;
+            spent += step.visits;
+            if step.full {
+                break;
+            }
+        }
+        let line = thinking.tree().lines(1).into_iter().next();
+        let ply = line.and_then(|line| line.moves.first().copied());
+        Ok(ply.map(|ply| position.move_text(ply)))
+    }
+}
+
+fn position(variant: &Variant, fen: &str) -> Result<Position, String> {
+    variant.position(fen, false).map_err(|error| format!("\"{fen}\": {error}"))
 }

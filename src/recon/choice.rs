@@ -4,8 +4,10 @@ use std::thread;
 use std::time::Instant;
 
 use super::imagined::{DECIDED, Imagined, king_hangs};
+use super::policy::SharedPolicy;
 use super::sample::sample;
 use super::tactics::Tactics;
+use super::vote::vote;
 use crate::belief::{Belief, Values};
 use crate::rules::blind::{Army, Request, Taken};
 use crate::rules::{ByColor, Role};
@@ -182,6 +184,8 @@ pub(super) struct Terms<'a> {
     pub(super) samples: usize,
     /// .. and no deeper, in plies after the request.
     pub(super) depth: u32,
+    /// Whom to ask what is best on a board, by so many simulations, if there is a vote.
+    pub(super) simulated: Option<(&'a SharedPolicy, u32)>,
     /// Turns of one's own since the last step of a pawn of one's own and the last capture.
     pub(super) idle: u32,
     /// How one's own men have stood after each of them.
@@ -192,7 +196,8 @@ pub(super) struct Terms<'a> {
 
 /// The best requests, at least one, the very best first; `None` is a pass.
 pub(super) fn choose(belief: &Belief, terms: Terms<'_>) -> Vec<Option<Request>> {
-    let Terms { combination, even, threads, samples, depth: deepest, idle, stood, until } = terms;
+    let Terms { combination, even, threads, samples, depth: deepest, idle, stood, until, .. } =
+        terms;
     let requests = requests(belief);
     let effects = effects(belief, &requests);
     let surely = if combination == Combination::Vote { 1.0 - 1e-6 } else { TAKE_KING };
@@ -212,6 +217,14 @@ pub(super) fn choose(belief: &Belief, terms: Terms<'_>) -> Vec<Option<Request>> 
     }
     let (boards, weights) = sample(belief, samples, even);
     let boards: Vec<Imagined> = boards.into_iter().map(|at| imagined(belief, at)).collect();
+    if let Some((network, simulations)) =
+        terms.simulated.filter(|_| combination == Combination::Vote)
+    {
+        match vote(network, &boards, simulations, until) {
+            Ok(request) => return vec![request],
+            Err(error) => log::warn!("there is no vote: {error}"),
+        }
+    }
     let repetitions: Vec<u32> =
         requests.iter().map(|&request| times(stood, &arranged(belief, request))).collect();
     let haste = IMPATIENCE * f64::from(idle.saturating_sub(PATIENCE));

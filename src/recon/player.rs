@@ -44,6 +44,9 @@ pub struct Settings {
     pub samples: usize,
     /// .. and looked at no deeper, in plies after the request.
     pub depth: u32,
+    /// If requests are voted for: by so many simulations on each board with a network, or by the player's
+    /// own search if that is 0 or there is no network.
+    pub simulations: u32,
     /// A turn takes no longer, whatever the clock says.
     pub turn: Duration,
 }
@@ -53,9 +56,8 @@ pub struct Settings {
 pub enum Preset {
     /// What plays best.
     Best,
-    /// What the paper's agent did: boards alike, the sense that is expected to leave fewest of them,
-    /// a vote of boards. In place of its network and its 100 simulations a board stands the search
-    /// that [`Preset::Best`] has.
+    /// What the paper's agent did: boards alike, the sense that is expected to leave fewest of them, a
+    /// vote of as many boards as there is time for, by 100 simulations on each.
     Paper,
 }
 
@@ -73,6 +75,7 @@ impl Preset {
             threads: 1,
             samples: 512,
             depth: 5,
+            simulations: 0,
             turn: Duration::from_secs(10),
         };
         match self {
@@ -81,6 +84,7 @@ impl Preset {
                 weighing: Weighing::Even,
                 sense: SensePolicy::Reduction,
                 combination: Combination::Vote,
+                simulations: 100,
                 ..best
             },
         }
@@ -141,7 +145,8 @@ impl Player {
         }
     }
 
-    /// The same, told by a network what the other side is likely to do; [`Weighing::Network`] asks it.
+    /// The same with a network that tells what the other side is likely to do, for
+    /// [`Weighing::Network`], and what is best, for [`Settings::simulations`].
     pub fn with_policy(self, policy: Option<SharedPolicy>) -> Player {
         Player { policy, ..self }
     }
@@ -239,13 +244,16 @@ impl Player {
 
     /// What to ask for, with so much time left; `None` is a pass.
     pub fn request(&mut self, left: Duration) -> Option<Request> {
-        let Settings { combination, threads, samples, depth, .. } = self.settings;
+        let Settings { combination, threads, samples, depth, simulations, .. } = self.settings;
         let budget = self.budget(left);
         let until = Instant::now() + (budget - budget / LOOKING);
         let even = self.even();
         let idle = self.idle;
         let stood = &self.stood;
-        let terms = Terms { combination, even, threads, samples, depth, idle, stood, until };
+        let network = self.policy.as_ref().filter(|_| simulations > 0);
+        let simulated = network.map(|network| (network, simulations));
+        let terms =
+            Terms { combination, even, threads, samples, depth, simulated, idle, stood, until };
         let best = choose(&self.belief, terms);
         let count = if self.turns <= VARIED { best.len() } else { 1 };
         best.iter().take(count).choose(&mut self.rng).copied().flatten()

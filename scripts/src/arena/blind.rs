@@ -71,7 +71,7 @@ impl Entrant {
         let notes = || players.notes().join("; ");
         anyhow::ensure!(
             spec.kind != Kind::Rbc || players.is_complete(),
-            "{spec} has not its network (say weights=habits, if it is to do without one): {}",
+            "{spec} has not its network (weights=habits,simulations=0 does without one): {}",
             notes()
         );
         Ok(Entrant { spec: spec.clone(), players })

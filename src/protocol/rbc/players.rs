@@ -6,7 +6,7 @@ use super::settings::settings;
 use crate::engine::Adviser;
 use crate::recon::{Likely, Player, Policy, Settings, SharedPolicy, Weighing};
 use crate::rules::Color;
-use crate::rules::blind::Truth;
+use crate::rules::blind::{Request, Truth};
 use crate::variant::Catalogue;
 
 /// The game whose networks see the boards that may be.
@@ -52,10 +52,10 @@ impl Players {
         &self.opened().notes
     }
 
-    /// Whether they weigh boards by what was asked for, and not by what stands in for a network
-    /// that could not be had.
+    /// Whether they think by what was asked for, and not by what stands in for a network that could
+    /// not be had.
     pub fn is_complete(&self) -> bool {
-        self.settings.weighing != Weighing::Network || self.opened().as_asked
+        !self.asks() || self.opened().as_asked
     }
 
     /// A player of a game that begins so; `seed` chooses between requests that are alike.
@@ -65,10 +65,13 @@ impl Players {
     }
 
     fn opened(&self) -> &Opened {
-        self.opened.get_or_init(|| match self.settings.weighing {
-            Weighing::Network => self.open(),
-            Weighing::Even | Weighing::Habits => Opened::default(),
-        })
+        self.opened.get_or_init(|| if self.asks() { self.open() } else { Opened::default() })
+    }
+
+    /// Whether they need a network.
+    fn asks(&self) -> bool {
+        let Settings { weighing, simulations, .. } = self.settings;
+        weighing == Weighing::Network || simulations > 0
     }
 
     fn open(&self) -> Opened {
@@ -84,5 +87,10 @@ impl Policy for Adviser {
         let request = |(text, chance): (String, f32)| Some((text.parse().ok()?, chance));
         let policies = self.policies(boards)?;
         Ok(policies.into_iter().map(|all| all.into_iter().filter_map(request).collect()).collect())
+    }
+
+    fn best(&mut self, board: &str, simulations: u32) -> Result<Option<Request>, String> {
+        let ply = Adviser::best(self, board, simulations)?;
+        Ok(ply.and_then(|text| text.parse().ok()))
     }
 }
