@@ -46,7 +46,10 @@ pub(crate) struct Game {
 /// What the server knows.
 pub(crate) struct World {
     pub(crate) games: BTreeMap<u64, Game>,
+    /// Those that are listed: until their games are finished, whether or not they were accepted.
     pub(crate) invitations: Vec<u64>,
+    /// The games of those that were accepted.
+    accepted: BTreeMap<u64, u64>,
     pub(crate) finished: Vec<u64>,
     /// All requests that came, by method and path.
     pub(crate) log: Vec<String>,
@@ -221,11 +224,17 @@ impl World {
                 if !self.invitations.contains(&number) {
                     return (400, json!({ "error": "Invitation does not exist" }));
                 }
-                self.invitations.retain(|&other| other != number);
-                (200, json!({ "game_id": self.new_game(Color::Black) }))
+                let game = match self.accepted.get(&number) {
+                    Some(&game) => game,
+                    None => self.new_game(Color::Black),
+                };
+                self.accepted.insert(number, game);
+                (200, json!({ "game_id": game }))
             }
             ("POST", ["api", "invitations", number, "finish"]) => {
-                self.finished.push(number.parse().expect("a number"));
+                let number: u64 = number.parse().expect("a number");
+                self.finished.push(number);
+                self.invitations.retain(|&other| other != number);
                 (200, Value::Null)
             }
             (_, ["api", "games", number, what]) => {
@@ -247,6 +256,7 @@ impl StandIn {
         let world = Arc::new(Mutex::new(World {
             games: BTreeMap::new(),
             invitations: Vec::new(),
+            accepted: BTreeMap::new(),
             finished: Vec::new(),
             log: Vec::new(),
             ranked: Vec::new(),

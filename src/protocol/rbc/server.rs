@@ -15,6 +15,7 @@ mod options;
 
 pub use options::is_flag;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,8 +97,12 @@ struct Lobby<'a> {
 }
 
 /// What is going on.
+#[derive(Default)]
 struct Tables<'scope> {
-    running: Vec<ScopedJoinHandle<'scope, ()>>,
+    /// Games and who plays them.
+    running: Vec<(u64, ScopedJoinHandle<'scope, ()>)>,
+    /// Invitations that this client has accepted: the server may list them until they are finished.
+    accepted: BTreeSet<u64>,
     /// How many games have been begun.
     begun: usize,
     /// How many others were invited, or refused it.
@@ -143,7 +148,7 @@ impl<'a> Lobby<'a> {
     where
         'a: 'scope,
     {
-        let mut tables = Tables { running: Vec::new(), begun: 0, invited: 0 };
+        let mut tables = Tables::default();
         for game in self.folder.games() {
             self.begin(scope, &mut tables, game, None);
         }
@@ -177,9 +182,9 @@ impl<'a> Lobby<'a> {
         let (running, leaving) = (tables.running.len(), self.leaving());
         while until.is_none_or(|until| Instant::now() < until) {
             let (over, left): (Vec<_>, Vec<_>) =
-                tables.running.drain(..).partition(ScopedJoinHandle::is_finished);
+                tables.running.drain(..).partition(|(_, game)| game.is_finished());
             tables.running = left;
-            for game in over {
+            for (_, game) in over {
                 if game.join().is_err() {
                     self.say("a game has broken off: its thread has panicked");
                 }
@@ -208,6 +213,7 @@ impl<'a> Lobby<'a> {
             waiting.extend(new);
             waiting.sort_unstable();
             waiting.dedup();
+            waiting.retain(|invitation| !tables.accepted.contains(invitation));
         }
         for invitation in waiting {
             if self.room(tables) {
@@ -245,7 +251,10 @@ impl<'a> Lobby<'a> {
         let _ = self.folder.note_accepting(invitation, false);
         let accepted = self.server.accept(invitation);
         match accepted {
-            Ok(game) => self.begin(scope, tables, game, Some(invitation)),
+            Ok(game) => {
+                tables.accepted.insert(invitation);
+                self.begin(scope, tables, game, Some(invitation));
+            }
             Err(Failure::GivenUp) => return Err(Failure::GivenUp),
             Err(Failure::Unauthorized) => return Err(Failure::Unauthorized),
             Err(failure) => self.say(&failure.to_string()),
@@ -254,7 +263,7 @@ impl<'a> Lobby<'a> {
         Ok(())
     }
 
-    /// Begins a game, or goes on with it.
+    /// Begins a game, or goes on with it, unless it is being played.
     fn begin<'scope>(
         self,
         scope: &'scope Scope<'scope, '_>,
@@ -264,8 +273,11 @@ impl<'a> Lobby<'a> {
     ) where
         'a: 'scope,
     {
+        if tables.running.iter().any(|&(number, _)| number == game) {
+            return;
+        }
         tables.begun += 1;
-        tables.running.push(scope.spawn(move || self.game(game, invitation)));
+        tables.running.push((game, scope.spawn(move || self.game(game, invitation))));
     }
 
     fn game(self, game: u64, invitation: Option<u64>) {
