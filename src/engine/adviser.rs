@@ -1,4 +1,4 @@
-//! What a network expects to be played and finds best, for programs that choose in a way of their own.
+//! What a network expects to be played and finds best, for players that choose in ways of their own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::rules::{MoveList, Position};
 use crate::search::{Thinking, Tree};
 use crate::variant::{Catalogue, Variant};
 
-/// Memory of a tree, which no search of an adviser's fills.
+/// Memory of a tree: some 80,000 visits of chess. A search ends where it is full.
 const TREE_BYTES: usize = 16 << 20;
 
 /// A network that is asked about positions of one game.
@@ -29,8 +29,8 @@ impl fmt::Debug for Adviser {
 
 impl Adviser {
     /// One for a game of the catalogue, by the network in the file `weights`, or the shipped one if
-    /// that is empty or cannot be used; and what there is to know about it, a line each. `None` if there is no such
-    /// game, or no network that can be used.
+    /// that is empty or cannot be used; and what there is to know about it, a line each. `None` if
+    /// there is no such game, or no network that can be used.
     pub fn open(
         catalogue: &Catalogue,
         name: &str,
@@ -97,15 +97,8 @@ impl Adviser {
         tree.restart(position.clone());
         let evaluator = self.chosen.first();
         let batch = evaluator.preferred_batch();
-        let (mut thinking, mut spent) = (Thinking::new(tree, evaluator, batch), 0);
-        while thinking.tree().is_empty() || spent < simulations && !thinking.tree().settled() {
-            let most = thinking.tree().breadth().min(simulations - spent).max(1);
-            let step = thinking.step(most).map_err(|error| error.to_string())?;
-            spent += step.visits;
-            if step.full {
-                break;
-            }
-        }
+        let mut thinking = Thinking::new(tree, evaluator, batch);
+        thinking.visit(simulations, || true).map_err(|error| error.to_string())?;
         let line = thinking.tree().lines(1).into_iter().next();
         let ply = line.and_then(|line| line.moves.first().copied());
         Ok(ply.map(|ply| position.move_text(ply)))

@@ -52,6 +52,24 @@ impl<'a> Thinking<'a> {
         Ok(step)
     }
 
+    /// Rounds until there were so many visits, nothing is left to find out, the memory is full, or
+    /// `goes_on` says no; the root is expanded in any case. Gives how many visits there were.
+    ///
+    /// # Errors
+    /// If the evaluator fails; what was found before stays in the tree.
+    pub fn visit(&mut self, visits: u32, goes_on: impl Fn() -> bool) -> Result<u32, EvalError> {
+        let mut spent = 0;
+        while self.tree.is_empty() || spent < visits && goes_on() && !self.tree.settled() {
+            let most = self.tree.breadth().min(visits.saturating_sub(spent)).max(1);
+            let step = self.step(most)?;
+            spent += step.visits;
+            if step.full {
+                break;
+            }
+        }
+        Ok(spent)
+    }
+
     /// The first whole turn of `line`. Where the search saw no more than a part of it, each ply
     /// that is missing costs one evaluation: the one with the highest prior.
     ///

@@ -184,18 +184,8 @@ impl Player for Thinker {
         self.known = game.plies.len();
         let batch = self.evaluator.preferred_batch();
         let mut thinking = Thinking::new(&mut self.tree, &mut self.evaluator, batch);
-        let mut spent = 0;
         let timely = || self.time.is_none_or(|time| begun.elapsed() < time);
-        while thinking.tree().is_empty()
-            || spent < self.visits && timely() && !thinking.tree().settled()
-        {
-            let breadth = thinking.tree().breadth();
-            let step = thinking.step(breadth.min(self.visits - spent).max(1))?;
-            spent += step.visits;
-            if step.full {
-                break;
-            }
-        }
+        thinking.visit(self.visits, timely)?;
         let line = thinking.tree().lines(1).into_iter().next();
         let line =
             line.ok_or_else(|| anyhow::anyhow!("nothing to play in {}", game.position.fen()))?;
