@@ -9,12 +9,12 @@
 
 mod choice;
 mod imagined;
+mod network;
 mod player;
-mod policy;
 mod sample;
 mod tactics;
 mod vote;
 
 pub use choice::Combination;
+pub use network::{Likely, Network, SharedNetwork};
 pub use player::{Player, Preset, Settings, Weighing};
-pub use policy::{Likely, Policy, SharedPolicy};

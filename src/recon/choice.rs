@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Instant;
 
 use super::imagined::{DECIDED, Imagined, king_hangs};
-use super::policy::SharedPolicy;
+use super::network::SharedNetwork;
 use super::sample::sample;
 use super::tactics::Tactics;
 use super::vote::vote;
@@ -184,8 +184,8 @@ pub(super) struct Terms<'a> {
     pub(super) samples: usize,
     /// .. and no deeper, in plies after the request.
     pub(super) depth: u32,
-    /// Whom to ask what is best on a board, by so many simulations, if there is a vote.
-    pub(super) simulated: Option<(&'a SharedPolicy, u32)>,
+    /// If there is a vote by simulations: whom to ask what is best on a board, and how many of them.
+    pub(super) simulated: Option<(&'a SharedNetwork, u32)>,
     /// Turns of one's own since the last step of a pawn of one's own and the last capture.
     pub(super) idle: u32,
     /// How one's own men have stood after each of them.
@@ -217,9 +217,7 @@ pub(super) fn choose(belief: &Belief, terms: Terms<'_>) -> Vec<Option<Request>> 
     }
     let (boards, weights) = sample(belief, samples, even);
     let boards: Vec<Imagined> = boards.into_iter().map(|at| imagined(belief, at)).collect();
-    if let Some((network, simulations)) =
-        terms.simulated.filter(|_| combination == Combination::Vote)
-    {
+    if let Some((network, simulations)) = terms.simulated {
         match vote(network, &boards, simulations, until) {
             Ok(request) => return vec![request],
             Err(error) => log::warn!("there is no vote: {error}"),

@@ -8,7 +8,7 @@ use rand::rngs::SmallRng;
 use rand::seq::IteratorRandom;
 
 use super::choice::{Combination, Terms, choose, glance};
-use super::policy::SharedPolicy;
+use super::network::SharedNetwork;
 use super::sample::sample;
 use crate::belief::{
     Belief, CAPACITY, Certainty, Habits, Prediction, SensePolicy, Uniform, Values,
@@ -44,11 +44,23 @@ pub struct Settings {
     pub samples: usize,
     /// .. and looked at no deeper, in plies after the request.
     pub depth: u32,
-    /// If requests are voted for: by so many simulations on each board with a network, or by the player's
-    /// own search if that is 0 or there is no network.
+    /// If requests are voted for: by so many simulations on each board with a network, or by the
+    /// player's own search if that is 0 or there is no network.
     pub simulations: u32,
     /// A turn takes no longer, whatever the clock says.
     pub turn: Duration,
+}
+
+impl Settings {
+    /// How many simulations a board's vote takes, if requests are voted for by simulations.
+    fn simulated(&self) -> Option<u32> {
+        (self.combination == Combination::Vote && self.simulations > 0).then_some(self.simulations)
+    }
+
+    /// Whether a network is asked for anything.
+    pub fn asks_network(&self) -> bool {
+        self.weighing == Weighing::Network || self.simulated().is_some()
+    }
 }
 
 /// Settings that go together.
@@ -101,8 +113,8 @@ const LOOKING: u32 = 8;
 const GLANCED: usize = 64;
 /// The network is asked about so many boards a turn.
 const ASKED: usize = 128;
-/// In so many turns one of the requests that are alike is taken by chance; then always the first, as chance
-/// costs strength.
+/// In so many turns one of the requests that are alike is taken by chance; after that always the
+/// first, as chance costs strength.
 const VARIED: u32 = 8;
 /// So many boards are followed between two looks at whether a line has come.
 const SLICE: usize = 2000;
@@ -112,7 +124,7 @@ const SLICE: usize = 2000;
 pub struct Player {
     settings: Settings,
     belief: Belief,
-    policy: Option<SharedPolicy>,
+    network: Option<SharedNetwork>,
     /// What the network expects of the other side in the turn that is awaited, once it was asked.
     prediction: Option<Prediction>,
     turns: u32,
@@ -134,7 +146,7 @@ impl Player {
         Player {
             settings,
             belief: Belief::new(start, color, settings.capacity, settings.threads),
-            policy: None,
+            network: None,
             prediction: None,
             turns: 0,
             idle: 0,
@@ -147,8 +159,8 @@ impl Player {
 
     /// The same with a network that tells what the other side is likely to do, for
     /// [`Weighing::Network`], and what is best, for [`Settings::simulations`].
-    pub fn with_policy(self, policy: Option<SharedPolicy>) -> Player {
-        Player { policy, ..self }
+    pub fn with_network(self, network: Option<SharedNetwork>) -> Player {
+        Player { network, ..self }
     }
 
     /// What it knows.
@@ -190,7 +202,7 @@ impl Player {
         if self.settings.weighing != Weighing::Network || self.prediction.is_some() {
             return;
         }
-        let Some(policy) = &self.policy else { return };
+        let Some(network) = &self.network else { return };
         let (theirs, own) = (!self.belief.color(), *self.belief.own());
         let (boards, weights) = sample(&self.belief, ASKED, false);
         let army = |at: usize| self.belief.armies()[at];
@@ -199,7 +211,7 @@ impl Player {
             board_fen(&armies, theirs, 0, 1)
         };
         let fens: Vec<String> = boards.iter().map(fen).collect();
-        let asked = policy.lock().unwrap_or_else(PoisonError::into_inner).ask(&fens);
+        let asked = network.lock().unwrap_or_else(PoisonError::into_inner).ask(&fens);
         match asked {
             Ok(likely) => {
                 let boards = boards.iter().zip(weights).zip(&likely);
@@ -208,7 +220,7 @@ impl Player {
             }
             Err(error) => {
                 log::warn!("the network is not asked again: {error}");
-                self.policy = None;
+                self.network = None;
             }
         }
     }
@@ -244,14 +256,13 @@ impl Player {
 
     /// What to ask for, with so much time left; `None` is a pass.
     pub fn request(&mut self, left: Duration) -> Option<Request> {
-        let Settings { combination, threads, samples, depth, simulations, .. } = self.settings;
+        let Settings { combination, threads, samples, depth, .. } = self.settings;
         let budget = self.budget(left);
         let until = Instant::now() + (budget - budget / LOOKING);
         let even = self.even();
         let idle = self.idle;
         let stood = &self.stood;
-        let network = self.policy.as_ref().filter(|_| simulations > 0);
-        let simulated = network.map(|network| (network, simulations));
+        let simulated = self.network.as_ref().zip(self.settings.simulated());
         let terms =
             Terms { combination, even, threads, samples, depth, simulated, idle, stood, until };
         let best = choose(&self.belief, terms);

@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::time::Instant;
 
 use super::imagined::Imagined;
-use super::policy::SharedPolicy;
+use super::network::SharedNetwork;
 use crate::rules::blind::{Request, board_fen};
 
 /// The request that is best on most of the boards, each of them counted once, by so many simulations on
@@ -14,7 +14,7 @@ use crate::rules::blind::{Request, board_fen};
 /// # Errors
 /// In words, if the network fails.
 pub(super) fn vote(
-    network: &SharedPolicy,
+    network: &SharedNetwork,
     boards: &[Imagined],
     simulations: u32,
     until: Instant,

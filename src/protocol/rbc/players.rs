@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use super::settings::settings;
 use crate::engine::Adviser;
-use crate::recon::{Likely, Player, Policy, Settings, SharedPolicy, Weighing};
+use crate::recon::{Likely, Network, Player, Settings, SharedNetwork};
 use crate::rules::Color;
 use crate::rules::blind::{Request, Truth};
 use crate::variant::Catalogue;
@@ -23,7 +23,7 @@ pub struct Players {
 /// A network, and what there is to know about it.
 #[derive(Debug, Default)]
 struct Opened {
-    policy: Option<SharedPolicy>,
+    network: Option<SharedNetwork>,
     /// Whether it is the one that was asked for.
     as_asked: bool,
     notes: Vec<String>,
@@ -55,34 +55,31 @@ impl Players {
     /// Whether they think by what was asked for, and not by what stands in for a network that could
     /// not be had.
     pub fn is_complete(&self) -> bool {
-        !self.asks() || self.opened().as_asked
+        !self.settings.asks_network() || self.opened().as_asked
     }
 
     /// A player of a game that begins so; `seed` chooses between requests that are alike.
     pub fn player(&self, start: &Truth, color: Color, seed: u64) -> Player {
-        let policy = self.opened().policy.clone();
-        Player::new(self.settings, start, color, seed).with_policy(policy)
+        let network = self.opened().network.clone();
+        Player::new(self.settings, start, color, seed).with_network(network)
     }
 
     fn opened(&self) -> &Opened {
-        self.opened.get_or_init(|| if self.asks() { self.open() } else { Opened::default() })
-    }
-
-    /// Whether they need a network.
-    fn asks(&self) -> bool {
-        let Settings { weighing, simulations, .. } = self.settings;
-        weighing == Weighing::Network || simulations > 0
+        self.opened.get_or_init(|| match self.settings.asks_network() {
+            true => self.open(),
+            false => Opened::default(),
+        })
     }
 
     fn open(&self) -> Opened {
         let (adviser, notes) = Adviser::open(Catalogue::shipped(), BOARD, &self.network);
         let as_asked = adviser.as_ref().is_some_and(|adviser| !adviser.stands_in());
-        let policy = adviser.map(|adviser| -> SharedPolicy { Arc::new(Mutex::new(adviser)) });
-        Opened { policy, as_asked, notes }
+        let network = adviser.map(|adviser| -> SharedNetwork { Arc::new(Mutex::new(adviser)) });
+        Opened { network, as_asked, notes }
     }
 }
 
-impl Policy for Adviser {
+impl Network for Adviser {
     fn ask(&mut self, boards: &[String]) -> Result<Vec<Likely>, String> {
         let request = |(text, chance): (String, f32)| Some((text.parse().ok()?, chance));
         let policies = self.policies(boards)?;

@@ -11,8 +11,8 @@ const WEIGHINGS: [(&str, Weighing); 3] =
 /// How values over boards may become one, by name.
 const COMBINATIONS: [(&str, Combination); 2] =
     [("mean", Combination::MeanAndQuantile), ("vote", Combination::Vote)];
-/// More simulations of a board would leave no time for others.
-const MOST_SIMULATIONS: usize = 1_000_000;
+/// More simulations of a board would leave no time for others, and fill the tree.
+const MOST_SIMULATIONS: usize = 10_000;
 /// More boards would not fit into most machines.
 const MOST_BOARDS: usize = 20_000_000;
 

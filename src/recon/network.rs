@@ -1,4 +1,4 @@
-//! What a player is told by somebody who sees both sides.
+//! What a player is told by a network that sees both sides.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use crate::rules::blind::Request;
 pub type Likely = Vec<(Request, f32)>;
 
 /// Tells what is likely to be played, and what is best, on boards that may be.
-pub trait Policy: Debug + Send {
+pub trait Network: Debug + Send {
     /// What the mover is likely to play on each of the boards, which are FENs.
     ///
     /// # Errors
@@ -25,4 +25,4 @@ pub trait Policy: Debug + Send {
 }
 
 /// One that several players ask.
-pub type SharedPolicy = Arc<Mutex<dyn Policy>>;
+pub type SharedNetwork = Arc<Mutex<dyn Network>>;
