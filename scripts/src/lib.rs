@@ -20,6 +20,7 @@
 //! - [`score`]: what engines say a position is worth.
 //! - [`supervised`]: a network from recorded games, in a folder that goes on after a kill.
 //! - [`store`]: where a run lives, a folder or a bucket.
+//! - [`tables`]: a game at two tables, seen as two boards.
 //! - [`tensorboard`]: event files of TensorBoard.
 //! - [`teach`]: games that another engine plays, to start networks from.
 //! - [`warm_start`]: weights to learn on from.
@@ -55,6 +56,7 @@ pub mod selfplay;
 pub mod starts;
 pub mod store;
 pub mod supervised;
+pub mod tables;
 pub mod teach;
 pub mod tensorboard;
 pub mod uci_engine;

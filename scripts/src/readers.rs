@@ -20,6 +20,8 @@ use flate2::bufread::MultiGzDecoder;
 use menagerie::rules::{Color, Move, Position, Table};
 use menagerie::variant::Variant;
 
+pub(crate) use teacher::CLOCK as TEACHERS_CLOCK;
+
 use crate::record::{self, End, GameRecord, PlyRecord, RecordError, WHOLE};
 
 /// What was found in a file, or in several.

@@ -6,9 +6,14 @@
 //! learnt there is the teacher's move, not the random one. Games end by our rules, claims included,
 //! or are drawn after many plies; nothing is adjudicated.
 //!
+//! - `at_tables`: games at two tables; `seats`: their clocks.
+//!
 //! A game is a line of text, as `readers/teacher.rs` reads it, with a fifth field: the seed and the
 //! game's number. Whole lines only are added to the file, so that a kill loses the games in flight
 //! and no other: they are played again, from the same openings.
+
+mod at_tables;
+mod seats;
 
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
@@ -117,6 +122,13 @@ pub fn teach(
     if variant.start().anatomy().sides != 2 {
         return Err(TeachError::Unfit(format!("{} is not for two sides", variant.name())));
     }
+    if variant.has_tables() && !variant.start().ask(Side::BLACK) {
+        let name = variant.name();
+        return Err(TeachError::Unfit(format!("{name} has an order of moves, not clocks")));
+    }
+    if variant.has_tables() && lessons.multipv > 1 {
+        return Err(TeachError::Unfit("of two tables one best move is written down".to_owned()));
+    }
     let there = whole_lines(file, lessons.seed).map_err(io)?;
     let out = Mutex::new(OpenOptions::new().create(true).append(true).open(file).map_err(io)?);
     let (next, played, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
@@ -171,6 +183,14 @@ fn whole_lines(file: &Path, seed: u64) -> std::io::Result<HashSet<u64>> {
     Ok(lines.lines().filter_map(number).collect())
 }
 
+/// A game as its line has it.
+struct Game {
+    /// The FEN.
+    start: String,
+    winner: Option<Side>,
+    plies: Vec<String>,
+}
+
 /// An engine at work.
 struct Teacher<'a> {
     variant: &'a Variant,
@@ -186,8 +206,10 @@ impl<'a> Teacher<'a> {
         }
         // A file of variants may have brought more.
         engine.shake_hands()?;
-        if variant.name() != "chess" || engine.takes("UCI_Variant", "chess") {
-            engine.set("UCI_Variant", variant.name())?;
+        // Engines know the game of one of two tables.
+        let name = if variant.has_tables() { &variant.look().template } else { variant.name() };
+        if name != "chess" || engine.takes("UCI_Variant", "chess") {
+            engine.set("UCI_Variant", name)?;
         }
         if lessons.multipv > 1 {
             engine.set("MultiPV", &lessons.multipv.to_string())?;
@@ -197,9 +219,24 @@ impl<'a> Teacher<'a> {
 
     /// Plays a game and gives its line, with the line's end.
     fn game(&mut self, number: u64) -> Result<String, TeachError> {
-        let Lessons { seed, opening, .. } = *self.lessons;
-        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ number.rotate_left(32));
-        let opening = Opening { share: 1.0, plies: opening };
+        let (variant, seed) = (self.variant, self.lessons.seed);
+        let rng = ChaCha8Rng::seed_from_u64(seed ^ number.rotate_left(32));
+        let Game { start, winner, plies } = match variant.has_tables() {
+            true => self.game_at_tables(rng)?,
+            false => self.game_of_one(rng)?,
+        };
+        let result = match winner {
+            None => "1/2-1/2",
+            Some(Side::WHITE) => "1-0",
+            Some(_) => "0-1",
+        };
+        let (name, plies) = (variant.name(), plies.join(" "));
+        Ok(format!("{name}\t{start}\t{result}\t{plies}\t{seed}/{number}\n"))
+    }
+
+    /// Plays a game of one board.
+    fn game_of_one(&mut self, mut rng: ChaCha8Rng) -> Result<Game, TeachError> {
+        let opening = Opening { share: 1.0, plies: self.lessons.opening };
         let start = starts::start(self.variant, &opening, &mut rng).fen();
         // From the FEN, as the engine has it: castling is told as the king's two steps.
         let unfit = |error: menagerie::rules::FenError| TeachError::Unfit(error.to_string());
@@ -209,13 +246,9 @@ impl<'a> Teacher<'a> {
         while position.result().is_none() && plies.len() < self.lessons.longest {
             let asked = format!("fen {start}{moves}");
             let answer = self.engine.go(&asked, &self.lessons.limits, self.lessons.patience)?;
-            let best = position.parse_turn(&answer.best).ok_or_else(|| TeachError::Illegal {
-                engine: self.engine.executable().to_owned(),
-                text: answer.best.clone(),
-                fen: position.fen(),
-            })?;
-            let random = plies.len() < self.lessons.random_turns
-                && rng.random_bool(self.lessons.random.clamp(0.0, 1.0));
+            let best = position.parse_turn(&answer.best);
+            let best = best.ok_or_else(|| self.illegal(&answer.best, &position.fen()))?;
+            let random = self.is_random(plies.len(), &mut rng);
             let turn = if random { any_turn(&position, &mut rng) } else { best.clone() };
             let played = position.turn_text(&turn);
             let told = told(&position, &best, &answer);
@@ -224,23 +257,24 @@ impl<'a> Teacher<'a> {
             moves.push_str(&played);
             turn.into_iter().for_each(|m| position.play_unchecked(m));
         }
-        let result = match position.result().and_then(|outcome| outcome.winner) {
-            None => "1/2-1/2",
-            Some(Side::WHITE) => "1-0",
-            Some(_) => "0-1",
-        };
-        let (name, plies) = (self.variant.name(), plies.join(" "));
-        Ok(format!("{name}\t{start}\t{result}\t{plies}\t{seed}/{number}\n"))
+        let winner = position.result().and_then(|outcome| outcome.winner);
+        Ok(Game { start, winner, plies })
+    }
+
+    /// Whether a turn is random, after so many.
+    fn is_random(&self, turns: usize, rng: &mut ChaCha8Rng) -> bool {
+        let Lessons { random, random_turns, .. } = *self.lessons;
+        turns < random_turns && rng.random_bool(random.clamp(0.0, 1.0))
+    }
+
+    fn illegal(&self, text: &str, fen: &str) -> TeachError {
+        let engine = self.engine.executable().to_owned();
+        TeachError::Illegal { engine, text: text.to_owned(), fen: fen.to_owned() }
     }
 }
 
 /// The teacher's best moves with their scores, the best first: `e2e4:31|d2d4:28`.
 fn told(position: &Position, best: &[Move], answer: &Answer) -> String {
-    let score = |score: Option<Score>| match score {
-        Some(Score::Centipawns(cp)) => cp.to_string(),
-        Some(Score::Mate(moves)) => format!("m{moves}"),
-        None => String::new(),
-    };
     let mut text = format!("{}:{}", position.turn_text(best), score(answer.score()));
     if answer.score().is_some() {
         for line in &answer.lines {
@@ -251,6 +285,15 @@ fn told(position: &Position, best: &[Move], answer: &Answer) -> String {
         }
     }
     text
+}
+
+/// A score as records have it: `31`, `m3`, or nothing.
+fn score(score: Option<Score>) -> String {
+    match score {
+        Some(Score::Centipawns(cp)) => cp.to_string(),
+        Some(Score::Mate(moves)) => format!("m{moves}"),
+        None => String::new(),
+    }
 }
 
 /// A random turn, in a game that is not over.

@@ -27,8 +27,8 @@ pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> i
     by_line(lines, found, |line| game(line, variant))
 }
 
-/// What each player has at first, in games of two tables.
-const SECONDS: f64 = 180.0;
+/// The seconds that each player has at first, in games of two tables.
+pub(crate) const CLOCK: f64 = 180.0;
 
 /// One line.
 fn game(line: &str, variant: &Variant) -> Result<GameRecord, String> {
@@ -45,7 +45,7 @@ fn game(line: &str, variant: &Variant) -> Result<GameRecord, String> {
         return Err("it is a game on two boards,".to_owned());
     }
     let mut replay = Replay::new(variant, start, false)?;
-    replay.times = tables.then(|| Times::new(SECONDS));
+    replay.times = tables.then(|| Times::new(CLOCK));
     let ply = if tables { ply_at_table } else { ply };
     let end = result(ended)?;
     for text in plies.split_ascii_whitespace() {
@@ -73,7 +73,7 @@ fn ply(replay: &mut Replay, text: &str) -> Result<(), String> {
     let mut best = Vec::new();
     for part in told.split('|') {
         let (turn, score) = part.split_once(':').ok_or("it has no score,")?;
-        let score = if score.is_empty() { None } else { Some(self::score(score)?.expected()) };
+        let score = expected(score)?;
         match (turn.is_empty(), score) {
             (false, score) => best.push((replay.turn(turn)?, score)),
             (true, Some(_)) => return Err("it has a score of no move,".to_owned()),
@@ -104,7 +104,7 @@ fn ply_at_table(replay: &mut Replay, text: &str) -> Result<(), String> {
         _ => return Err(format!("\"{turn}\" names no table,")),
     };
     let best = replay.turn(turn)?;
-    let score = self::score(score)?.expected();
+    let score = expected(score)?;
     let turn = match played {
         Some(played) => replay.turn(&format!("{}{played}", table as usize + 1))?,
         None => best.clone(),
@@ -112,15 +112,20 @@ fn ply_at_table(replay: &mut Replay, text: &str) -> Result<(), String> {
     let clock = clock.parse::<f64>().ok().filter(|it| it.is_finite());
     let clock = clock.ok_or_else(|| "its clock is no number,".to_owned())?;
     let on_turn = replay.position.at_table(table).map(|board| board.view().turn);
-    replay.play(&turn, &[(best, Some(score))]);
+    replay.play(&turn, &[(best, score)]);
     replay.tell(table, on_turn.unwrap_or(Color::White), Some(clock));
     Ok(())
 }
 
-fn score(text: &str) -> Result<Score, String> {
+/// The expected score of the mover; `None` if nothing is told.
+fn expected(text: &str) -> Result<Option<f32>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
     let (kind, number): (fn(i32) -> Score, _) = match text.strip_prefix('m') {
         Some(number) => (Score::Mate, number),
         None => (Score::Centipawns, text),
     };
-    number.parse().map(kind).map_err(|_| format!("\"{text}\" is no score,"))
+    let number = number.parse().map_err(|_| format!("\"{text}\" is no score,"))?;
+    Ok(Some(kind(number).expected()))
 }

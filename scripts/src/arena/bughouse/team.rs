@@ -6,19 +6,7 @@ use menagerie::rules::{Color, Move, Position, Role, Side, Table};
 
 use super::clocks::Watch;
 use crate::readers::bpgn::Seat;
-
-/// How things stand at a table.
-#[derive(Clone, Debug)]
-pub(super) struct Board {
-    /// The position, as that of a game of its own.
-    pub(super) position: Position,
-    /// Who is on turn.
-    pub(super) color: Color,
-    /// Whether there is a move to make.
-    pub(super) open: bool,
-    /// Whether the table's game is drawn.
-    pub(super) drawn: bool,
-}
+use crate::tables::Board;
 
 /// A game as all seats see it.
 #[derive(Debug)]
@@ -84,7 +72,7 @@ pub(super) trait Team {
 impl Situation {
     /// A game from its opening; the clocks run from now on.
     pub(super) fn new(start: &Position, watch: impl FnOnce([Color; 2]) -> Watch) -> Situation {
-        let boards = boards(start);
+        let boards = Board::both(start);
         let watch = watch(boards.each_ref().map(|board| board.color));
         let (start, position) = (start.fen(), start.clone());
         Situation { start, plies: Vec::new(), position, boards, watch }
@@ -102,9 +90,7 @@ impl Situation {
 
     /// The ply that a text names at a table, in the words of that table's own game.
     pub(super) fn ply(&self, table: Table, text: &str) -> Option<Move> {
-        let board = self.board(table);
-        let plies = board.position.parse_turn(text).filter(|_| board.open)?;
-        let [m] = plies[..] else { return None };
+        let m = self.board(table).ply(text)?;
         let mut position = self.position.clone();
         position.play(m.at(table)).then_some(m)
     }
@@ -115,21 +101,9 @@ impl Situation {
         self.plies.push(format!("{}{text}", seat.board as usize + 1));
         self.position.set_clocks(self.watch.all(at));
         self.position.play(m.at(seat.board));
-        self.boards = boards(&self.position);
+        self.boards = Board::both(&self.position);
         let board = self.board(seat.board);
         let next = (!board.drawn).then_some(board.color);
         self.watch.moved(seat, next, at)
     }
-}
-
-fn boards(position: &Position) -> [Board; 2] {
-    let view = position.view();
-    let drawn = [view.seat.drawn, view.second.is_some_and(|second| second.seat.drawn)];
-    Table::ALL.map(|table| {
-        let board = position.at_table(table).unwrap_or_else(|| position.clone());
-        let mut legal = Vec::new();
-        board.legal_moves(&mut legal);
-        let (color, drawn) = (board.view().turn, drawn[table as usize]);
-        Board { position: board, color, open: !drawn && !legal.is_empty(), drawn }
-    })
 }
