@@ -10,11 +10,11 @@ use planes::Planes;
 use policy::Policy;
 pub use shape::Shape;
 
-use crate::rules::{Anatomy, Key, Move, Position, View};
+use crate::rules::{Anatomy, Color, Key, Move, Position, View};
 
 /// The name of the encoding, as networks carry it.
 pub const NAME: &str = "family";
-/// Its version: raised whenever the same game would be written in other planes or indices.
+/// Its version: raised whenever planes or indices of the same layout would mean something else.
 pub const VERSION: u32 = 1;
 
 /// Where a move stands in the policy, `plane * height * width + square`.
@@ -82,7 +82,12 @@ impl Encoding {
 
     /// Where the policy of `position` has the legal move `m`.
     pub fn index(&self, position: &Position, m: Move) -> PolicyIndex {
-        self.policy.index(position.turn(), m)
+        if m != Move::Pass {
+            return self.policy.index(position.turn(), m);
+        }
+        // Only where it alone could move.
+        let sits = |color: &Color| position.view().table_of(*color).seat.asked;
+        self.policy.sits(Color::ALL.into_iter().find(sits).unwrap_or(Color::White))
     }
 
     /// The identity of all that [`Encoding::write_planes`] reads: the key of a cache.

@@ -180,7 +180,7 @@ pub(crate) fn softplus(x: f32) -> f32 {
 mod tests {
     use super::*;
 
-    const SHAPE: Shape = Shape { planes: 3, height: 3, width: 4, policy_planes: 5, outcomes: 4 };
+    const SHAPE: Shape = Shape { planes: 6, height: 3, width: 4, policy_planes: 4, outcomes: 4 };
 
     #[test]
     fn a_seed_fixes_the_weights() {
@@ -235,6 +235,7 @@ mod tests {
             Architecture::Residual { blocks: 1, channels: 0, squeeze: 0 },
             Architecture::Residual { blocks: usize::MAX, channels: 64, squeeze: 0 },
             Architecture::Residual { blocks: 1, channels: 64, squeeze: usize::MAX },
+            Architecture::Twin { blocks: 1, channels: 0, squeeze: 0 },
             Architecture::Mobile { blocks: 1, channels: 8, expanded: 0, squeeze: 0 },
             Architecture::Mobile { blocks: usize::MAX, channels: 8, expanded: 8, squeeze: 0 },
             Architecture::Mlp { widths: vec![4, 0], policy_channels: 0 },
@@ -243,6 +244,19 @@ mod tests {
         ] {
             let refused = Network::new(SHAPE, &architecture, 0);
             assert!(matches!(refused, Err(NetworkError::Architecture(_))), "{architecture:?}");
+        }
+    }
+
+    #[test]
+    fn twins_are_for_two_tables() {
+        let twin = Architecture::Twin { blocks: 1, channels: 4, squeeze: 0 };
+        for shape in [
+            Shape { planes: 7, ..SHAPE },
+            Shape { planes: 2, ..SHAPE },
+            Shape { policy_planes: 5, ..SHAPE },
+        ] {
+            let refused = Network::new(shape, &twin, 0).unwrap_err();
+            assert!(refused.to_string().contains("two tables"), "{refused}");
         }
     }
 

@@ -94,7 +94,8 @@ pub fn export(
     let weights = plan.name(&plan.flatten(tensors)?);
     let float = |tensor: &NamedTensor| Tensor::floats(&tensor.name, &tensor.shape, &tensor.data);
     let names = Names { plan: &plan };
-    let nodes = plan.ops.iter().enumerate().map(|(index, op)| names.node(index, op)).collect();
+    let of_op = |(index, op)| names.nodes(index, op, |value| names.of(value));
+    let nodes = plan.ops.iter().enumerate().flat_map(of_op).collect();
     let graph = (nodes, weights.iter().map(float).collect());
     model(shape, architecture, &plan, graph, metadata)
 }
@@ -245,7 +246,7 @@ mod tests {
     use super::*;
     use crate::network::Network;
 
-    const SHAPE: Shape = Shape { planes: 3, height: 4, width: 2, policy_planes: 5, outcomes: 3 };
+    const SHAPE: Shape = Shape { planes: 6, height: 4, width: 2, policy_planes: 4, outcomes: 3 };
 
     fn network() -> (Architecture, Vec<NamedTensor>, Vec<(String, String)>) {
         let architecture = Architecture::Residual { blocks: 2, channels: 4, squeeze: 0 };

@@ -1,9 +1,9 @@
 //! Weights to learn on from.
 
-use menagerie::encoding::{Encoding, Layout};
+use menagerie::encoding::{Encoding, Layout, Places};
 use menagerie::evaluation::Passport;
 
-use crate::network::Network;
+use crate::network::{Architecture, Network};
 use crate::onnx;
 
 /// The network in an ONNX file that the trainer wrote, of floats, called `name` in errors, for
@@ -11,7 +11,8 @@ use crate::onnx;
 ///
 /// It may have learnt another game on the same board: what the two have in common, by the names of
 /// their planes, is carried over, and the rest begins at zero. So chess helps a game with drops,
-/// and crazyhouse any game that is played with the same men.
+/// and crazyhouse any game that is played with the same men. From a game of one table to one of two
+/// it becomes a [`Twin`](crate::network::Architecture::Twin).
 ///
 /// # Errors
 /// What is wrong with the file, or with it for this encoding.
@@ -30,14 +31,23 @@ pub fn network(name: &str, bytes: &[u8], encoding: &Encoding) -> anyhow::Result<
         let (known, new) = (Layout::read(&found)?, Layout::read(&wanted)?);
         let sound =
             [known.planes().len(), known.policy().len()] == [shape.planes, shape.policy_planes];
-        let places = new.places_in(&known).filter(|_| sound)?;
+        let by_table = matches!(network.architecture(), Architecture::Twin { .. });
+        let (places, twins) = match (known.of_table(), new.of_table()) {
+            (None, Some(new)) => (new.places_in(&known), true),
+            (Some(known), Some(new)) if by_table => (new.places_in(&known), false),
+            _ => (new.places_in(&known), false),
+        };
+        let places = places.filter(|_| sound)?;
         let played = shape.outcomes == encoding.shape().outcomes;
-        (played && places.policy.iter().any(Option::is_some)).then_some(places)
+        (played && places.policy.iter().any(Option::is_some)).then_some((places, twins))
     };
-    let Some(places) = carried() else {
+    let Some((Places { planes, policy }, twins)) = carried() else {
         return Err(fault(format!("its layout is \"{found}\", not \"{wanted}\"")));
     };
-    network
-        .adapted(encoding.shape(), &places.planes, &places.policy)
-        .map_err(|error| fault(error.to_string()))
+    let shape = encoding.shape();
+    let carried = match twins {
+        true => network.twinned(shape, &planes, &policy),
+        false => network.adapted(shape, &planes, &policy),
+    };
+    carried.map_err(|error| fault(error.to_string()))
 }

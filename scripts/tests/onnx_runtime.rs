@@ -88,6 +88,8 @@ fn architectures() -> Vec<(Shape, Architecture)> {
         (CHESS, Architecture::Residual { blocks: 3, channels: 32, squeeze: 8 }),
         (SMALL, Architecture::Residual { blocks: 1, channels: 8, squeeze: 0 }),
         (SMALL, Architecture::Residual { blocks: 1, channels: 8, squeeze: 3 }),
+        (CHESS, Architecture::Twin { blocks: 3, channels: 16, squeeze: 8 }),
+        (CHESS, Architecture::Twin { blocks: 1, channels: 8, squeeze: 0 }),
         (CHESS, Architecture::Mobile { blocks: 3, channels: 16, expanded: 48, squeeze: 0 }),
         (CHESS, Architecture::Mobile { blocks: 3, channels: 16, expanded: 48, squeeze: 8 }),
         (SMALL, Architecture::Mobile { blocks: 1, channels: 8, expanded: 12, squeeze: 0 }),
@@ -257,6 +259,11 @@ fn quantised_networks_are_computed_in_bytes() {
         ] {
             assert_eq!(squeezed(kind), count, "{kind} of {architecture:?}");
         }
+    }
+    // Two tables are dealt out in floats, and then all is as in a tower of one.
+    let twin = floats(CHESS, &Architecture::Twin { blocks: 3, channels: 32, squeeze: 8 });
+    for (kind, count) in [("QLinearConv", 15), ("Conv", 1), ("QGemm", 3), ("QuantizeLinear", 1)] {
+        assert_eq!(twin(kind), count, "{kind} of a twin");
     }
     let mlp = floats(CHESS, &Architecture::Mlp { widths: vec![64, 32], policy_channels: 0 });
     for (kind, count) in

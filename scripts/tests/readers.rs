@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use menagerie::encoding::Encoding;
 use menagerie::protocol::rbc::GameHistory;
-use menagerie::rules::{Color, PackedMove};
+use menagerie::rules::{Color, Move, PackedMove};
 use menagerie::variant::Variant;
 use proptest::prelude::*;
 use reading::{read, variant};
@@ -201,6 +201,14 @@ fn games_of_two_tables_are_read_with_their_clocks() {
     for nth in 0..5 {
         let sample = record.sample(&variant, &encoding, nth).expect("a sample");
         assert_eq!(sample.policy.iter().filter(|&&share| share > 0.0).count(), 1);
+        // The table was not chosen, and nobody was asked whether to sit.
+        let mut legal = Vec::new();
+        let position = record.position(&variant, nth).expect("it replays");
+        position.legal_moves(&mut legal);
+        let table = PackedMove(record.plies[nth].played).unpack().expect("a move").split().0;
+        legal.retain(|m| m.split().0 == table && *m != Move::Pass);
+        let indices: Vec<u16> = legal.iter().map(|&m| encoding.index(&position, m).0).collect();
+        assert_eq!(sample.legal, indices);
     }
     // The best move is learnt, not the one that was played.
     assert_ne!(record.plies[0].policy[0].0, record.plies[0].played);

@@ -1,5 +1,8 @@
 //! What two games' planes have in common.
 
+use super::planes::table_name;
+use crate::rules::Color;
+
 /// [`Encoding::layout`](super::Encoding::layout), taken apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout<'a> {
@@ -24,6 +27,19 @@ impl<'a> Layout<'a> {
     /// What each plane of the policy stands for.
     pub fn policy(&self) -> &[&'a str] {
         &self.policy
+    }
+
+    /// What a network sees and makes of one of two tables that thinks of both alike: the first plane of
+    /// all, and the planes of a table by the names that they have in the game of one. `None` if there are
+    /// not two tables.
+    pub fn of_table(&self) -> Option<Layout<'a>> {
+        let own = |names: &[&'a str]| {
+            let name = |name: &&'a str| name.strip_prefix(table_name(Color::White));
+            names.iter().filter_map(name).collect::<Vec<_>>()
+        };
+        let (first, policy) = (self.planes.first()?, own(&self.policy));
+        let planes = std::iter::once(*first).chain(own(&self.planes)).collect();
+        (!policy.is_empty()).then_some(Layout { board: self.board, planes, policy })
     }
 
     /// Where each of its planes stands among those of another layout, the input's and the policy's;
@@ -76,5 +92,15 @@ mod tests {
             assert_eq!(Layout::read(text), None, "{text}");
         }
         assert_eq!(this.places_in(&layout("8x7 planes: Board; policy: Place")), None);
+    }
+
+    #[test]
+    fn of_two_tables_one_is_as_in_its_own_game() {
+        let two = "8x8 planes: Board Second White.Men(King, true) Black.Men(King, true); policy: \
+                   White.Go(0, 1) White.Pass Black.Go(0, 1) Black.Pass";
+        let layout = |text| Layout::read(text).expect("a layout");
+        let one = layout("8x8 planes: Board Men(King, true); policy: Go(0, 1) Pass");
+        assert_eq!(layout(two).of_table(), Some(one.clone()));
+        assert_eq!(one.of_table(), None);
     }
 }

@@ -20,12 +20,12 @@ enum Plane {
     Place,
     /// The duck.
     Wall,
-    /// That the side sits, on one square; the others stand for nothing.
+    /// That the mover sits at this table, on one square; the others stand for nothing.
     Pass,
 }
 
 /// The policy planes of one game. Where there are two tables, these are the planes of the one at
-/// which the mover has White; those of the other follow, and at last one for sitting.
+/// which the mover has White; those of the other follow.
 #[derive(Clone, Debug)]
 pub(super) struct Policy {
     planes: Vec<Plane>,
@@ -40,6 +40,8 @@ pub(super) struct Policy {
     drop: usize,
     /// The plane of the duck.
     wall: usize,
+    /// The plane of sitting.
+    pass: usize,
     files: usize,
     ranks: usize,
     mirrored: bool,
@@ -78,6 +80,8 @@ impl Policy {
         planes.extend(anatomy.places.then_some(Plane::Place));
         let wall = planes.len();
         planes.extend(anatomy.walls.then_some(Plane::Wall));
+        let pass = planes.len();
+        planes.extend(anatomy.tables.then_some(Plane::Pass));
         Policy {
             planes,
             tables: anatomy.tables,
@@ -87,6 +91,7 @@ impl Policy {
             drops: anatomy.drops.clone(),
             drop,
             wall,
+            pass,
             files: anatomy.files,
             ranks: anatomy.ranks,
             mirrored: anatomy.mirrored,
@@ -94,7 +99,7 @@ impl Policy {
     }
 
     pub(super) fn planes(&self) -> usize {
-        if self.tables { 2 * self.planes.len() + 1 } else { self.planes.len() }
+        if self.tables { 2 * self.planes.len() } else { self.planes.len() }
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -104,10 +109,16 @@ impl Policy {
         let of_table = |color: Color| {
             self.planes.iter().map(move |plane| format!("{}{plane:?}", table_name(color)))
         };
-        let both = Color::ALL.into_iter().flat_map(of_table);
-        both.chain([format!("{:?}", Plane::Pass)]).collect()
+        Color::ALL.into_iter().flat_map(of_table).collect()
     }
 
+    /// That the mover sits at the table where it has `color`.
+    pub(super) fn sits(&self, color: Color) -> PolicyIndex {
+        let first = if color.is_black() { self.planes.len() } else { 0 };
+        PolicyIndex(((first + self.pass) * self.files * self.ranks) as u16)
+    }
+
+    /// A move other than to sit, which is [`Policy::sits`].
     pub(super) fn index(&self, mover: Side, m: Move) -> PolicyIndex {
         // The mover's partner has the other colour at the other table.
         let (table, m) = m.split();
@@ -122,9 +133,7 @@ impl Policy {
             }
             Move::Place(to) => (self.drop + self.drops.len(), to),
             Move::Wall(to) => (self.wall, to),
-            Move::Second(_) | Move::Pass => {
-                return PolicyIndex((2 * self.planes.len() * self.files * self.ranks) as u16);
-            }
+            Move::Second(_) | Move::Pass => return self.sits(color),
         };
         let cell = cell(square, flip, self.files, self.ranks);
         let plane = first + plane;

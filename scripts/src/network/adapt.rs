@@ -2,15 +2,16 @@
 
 use menagerie::encoding::Shape;
 
-use super::plan::{Op, Plan};
-use super::{NamedTensor, Network, NetworkError};
+use super::plan::{Op, Plan, refuse};
+use super::{Architecture, NamedTensor, Network, NetworkError};
 
 impl Network {
     /// This network for a game whose planes are others, or stand in another order: of each plane of
     /// the input and of the policy, in the order of `shape`, which of this network's it is.
     ///
     /// A plane of the input that this network does not know changes nothing in what it thinks, and a
-    /// plane of the policy that it does not know has logits of 0, until more has been learnt.
+    /// plane of the policy that it does not know has logits of 0, until more has been learnt. Of a
+    /// [`Architecture::Twin`] these are the planes that it sees, and makes, of one table.
     ///
     /// # Errors
     /// [`NetworkError::TensorShape`] or [`NetworkError::TensorLength`] if the boards or the outcomes
@@ -24,18 +25,52 @@ impl Network {
         planes: &[Option<usize>],
         policy: &[Option<usize>],
     ) -> Result<Network, NetworkError> {
-        let fresh = Plan::new(shape, &self.architecture)?;
+        self.carried(shape, self.architecture.clone(), planes, policy)
+    }
+
+    /// This network of one table for a game of two, `planes` and `policy` as in
+    /// [`Network::adapted`]: a [`Architecture::Twin`] that thinks of each table what this one does,
+    /// and of the game the mean of both.
+    ///
+    /// # Errors
+    /// As [`Network::adapted`], and [`NetworkError::Architecture`] if it is no residual tower.
+    pub fn twinned(
+        &self,
+        shape: Shape,
+        planes: &[Option<usize>],
+        policy: &[Option<usize>],
+    ) -> Result<Network, NetworkError> {
+        let Architecture::Residual { blocks, channels, squeeze } = self.architecture else {
+            return Err(refuse(format!("{:?} is no residual tower", self.architecture)));
+        };
+        let architecture = Architecture::Twin { blocks, channels, squeeze };
+        self.carried(shape, architecture, planes, policy)
+    }
+
+    fn carried(
+        &self,
+        shape: Shape,
+        architecture: Architecture,
+        planes: &[Option<usize>],
+        policy: &[Option<usize>],
+    ) -> Result<Network, NetworkError> {
+        let fresh = Plan::new(shape, &architecture)?;
         let (first, last) =
             (self.plan.ops.iter().find(|op| op.layer().is_some()), self.plan.last());
         // Convolutions have their outputs outermost, dense layers their inputs.
         let reads = first.and_then(|op| {
             let layer = op.layer()?;
-            let rows = if matches!(op, Op::Conv { .. }) { layer.outputs } else { 1 };
-            Some((layer.weight(), rows, self.shape.planes, planes))
+            let (rows, known) = match op {
+                Op::Conv { .. } => (layer.outputs, layer.inputs),
+                _ => (1, self.shape.planes),
+            };
+            Some((layer.weight(), rows, known, planes))
         });
         let writes = last.layer().map(|layer| {
-            let rows = if matches!(last, Op::Dense { .. }) { layer.inputs } else { 1 };
-            let known = self.shape.policy_planes;
+            let (rows, known) = match last {
+                Op::Conv { .. } => (1, layer.outputs),
+                _ => (layer.inputs, self.shape.policy_planes),
+            };
             [(layer.weight(), rows, known, policy), (layer.bias(), 1, known, policy)]
         });
         let changes: Vec<_> = reads.into_iter().chain(writes.into_iter().flatten()).collect();
@@ -47,10 +82,15 @@ impl Network {
                     let data = rearranged(data, rows, known, planes);
                     NamedTensor { name, shape: new.shape.clone(), data }
                 }
+                None if new.range.len() == 2 * old.range.len() => {
+                    // Of two tables, half of each.
+                    let data = data.iter().chain(data).map(|weight| weight / 2.0).collect();
+                    NamedTensor { name, shape: new.shape.clone(), data }
+                }
                 None => NamedTensor { name, shape: old.shape.clone(), data: data.to_vec() },
             }
         });
-        Network::with_tensors(shape, &self.architecture, &tensors.collect::<Vec<_>>())
+        Network::with_tensors(shape, &architecture, &tensors.collect::<Vec<_>>())
     }
 }
 
@@ -98,7 +138,7 @@ mod tests {
                 None => vec![0.9; squares],
             })
             .collect();
-        for architecture in Architecture::small_ones() {
+        for architecture in of_one_table() {
             let old = network(&architecture);
             let adapted = old.adapted(new, &planes, &policy).expect("a network");
             assert_eq!(adapted.shape(), new);
@@ -120,7 +160,7 @@ mod tests {
     fn another_board_is_refused() {
         let wider = Shape { width: 5, ..OLD };
         let same: Vec<_> = (0..5).map(Some).collect();
-        for architecture in Architecture::small_ones() {
+        for architecture in of_one_table() {
             let refused = network(&architecture).adapted(wider, &same[..3], &same);
             let error = refused.expect_err("another board");
             let (length, shape) = (
@@ -128,6 +168,81 @@ mod tests {
                 matches!(error, NetworkError::TensorShape { .. }),
             );
             assert!(length || shape, "{error}");
+        }
+    }
+
+    /// Those that see all planes at once.
+    fn of_one_table() -> impl Iterator<Item = Architecture> {
+        let small = Architecture::small_ones().into_iter();
+        small.filter(|architecture| !matches!(architecture, Architecture::Twin { .. }))
+    }
+
+    /// Numbers for so many planes.
+    fn drawn(planes: usize, seed: usize) -> Vec<f32> {
+        let number = |nth: usize| ((nth * 7 + seed) % 5) as f32 / 5.0;
+        (0..planes * OLD.squares()).map(number).collect()
+    }
+
+    #[test]
+    fn a_twin_thinks_of_each_table_what_the_network_of_one_does() {
+        let shape = Shape { planes: 6, policy_planes: 8, ..OLD };
+        let (planes, policy) = ([Some(0), Some(2), Some(1)], [Some(3), None, Some(0), Some(4)]);
+        let one = network(&Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 });
+        let twin = one.twinned(shape, &planes, &policy).expect("a twin");
+        let (first, tables) = (drawn(1, 1), [2, 3].map(|seed| drawn(2, seed)));
+        // The network of one has a table's two planes the other way round.
+        let (squares, half) = (OLD.squares(), shape.policy() / 2);
+        let of_table = |nth: usize| {
+            let (left, right) = tables[nth].split_at(squares);
+            one.forward(&[&first[..], right, left].concat()).expect("outputs")
+        };
+        let both = |a: usize, b: usize| {
+            let input = [&first[..], &drawn(1, 4), &tables[a], &tables[b]].concat();
+            twin.forward(&input).expect("outputs")
+        };
+        for [a, b] in [[0, 1], [1, 0], [1, 1]] {
+            let outputs = both(a, b);
+            for (logits, table) in outputs.policy.chunks(half).zip([a, b]) {
+                let known = of_table(table).policy;
+                for (plane, from) in logits.chunks(squares).zip(policy) {
+                    let expected = from.map(|from| known[from * squares..][..squares].to_vec());
+                    assert_near(&expected.unwrap_or(vec![0.0; squares]), plane);
+                }
+            }
+        }
+        // Two tables that are alike are worth what each is.
+        assert_near(&both(0, 0).outcome, &of_table(0).outcome);
+        assert_near(&both(0, 0).moves_left, &of_table(0).moves_left);
+        let differs = |left: &[f32], right: &[f32]| left.iter().zip(right).any(|(l, r)| l != r);
+        assert!(differs(&both(0, 1).outcome, &both(0, 0).outcome));
+
+        let dense = network(&Architecture::Mlp { widths: vec![4], policy_channels: 0 });
+        assert!(dense.twinned(shape, &planes, &policy).is_err());
+    }
+
+    #[test]
+    fn a_twin_is_adapted_by_its_tables() {
+        let [old, new] = [3, 4].map(|each| Shape { planes: 2 * each, policy_planes: 4, ..OLD });
+        let twin = Architecture::Twin { blocks: 1, channels: 4, squeeze: 0 };
+        let mut tensors = Network::new(old, &twin, 1).expect("a network").tensors();
+        let numbers = tensors.iter_mut().flat_map(|tensor| &mut tensor.data).enumerate();
+        numbers.for_each(|(nth, number)| *number = ((nth * 37) % 101) as f32 / 101.0 - 0.5);
+        let known = Network::with_tensors(old, &twin, &tensors).expect("a network");
+        let planes = [Some(0), Some(2), None, Some(1)];
+        let adapted = known.adapted(new, &planes, &[Some(1), Some(0)]).expect("a network");
+        let (first, tables) = ([drawn(1, 1), drawn(1, 2)].concat(), [3, 4].map(|s| drawn(2, s)));
+        let turned = tables.each_ref().map(|table| {
+            let (left, right) = table.split_at(OLD.squares());
+            [right, &drawn(1, 5), left].concat()
+        });
+        let of = |network: &Network, tables: &[Vec<f32>; 2]| {
+            network.forward(&[&first[..], &tables[0], &tables[1]].concat()).expect("outputs")
+        };
+        let (before, after) = (of(&known, &tables), of(&adapted, &turned));
+        assert_near(&before.outcome, &after.outcome);
+        for (before, after) in before.policy.chunks(24).zip(after.policy.chunks(24)) {
+            assert_near(&before[..12], &after[12..]);
+            assert_near(&before[12..], &after[..12]);
         }
     }
 

@@ -27,6 +27,18 @@ pub enum Architecture {
         #[serde(default, skip_serializing_if = "is_zero")]
         squeeze: usize,
     },
+    /// A residual tower for games of two tables: both go through it, one after the other with the same
+    /// weights, and a policy is made of each; only the outcome is of both together. What is learnt at
+    /// one table is so known at the other, and what is known of the game of one table may be the start.
+    Twin {
+        /// Residual blocks.
+        blocks: usize,
+        /// Channels of the tower.
+        channels: usize,
+        /// Units of the squeeze-and-excitation at the end of each block, 0 for none.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        squeeze: usize,
+    },
     /// A tower of mobile bottlenecks (Sandler et al., 2018) for boards of any size: each widens the
     /// tower by a 1x1 convolution, convolves every channel by itself (3x3), narrows it again by
     /// a 1x1 convolution and adds that to the tower.
@@ -72,6 +84,7 @@ impl Architecture {
         vec![
             Architecture::Residual { blocks: 2, channels: 8, squeeze: 0 },
             Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 },
+            Architecture::Twin { blocks: 2, channels: 8, squeeze: 3 },
             Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 0 },
             Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 3 },
             Architecture::Mlp { widths: vec![16, 8], policy_channels: 0 },

@@ -31,6 +31,9 @@ impl Plan {
             &Architecture::Residual { blocks, channels, squeeze } => {
                 builder.residual(shape, blocks, channels, squeeze)?
             }
+            &Architecture::Twin { blocks, channels, squeeze } => {
+                builder.twin(shape, blocks, channels, squeeze)?
+            }
             &Architecture::Mobile { blocks, channels, expanded, squeeze } => {
                 builder.mobile(shape, blocks, [channels, expanded], squeeze)?
             }
@@ -50,9 +53,38 @@ impl Builder {
         channels: usize,
         squeeze: usize,
     ) -> Result<[Value; 3], NetworkError> {
+        let tower = self.tower(INPUT, shape.planes, blocks, [channels, squeeze])?;
+        self.heads(shape, tower, channels, 1)
+    }
+
+    fn twin(
+        &mut self,
+        shape: Shape,
+        blocks: usize,
+        channels: usize,
+        squeeze: usize,
+    ) -> Result<[Value; 3], NetworkError> {
+        let [planes, policy] = [shape.planes, shape.policy_planes];
+        if planes < 4 || !planes.is_multiple_of(2) || !policy.is_multiple_of(2) {
+            return Err(refuse(format!("{shape:?} is not that of two tables")));
+        }
+        let planes = planes / 2;
+        let dealt = self.push(Op::Deal { input: INPUT, planes });
+        let tower = self.tower(dealt, planes, blocks, [channels, squeeze])?;
+        self.heads(shape, tower, channels, 2)
+    }
+
+    /// A residual tower.
+    fn tower(
+        &mut self,
+        input: Value,
+        planes: usize,
+        blocks: usize,
+        [channels, squeeze]: [usize; 2],
+    ) -> Result<Value, NetworkError> {
         // Fixup (Zhang et al., 2019): with two layers a block, the first is scaled by blocks^-1/2.
         let first = Start::Scaled(1.0 / (blocks.max(1) as f32).sqrt());
-        let mut tower = self.stem(shape, blocks, channels)?;
+        let mut tower = self.stem(input, planes, blocks, channels)?;
         for block in 0..blocks {
             let name = |part| format!("block{block}.{part}");
             let mut branch = self.conv(tower, &name("first"), [channels; 2], 3, first)?;
@@ -62,7 +94,7 @@ impl Builder {
             tower = self.push(Op::Add(tower, branch));
             tower = self.push(Op::Relu(tower));
         }
-        self.heads(shape, tower, channels)
+        Ok(tower)
     }
 
     fn mobile(
@@ -74,7 +106,7 @@ impl Builder {
     ) -> Result<[Value; 3], NetworkError> {
         // Fixup with three layers a block: the first two are scaled by blocks^-1/4.
         let inner = Start::Scaled(1.0 / (blocks.max(1) as f32).sqrt().sqrt());
-        let mut tower = self.stem(shape, blocks, channels)?;
+        let mut tower = self.stem(INPUT, shape.planes, blocks, channels)?;
         for block in 0..blocks {
             let name = |part| format!("block{block}.{part}");
             let mut branch = self.conv(tower, &name("expand"), [channels, expanded], 1, inner)?;
@@ -85,7 +117,7 @@ impl Builder {
             branch = self.squeeze(branch, name, [channels, squeeze])?;
             tower = self.push(Op::Add(tower, branch));
         }
-        self.heads(shape, tower, channels)
+        self.heads(shape, tower, channels, 1)
     }
 
     /// A block's branch, each channel of it times a factor from 0 to 1 that depends on the means of
@@ -109,44 +141,52 @@ impl Builder {
         Ok(self.push(Op::Scale(branch, gate)))
     }
 
-    /// The first layer of a tower of `blocks` blocks.
+    /// The first layer of a tower of `blocks` blocks, which reads so many planes.
     fn stem(
         &mut self,
-        shape: Shape,
+        input: Value,
+        planes: usize,
         blocks: usize,
         channels: usize,
     ) -> Result<Value, NetworkError> {
         if blocks > 1000 {
             return Err(refuse(format!("{blocks} blocks are more than the 1000 allowed")));
         }
-        let sizes = [shape.planes, channels];
-        let stem = self.conv(INPUT, "stem", sizes, 3, Start::Scaled(1.0))?;
+        let stem = self.conv(input, "stem", [planes, channels], 3, Start::Scaled(1.0))?;
         Ok(self.push(Op::Relu(stem)))
     }
 
-    /// Policy, outcome and moves left of a tower.
+    /// Policy, outcome and moves left of a tower, which has a row for each of so many tables.
     fn heads(
         &mut self,
         shape: Shape,
         tower: Value,
         channels: usize,
+        tables: usize,
     ) -> Result<[Value; 3], NetworkError> {
         let he = Start::Scaled(1.0);
         let mut policy = self.conv(tower, "policy.hidden", [channels; 2], 3, he)?;
         policy = self.push(Op::Relu(policy));
-        let planes = [channels, shape.policy_planes];
+        let planes = [channels, shape.policy_planes / tables];
         policy = self.conv(policy, "policy.planes", planes, 1, Start::Zero)?;
+        policy = self.join(policy, tables, shape.policy_planes);
         policy = self.push(Op::Flatten(policy));
 
         let mut value = self.conv(tower, "value.squares", [channels, VALUE_CHANNELS], 1, he)?;
         value = self.push(Op::Relu(value));
+        value = self.join(value, tables, tables * VALUE_CHANNELS);
         value = self.push(Op::Flatten(value));
-        let units = [VALUE_CHANNELS * shape.squares(), VALUE_UNITS];
+        let units = [tables * VALUE_CHANNELS * shape.squares(), VALUE_UNITS];
         value = self.dense(value, "value.hidden", units, he)?;
         value = self.push(Op::Relu(value));
         let outcome = self.dense(value, "outcome", [VALUE_UNITS, shape.outcomes], Start::Zero)?;
         let moves_left = self.dense(value, "moves_left", [VALUE_UNITS, 1], Start::Zero)?;
         Ok([policy, outcome, moves_left])
+    }
+
+    /// The rows of so many tables as one again, which then has so many channels.
+    fn join(&mut self, input: Value, tables: usize, channels: usize) -> Value {
+        if tables == 2 { self.push(Op::Join { input, channels }) } else { input }
     }
 
     fn mlp(

@@ -170,12 +170,26 @@ impl Pass {
                 }
                 Op::Pool(input) => {
                     let board = flows[input.0].clone().board();
-                    let [_, channels, ..] = board.dims();
+                    let [rows, channels, ..] = board.dims();
                     let means = board.flatten::<3>(2, 3).mean_dim(2);
-                    Flow::Board(means.reshape([batch, channels, 1, 1]))
+                    Flow::Board(means.reshape([rows, channels, 1, 1]))
                 }
                 Op::Sigmoid(input) => {
                     Flow::Board(activation::sigmoid(flows[input.0].clone().board()))
+                }
+                Op::Deal { input, planes } => {
+                    let board = flows[input.0].clone().board();
+                    let Shape { height, width, .. } = shape;
+                    let dealt =
+                        |planes: Tensor<4>, each| planes.reshape([2 * batch, each, height, width]);
+                    let own = board.clone().narrow(1, 2, 2 * (planes - 1));
+                    let first = board.narrow(1, 0, 1);
+                    let firsts = dealt(Tensor::cat(vec![first.clone(), first], 1), 1);
+                    Flow::Board(Tensor::cat(vec![firsts, dealt(own, planes - 1)], 1))
+                }
+                Op::Join { input, channels } => {
+                    let board = flows[input.0].clone().board();
+                    Flow::Board(board.reshape([batch, *channels, shape.height, shape.width]))
                 }
                 Op::Scale(board, factors) => {
                     let [board, factors] =

@@ -40,6 +40,12 @@ pub(crate) enum Op {
     Sigmoid(Value),
     /// A board, each channel of it times a factor of `[batch, channels, 1, 1]`.
     Scale(Value, Value),
+    /// Of each position at two tables two rows, `[batch, 2 + 2 n, ..]` to `[2 batch, 1 + n, ..]`: the
+    /// first plane and the n of one table, the first plane and the n of the other. The second plane,
+    /// which tells the teams apart, is left out: to both a table is the same.
+    Deal { input: Value, planes: usize },
+    /// The rows of two tables as one again, `[2 batch, channels / 2, ..]` to `[batch, channels, ..]`.
+    Join { input: Value, channels: usize },
 }
 
 impl Op {
@@ -62,7 +68,9 @@ impl Op {
             Op::Relu(input) | Op::Flatten(input) | Op::Pool(input) | Op::Sigmoid(input) => {
                 (input, None)
             }
-            Op::Board { input, .. } => (input, None),
+            Op::Board { input, .. } | Op::Deal { input, .. } | Op::Join { input, .. } => {
+                (input, None)
+            }
             Op::Add(left, right) | Op::Scale(left, right) => (left, Some(right)),
         };
         std::iter::once(first).chain(second)
@@ -149,12 +157,27 @@ impl Plan {
         places
     }
 
+    /// How many rows each value has of a position, the input first: one, or one for each of two
+    /// tables.
+    pub(crate) fn rows(&self) -> Vec<usize> {
+        let mut rows = vec![1];
+        for op in &self.ops {
+            let input = op.inputs().next().map_or(1, |value| rows[value.0]);
+            rows.push(match op {
+                Op::Deal { .. } => 2,
+                Op::Join { .. } => 1,
+                _ => input,
+            });
+        }
+        rows
+    }
+
     /// The same with a head for the softened policy, which is there in training only: a second
     /// last layer beside the policy's, of the same sizes. Its parameters come after all others and
     /// start at zero.
     pub(crate) fn with_soft_policy(self) -> Result<Self, NetworkError> {
         let made_by = self.last().clone();
-        let flattens = matches!(self.ops[self.policy.0 - 1], Op::Flatten(_));
+        let laid_out: Vec<Op> = self.laid_out().cloned().collect();
         let weights = self.len();
         let mut builder = Builder { ops: self.ops, parameters: self.parameters, weights };
         let mut soft_policy = match made_by {
@@ -166,8 +189,11 @@ impl Plan {
             }
             other => return Err(refuse(format!("its policy comes of {other:?}"))),
         };
-        if flattens {
-            soft_policy = builder.push(Op::Flatten(soft_policy));
+        for op in laid_out {
+            soft_policy = builder.push(match op {
+                Op::Join { channels, .. } => Op::Join { input: soft_policy, channels },
+                _ => Op::Flatten(soft_policy),
+            });
         }
         let Builder { ops, parameters, .. } = builder;
         Ok(Self { ops, parameters, soft_policy: Some(soft_policy), ..self })
@@ -175,11 +201,16 @@ impl Plan {
 
     /// What makes the policy, aside from giving it its shape: its last layer.
     pub(crate) fn last(&self) -> &Op {
-        let mut last = self.policy;
-        while let Op::Flatten(input) = self.ops[last.0 - 1] {
-            last = input;
-        }
-        &self.ops[last.0 - 1]
+        let shaped = self.laid_out().count();
+        &self.ops[self.policy.0 - 1 - shaped]
+    }
+
+    /// What gives the policy its shape after its last layer, in the order in which it is done.
+    fn laid_out(&self) -> impl Iterator<Item = &Op> + use<'_> {
+        let ops = &self.ops[..self.policy.0];
+        let lays_out = |op: &&Op| matches!(op, Op::Flatten(_) | Op::Join { .. });
+        let shaped = ops.iter().rev().take_while(lays_out).count();
+        ops[ops.len() - shaped..].iter()
     }
 
     /// What comes out: policy, outcome and moves left, and the softened policy if it is learnt.

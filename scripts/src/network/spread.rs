@@ -74,15 +74,18 @@ pub(crate) fn spreads(
     }
     let chunks = || planes.chunks(CHUNK * expected);
     let values = |chunk: &[f32]| graph::values(plan, shape, weights, chunk.to_vec());
-    let places = plan.places(shape.squares());
-    let mut spreads = vec![Spread { range: Range::default(), means: Vec::new() }; places.len()];
+    let extents: Vec<_> = plan.places(shape.squares()).into_iter().zip(plan.rows()).collect();
+    let mut spreads = vec![Spread { range: Range::default(), means: Vec::new() }; extents.len()];
     for chunk in chunks() {
         let positions = chunk.len() / expected;
-        for ((spread, &places), value) in spreads.iter_mut().zip(&places).zip(values(chunk)) {
+        for ((spread, &(places, rows)), value) in
+            spreads.iter_mut().zip(&extents).zip(values(chunk))
+        {
             spread.range.widen(&value);
-            spread.means.resize(value.len() / positions / places, 0.0);
-            let whole = (found / expected * places) as f32;
-            for row in value.chunks_exact(value.len() / positions) {
+            let row = value.len() / positions / rows;
+            spread.means.resize(row / places, 0.0);
+            let whole = (found / expected * rows * places) as f32;
+            for row in value.chunks_exact(row) {
                 let channels = row.chunks_exact(places).map(|channel| channel.iter().sum::<f32>());
                 spread.means.iter_mut().zip(channels).for_each(|(mean, sum)| *mean += sum / whole);
             }

@@ -33,18 +33,21 @@ impl Names<'_> {
             Op::Pool(input) => format!("{}.mean", self.of(*input)),
             Op::Sigmoid(input) => format!("{}.sigmoid", self.of(*input)),
             Op::Scale(board, _) => format!("{}.scaled", self.of(*board)),
+            Op::Deal { input, .. } => format!("{}.tables", self.of(*input)),
+            Op::Join { input, .. } => format!("{}.joined", self.of(*input)),
         }
     }
 
-    /// The node of an operation, which is the plan's `index`th.
-    pub(super) fn node(&self, index: usize, op: &Op) -> Node {
+    /// The nodes of an operation, which is the plan's `index`th; `read` names what is read of a value.
+    pub(super) fn nodes(&self, index: usize, op: &Op, read: impl Fn(Value) -> String) -> Vec<Node> {
         let output = self.of(Value(index + 1));
-        let of = |layer: &Layer, input: Value| {
-            [self.of(input), format!("{}.weight", layer.name), format!("{}.bias", layer.name)]
+        let reads = |input: Value, layer: &Layer| {
+            [read(input), format!("{}.weight", layer.name), format!("{}.bias", layer.name)]
         };
-        match op {
+        let axes = axes_of(&output);
+        let node = match op {
             Op::Conv { input, layer, kernel } | Op::Depthwise { input, layer, kernel } => {
-                let [input, weight, bias] = of(layer, *input);
+                let [input, weight, bias] = reads(*input, layer);
                 let groups = if let Op::Conv { .. } = op { 1 } else { layer.outputs as i64 };
                 let (kernel, pad) = (*kernel as i64, *kernel as i64 / 2);
                 Node {
@@ -58,35 +61,79 @@ impl Names<'_> {
                 }
             }
             Op::Dense { input, layer } => {
-                let [input, weight, bias] = of(layer, *input);
+                let [input, weight, bias] = reads(*input, layer);
                 Node::new("Gemm", &[&input, &weight, &bias], &output)
             }
-            Op::Relu(input) => Node::new("Relu", &[&self.of(*input)], &output),
-            Op::Add(left, right) => Node::new("Add", &[&self.of(*left), &self.of(*right)], &output),
+            Op::Relu(input) => Node::new("Relu", &[&read(*input)], &output),
+            Op::Add(left, right) => Node::new("Add", &[&read(*left), &read(*right)], &output),
             // ONNX flattens from axis 1 on unless told otherwise.
-            Op::Flatten(input) => Node::new("Flatten", &[&self.of(*input)], &output),
-            Op::Board { input, .. } => {
-                Node::new("Reshape", &[&self.of(*input), &axes_of(&output)], &output)
+            Op::Flatten(input) => Node::new("Flatten", &[&read(*input)], &output),
+            Op::Board { input, .. } | Op::Join { input, .. } => {
+                Node::new("Reshape", &[&read(*input), &axes], &output)
             }
-            Op::Pool(input) => Node::new("GlobalAveragePool", &[&self.of(*input)], &output),
-            Op::Sigmoid(input) => Node::new("Sigmoid", &[&self.of(*input)], &output),
+            Op::Pool(input) => Node::new("GlobalAveragePool", &[&read(*input)], &output),
+            Op::Sigmoid(input) => Node::new("Sigmoid", &[&read(*input)], &output),
             Op::Scale(board, factors) => {
-                Node::new("Mul", &[&self.of(*board), &self.of(*factors)], &output)
+                Node::new("Mul", &[&read(*board), &read(*factors)], &output)
             }
-        }
+            Op::Deal { input, .. } => return deal(&read(*input), &output),
+        };
+        vec![node]
     }
 
     /// The constants that the nodes need beside weights.
     pub(super) fn constants(&self, shape: Shape) -> impl Iterator<Item = Tensor> {
-        self.plan.ops.iter().enumerate().filter_map(move |(index, op)| {
-            let Op::Board { channels, .. } = op else { return None };
-            // 0 stands for the batch as it is.
-            let axes = [0, *channels as i64, shape.height as i64, shape.width as i64];
-            let bytes = axes.into_iter().flat_map(i64::to_le_bytes).collect();
-            let name = axes_of(&self.of(Value(index + 1)));
-            Some(Tensor::new(&name, TensorKind::Int64, &[axes.len()], bytes))
+        let [height, width] = [shape.height as i64, shape.width as i64];
+        // The batch is whatever is left.
+        let board = move |channels: usize| vec![-1, channels as i64, height, width];
+        self.plan.ops.iter().enumerate().flat_map(move |(index, op)| {
+            let output = self.of(Value(index + 1));
+            let constants = match *op {
+                Op::Board { channels, .. } | Op::Join { channels, .. } => {
+                    vec![(axes_of(&output), board(channels))]
+                }
+                Op::Deal { planes, .. } => {
+                    let [parts, _, _, first, own] = dealt(&output);
+                    let each = planes - 1;
+                    vec![
+                        (parts, vec![1, 1, 2 * each as i64]),
+                        (axes_of(&first), board(1)),
+                        (axes_of(&own), board(each)),
+                    ]
+                }
+                _ => Vec::new(),
+            };
+            constants.into_iter().map(|(name, numbers)| integers(&name, &numbers))
         })
     }
+}
+
+/// The names of what a position at two tables is taken apart into: how many planes there are of each
+/// part, the first plane, the planes of tables, and both with a row for each table.
+fn dealt(output: &str) -> [String; 5] {
+    ["parts", "first", "own", "first.rows", "own.rows"].map(|part| format!("{output}.{part}"))
+}
+
+/// The nodes that deal the planes of two tables out.
+fn deal(input: &str, output: &str) -> Vec<Node> {
+    let [parts, first, own, first_rows, own_rows] = dealt(output);
+    let [twice, second] = ["twice", "second"].map(|part| format!("{output}.{part}"));
+    let along_channels = |node| Node { attribute: vec![Attribute::number("axis", 1)], ..node };
+    let split = Node::new("Split", &[input, &parts], &first);
+    let split = Node { output: vec![first.clone(), second, own.clone()], ..split };
+    vec![
+        along_channels(split),
+        along_channels(Node::new("Concat", &[&first, &first], &twice)),
+        Node::new("Reshape", &[&twice, &axes_of(&first_rows)], &first_rows),
+        Node::new("Reshape", &[&own, &axes_of(&own_rows)], &own_rows),
+        along_channels(Node::new("Concat", &[&first_rows, &own_rows], output)),
+    ]
+}
+
+/// A constant of whole numbers.
+fn integers(name: &str, numbers: &[i64]) -> Tensor {
+    let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    Tensor::new(name, TensorKind::Int64, &[numbers.len()], bytes)
 }
 
 /// The name of the axes of a value that is laid out over the board.

@@ -80,12 +80,10 @@ pub(super) fn graph(
             }
             Op::Relu(_) | Op::Add(..) | Op::Flatten(_) => {}
             Op::Board { .. } | Op::Pool(_) | Op::Sigmoid(_) | Op::Scale(..) => {}
+            Op::Deal { .. } | Op::Join { .. } => {}
         }
-        let mut node = writer.names.node(index, op);
-        for (name, value) in node.input.iter_mut().zip(op.inputs()) {
-            *name = writer.rounded(value);
-        }
-        writer.nodes.push(node);
+        let nodes = writer.names.nodes(index, op, |value| writer.rounded(value));
+        writer.nodes.extend(nodes);
         writer.round(Value(index + 1));
     }
     (writer.nodes, writer.initializers)
@@ -109,20 +107,20 @@ fn exact(plan: &Plan) -> Vec<bool> {
         exact[head.0] = true;
     }
     for (index, op) in plan.ops.iter().enumerate().rev() {
-        if let (true, Op::Flatten(input)) = (exact[index + 1], op) {
+        if let (true, Op::Flatten(input) | Op::Join { input, .. }) = (exact[index + 1], op) {
             exact[input.0] = true;
         }
     }
     exact
 }
 
-/// How each value is rounded; `None` where it is not, be it exact or cut by a ReLU first, which
-/// ONNX Runtime then makes part of the rounding.
+/// How each value is rounded; `None` where it is not, be it exact, cut by a ReLU first, which ONNX
+/// Runtime then makes part of the rounding, or dealt out to two tables before anything is computed.
 fn roundings(plan: &Plan, spreads: &[Spread], exact: &[bool]) -> Vec<Option<Rounding>> {
     let mut cut = vec![true; plan.ops.len() + 1];
     for op in &plan.ops {
         for input in op.inputs() {
-            cut[input.0] &= matches!(op, Op::Relu(_));
+            cut[input.0] &= matches!(op, Op::Relu(_) | Op::Deal { .. });
         }
     }
     let rounding = |at: usize| (!exact[at] && !cut[at]).then(|| Rounding::of(spreads[at].range));

@@ -1,7 +1,9 @@
 //! From records to samples: what a network should learn at a ply.
 
 use menagerie::encoding::Encoding;
-use menagerie::rules::{ByColor, Clocks, Move, MoveList, PackedMove, Position, Side, Square};
+use menagerie::rules::{
+    ByColor, Clocks, Move, MoveList, PackedMove, Position, Side, Square, Table,
+};
 use menagerie::variant::Variant;
 use serde::{Deserialize, Serialize};
 
@@ -121,6 +123,9 @@ impl Sampler<'_> {
         let shape = self.encoding.shape();
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
+        if let Some(table) = asked_at(game, ply) {
+            legal.retain(|m| *m != Move::Pass && m.split().0 == table);
+        }
         let policy = self.policy(ply, &legal)?;
         let mut planes = vec![0.0; shape.input()];
         self.encoding.write_planes(position.view(), &mut planes);
@@ -191,6 +196,13 @@ impl Sampler<'_> {
         }
         Some(outcome)
     }
+}
+
+/// The table at which somebody was asked for the move of a ply, in a game of two tables by real
+/// clocks: nobody was asked which of them to move at, or whether to sit.
+fn asked_at(game: &GameRecord, ply: &PlyRecord) -> Option<Table> {
+    let m = PackedMove(ply.played).unpack().filter(|m| *m != Move::Pass)?;
+    (!game.clocks.is_empty()).then(|| m.split().0)
 }
 
 /// The move on the board with left and right turned round.

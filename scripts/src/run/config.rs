@@ -73,6 +73,9 @@ impl RunConfig {
                 Architecture::Mlp { widths: vec![256, 256, 256], policy_channels: 0 }
             }
             true => Architecture::Mlp { widths: vec![384, 256, 256], policy_channels: 0 },
+            false if variant.has_tables() => {
+                Architecture::Twin { blocks: 4, channels: 32, squeeze: 8 }
+            }
             false => Architecture::Residual { blocks: 4, channels: 32, squeeze: 0 },
         };
         let placed = variant.self_play_men().is_some();
