@@ -1,6 +1,6 @@
 //! Weights to learn on from.
 
-use menagerie::encoding::{Encoding, Layout, Places};
+use menagerie::encoding::{Encoding, Layout};
 use menagerie::evaluation::Passport;
 
 use crate::network::{Architecture, Network};
@@ -29,25 +29,27 @@ pub fn network(name: &str, bytes: &[u8], encoding: &Encoding) -> anyhow::Result<
     let shape = network.shape();
     let carried = || {
         let (known, new) = (Layout::read(&found)?, Layout::read(&wanted)?);
-        let sound =
-            [known.planes().len(), known.policy().len()] == [shape.planes, shape.policy_planes];
-        let by_table = matches!(network.architecture(), Architecture::Twin { .. });
-        let (places, twins) = match (known.of_table(), new.of_table()) {
-            (None, Some(new)) => (new.places_in(&known), true),
-            (Some(known), Some(new)) if by_table => (new.places_in(&known), false),
-            _ => (new.places_in(&known), false),
+        let sizes = [shape.planes, shape.policy_planes];
+        let has = |layout: &Layout<'_>, tables: usize| {
+            [layout.planes(), layout.policy()].map(|planes| tables * planes.len()) == sizes
         };
-        let places = places.filter(|_| sound)?;
+        let twin = matches!(network.architecture(), Architecture::Twin { .. });
+        let (places, twins) = match (known.of_table(), new.of_table(), twin) {
+            (None, Some(new), false) => (new.places_in(&known), true),
+            (Some(table), Some(new), true) if has(&table, 2) => (new.places_in(&table), false),
+            (.., false) => (new.places_in(&known), false),
+            (.., true) => return None,
+        };
+        let places = places.filter(|_| has(&known, 1))?;
         let played = shape.outcomes == encoding.shape().outcomes;
-        (played && places.policy.iter().any(Option::is_some)).then_some((places, twins))
+        let begins = played && places.policy.iter().any(Option::is_some);
+        begins.then(|| match twins {
+            true => network.twinned(encoding.shape(), &places),
+            false => network.adapted(encoding.shape(), &places),
+        })
     };
-    let Some((Places { planes, policy }, twins)) = carried() else {
+    let Some(carried) = carried() else {
         return Err(fault(format!("its layout is \"{found}\", not \"{wanted}\"")));
-    };
-    let shape = encoding.shape();
-    let carried = match twins {
-        true => network.twinned(shape, &planes, &policy),
-        false => network.adapted(shape, &planes, &policy),
     };
     carried.map_err(|error| fault(error.to_string()))
 }

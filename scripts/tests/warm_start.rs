@@ -84,3 +84,23 @@ fn a_game_of_one_table_is_the_start_of_one_of_two() {
     let error = warm_start::network("FILE", &file, &encoding("crazyhouse")).expect_err("refused");
     assert!(error.to_string().contains("FILE: its layout is"), "{error}");
 }
+
+#[test]
+fn a_twin_that_says_it_is_of_one_table_is_refused() {
+    let twin = Architecture::Twin { blocks: 1, channels: 4, squeeze: 0 };
+    let two = encoding("bughouse2");
+    let network = Network::new(two.shape(), &twin, 1).expect("a network");
+    let entries = Passport::new(&two, "bughouse2", "a test").entries();
+    // As many planes, of a game of one table, or all of one of the two.
+    for (prefix, instead) in [("White.", "Red."), ("Black.", "White.")] {
+        let changed =
+            |(key, value): &(String, String)| (key.clone(), value.replace(prefix, instead));
+        let entries: Vec<_> = entries.iter().map(changed).collect();
+        let file = onnx::export(network.shape(), &twin, &network.tensors(), &entries);
+        let file = seal(file.expect("a file"));
+        for game in ["bughouse2", "crazyhouse"] {
+            let refused = warm_start::network("FILE", &file, &encoding(game));
+            assert!(refused.is_err(), "{prefix} {game}");
+        }
+    }
+}

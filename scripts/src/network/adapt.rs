@@ -1,13 +1,13 @@
 //! A network made fit for other planes and another policy than those that it learnt with.
 
-use menagerie::encoding::Shape;
+use menagerie::encoding::{Places, Shape};
 
 use super::plan::{Op, Plan, refuse};
 use super::{Architecture, NamedTensor, Network, NetworkError};
 
 impl Network {
-    /// This network for a game whose planes are others, or stand in another order: of each plane of
-    /// the input and of the policy, in the order of `shape`, which of this network's it is.
+    /// This network for a game whose planes are others, or stand in another order: `places` tells of
+    /// each plane of the input and of the policy, in the order of `shape`, which of this network's it is.
     ///
     /// A plane of the input that this network does not know changes nothing in what it thinks, and a
     /// plane of the policy that it does not know has logits of 0, until more has been learnt. Of a
@@ -15,44 +15,31 @@ impl Network {
     ///
     /// # Errors
     /// [`NetworkError::TensorShape`] or [`NetworkError::TensorLength`] if the boards or the outcomes
-    /// differ.
-    ///
-    /// # Panics
-    /// If a plane is said to be one that this network has not.
-    pub fn adapted(
-        &self,
-        shape: Shape,
-        planes: &[Option<usize>],
-        policy: &[Option<usize>],
-    ) -> Result<Network, NetworkError> {
-        self.carried(shape, self.architecture.clone(), planes, policy)
+    /// differ, and [`NetworkError::Architecture`] if a plane is said to be one that this network has
+    /// not.
+    pub fn adapted(&self, shape: Shape, places: &Places) -> Result<Network, NetworkError> {
+        self.carried(shape, self.architecture.clone(), places)
     }
 
-    /// This network of one table for a game of two, `planes` and `policy` as in
-    /// [`Network::adapted`]: a [`Architecture::Twin`] that thinks of each table what this one does,
-    /// and of the game the mean of both.
+    /// This network of one table for a game of two, `places` as in [`Network::adapted`]: an
+    /// [`Architecture::Twin`] that thinks of each table what this one does, and of the game the mean of
+    /// both.
     ///
     /// # Errors
     /// As [`Network::adapted`], and [`NetworkError::Architecture`] if it is no residual tower.
-    pub fn twinned(
-        &self,
-        shape: Shape,
-        planes: &[Option<usize>],
-        policy: &[Option<usize>],
-    ) -> Result<Network, NetworkError> {
+    pub fn twinned(&self, shape: Shape, places: &Places) -> Result<Network, NetworkError> {
         let Architecture::Residual { blocks, channels, squeeze } = self.architecture else {
             return Err(refuse(format!("{:?} is no residual tower", self.architecture)));
         };
         let architecture = Architecture::Twin { blocks, channels, squeeze };
-        self.carried(shape, architecture, planes, policy)
+        self.carried(shape, architecture, places)
     }
 
     fn carried(
         &self,
         shape: Shape,
         architecture: Architecture,
-        planes: &[Option<usize>],
-        policy: &[Option<usize>],
+        Places { planes, policy }: &Places,
     ) -> Result<Network, NetworkError> {
         let fresh = Plan::new(shape, &architecture)?;
         let (first, last) =
@@ -64,16 +51,22 @@ impl Network {
                 Op::Conv { .. } => (layer.outputs, layer.inputs),
                 _ => (1, self.shape.planes),
             };
-            Some((layer.weight(), rows, known, planes))
+            Some((layer.weight(), rows, known, &planes[..]))
         });
         let writes = last.layer().map(|layer| {
             let (rows, known) = match last {
                 Op::Conv { .. } => (1, layer.outputs),
                 _ => (layer.inputs, self.shape.policy_planes),
             };
-            [(layer.weight(), rows, known, policy), (layer.bias(), 1, known, policy)]
+            [(layer.weight(), rows, known, &policy[..]), (layer.bias(), 1, known, &policy[..])]
         });
         let changes: Vec<_> = reads.into_iter().chain(writes.into_iter().flatten()).collect();
+        for &(_, _, known, planes) in &changes {
+            if let Some(nth) = planes.iter().flatten().find(|&&nth| nth >= known) {
+                return Err(refuse(format!("there is no plane {nth} among {known}")));
+            }
+        }
+        let twins = architecture != self.architecture;
         let parameters = self.plan.parameters.iter().zip(&fresh.parameters);
         let tensors = parameters.map(|(old, new)| {
             let (name, data) = (old.name.clone(), &self.weights[old.range.clone()]);
@@ -82,7 +75,7 @@ impl Network {
                     let data = rearranged(data, rows, known, planes);
                     NamedTensor { name, shape: new.shape.clone(), data }
                 }
-                None if new.range.len() == 2 * old.range.len() => {
+                None if twins && new.range.len() == 2 * old.range.len() => {
                     // Of two tables, half of each.
                     let data = data.iter().chain(data).map(|weight| weight / 2.0).collect();
                     NamedTensor { name, shape: new.shape.clone(), data }
@@ -140,7 +133,8 @@ mod tests {
             .collect();
         for architecture in of_one_table() {
             let old = network(&architecture);
-            let adapted = old.adapted(new, &planes, &policy).expect("a network");
+            let places = Places { planes: planes.to_vec(), policy: policy.to_vec() };
+            let adapted = old.adapted(new, &places).expect("a network");
             assert_eq!(adapted.shape(), new);
             let (before, after) = (old.forward(&input), adapted.forward(&turned));
             let (before, after) = (before.expect("outputs"), after.expect("outputs"));
@@ -157,11 +151,29 @@ mod tests {
     }
 
     #[test]
-    fn another_board_is_refused() {
-        let wider = Shape { width: 5, ..OLD };
+    fn planes_that_are_not_there_are_refused() {
         let same: Vec<_> = (0..5).map(Some).collect();
-        for architecture in of_one_table() {
-            let refused = network(&architecture).adapted(wider, &same[..3], &same);
+        for (planes, policy) in
+            [(vec![Some(3); 3], same.clone()), (same[..3].to_vec(), vec![Some(5); 5])]
+        {
+            for architecture in of_one_table() {
+                let places = Places { planes: planes.clone(), policy: policy.clone() };
+                let refused = network(&architecture).adapted(OLD, &places);
+                assert!(matches!(refused, Err(NetworkError::Architecture(_))), "{architecture:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_board_is_refused() {
+        let same: Vec<_> = (0..5).map(Some).collect();
+        let places = Places { planes: same[..3].to_vec(), policy: same };
+        // Twice as wide, too.
+        let wider = [5, 8].map(|width| Shape { width, ..OLD });
+        for (architecture, wider) in
+            of_one_table().flat_map(|it| wider.map(|shape| (it.clone(), shape)))
+        {
+            let refused = network(&architecture).adapted(wider, &places);
             let error = refused.expect_err("another board");
             let (length, shape) = (
                 matches!(error, NetworkError::TensorLength { .. }),
@@ -187,8 +199,9 @@ mod tests {
     fn a_twin_thinks_of_each_table_what_the_network_of_one_does() {
         let shape = Shape { planes: 6, policy_planes: 8, ..OLD };
         let (planes, policy) = ([Some(0), Some(2), Some(1)], [Some(3), None, Some(0), Some(4)]);
+        let places = Places { planes: planes.to_vec(), policy: policy.to_vec() };
         let one = network(&Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 });
-        let twin = one.twinned(shape, &planes, &policy).expect("a twin");
+        let twin = one.twinned(shape, &places).expect("a twin");
         let (first, tables) = (drawn(1, 1), [2, 3].map(|seed| drawn(2, seed)));
         // The network of one has a table's two planes the other way round.
         let (squares, half) = (OLD.squares(), shape.policy() / 2);
@@ -217,7 +230,7 @@ mod tests {
         assert!(differs(&both(0, 1).outcome, &both(0, 0).outcome));
 
         let dense = network(&Architecture::Mlp { widths: vec![4], policy_channels: 0 });
-        assert!(dense.twinned(shape, &planes, &policy).is_err());
+        assert!(dense.twinned(shape, &places).is_err());
     }
 
     #[test]
@@ -228,8 +241,9 @@ mod tests {
         let numbers = tensors.iter_mut().flat_map(|tensor| &mut tensor.data).enumerate();
         numbers.for_each(|(nth, number)| *number = ((nth * 37) % 101) as f32 / 101.0 - 0.5);
         let known = Network::with_tensors(old, &twin, &tensors).expect("a network");
-        let planes = [Some(0), Some(2), None, Some(1)];
-        let adapted = known.adapted(new, &planes, &[Some(1), Some(0)]).expect("a network");
+        let planes = vec![Some(0), Some(2), None, Some(1)];
+        let places = Places { planes, policy: vec![Some(1), Some(0)] };
+        let adapted = known.adapted(new, &places).expect("a network");
         let (first, tables) = ([drawn(1, 1), drawn(1, 2)].concat(), [3, 4].map(|s| drawn(2, s)));
         let turned = tables.each_ref().map(|table| {
             let (left, right) = table.split_at(OLD.squares());

@@ -29,10 +29,10 @@ impl Plan {
         let mut builder = Builder::default();
         let heads = match architecture {
             &Architecture::Residual { blocks, channels, squeeze } => {
-                builder.residual(shape, blocks, channels, squeeze)?
+                builder.residual(shape, 1, blocks, [channels, squeeze])?
             }
             &Architecture::Twin { blocks, channels, squeeze } => {
-                builder.twin(shape, blocks, channels, squeeze)?
+                builder.residual(shape, 2, blocks, [channels, squeeze])?
             }
             &Architecture::Mobile { blocks, channels, expanded, squeeze } => {
                 builder.mobile(shape, blocks, [channels, expanded], squeeze)?
@@ -46,42 +46,15 @@ impl Plan {
 }
 
 impl Builder {
+    /// A residual tower, which sees so many tables one after another.
     fn residual(
         &mut self,
         shape: Shape,
-        blocks: usize,
-        channels: usize,
-        squeeze: usize,
-    ) -> Result<[Value; 3], NetworkError> {
-        let tower = self.tower(INPUT, shape.planes, blocks, [channels, squeeze])?;
-        self.heads(shape, tower, channels, 1)
-    }
-
-    fn twin(
-        &mut self,
-        shape: Shape,
-        blocks: usize,
-        channels: usize,
-        squeeze: usize,
-    ) -> Result<[Value; 3], NetworkError> {
-        let [planes, policy] = [shape.planes, shape.policy_planes];
-        if planes < 4 || !planes.is_multiple_of(2) || !policy.is_multiple_of(2) {
-            return Err(refuse(format!("{shape:?} is not that of two tables")));
-        }
-        let planes = planes / 2;
-        let dealt = self.push(Op::Deal { input: INPUT, planes });
-        let tower = self.tower(dealt, planes, blocks, [channels, squeeze])?;
-        self.heads(shape, tower, channels, 2)
-    }
-
-    /// A residual tower.
-    fn tower(
-        &mut self,
-        input: Value,
-        planes: usize,
+        tables: usize,
         blocks: usize,
         [channels, squeeze]: [usize; 2],
-    ) -> Result<Value, NetworkError> {
+    ) -> Result<[Value; 3], NetworkError> {
+        let (input, planes) = if tables == 2 { self.deal(shape)? } else { (INPUT, shape.planes) };
         // Fixup (Zhang et al., 2019): with two layers a block, the first is scaled by blocks^-1/2.
         let first = Start::Scaled(1.0 / (blocks.max(1) as f32).sqrt());
         let mut tower = self.stem(input, planes, blocks, channels)?;
@@ -94,7 +67,17 @@ impl Builder {
             tower = self.push(Op::Add(tower, branch));
             tower = self.push(Op::Relu(tower));
         }
-        Ok(tower)
+        self.heads(shape, tower, channels, tables)
+    }
+
+    /// The planes of two tables with a row for each, and how many a row has.
+    fn deal(&mut self, shape: Shape) -> Result<(Value, usize), NetworkError> {
+        let Shape { planes, policy_planes, .. } = shape;
+        if planes < 4 || !planes.is_multiple_of(2) || !policy_planes.is_multiple_of(2) {
+            return Err(refuse(format!("{shape:?} is not that of two tables")));
+        }
+        let planes = planes / 2;
+        Ok((self.push(Op::Deal { input: INPUT, planes }), planes))
     }
 
     fn mobile(

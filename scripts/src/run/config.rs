@@ -63,7 +63,7 @@ const FEW_MOVES: usize = 64;
 
 impl RunConfig {
     /// Settings for a game that fit its size: dense layers where squares or moves are few, a small
-    /// residual tower for other boards.
+    /// residual tower for other boards, for two tables a twin.
     pub fn for_variant(variant: &Variant) -> RunConfig {
         let shape = Encoding::of(&variant.start()).shape();
         let squares = shape.squares();
