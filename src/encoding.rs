@@ -10,7 +10,7 @@ use planes::Planes;
 use policy::Policy;
 pub use shape::Shape;
 
-use crate::rules::{Anatomy, Color, Key, Move, Position, View};
+use crate::rules::{Anatomy, Color, Key, Move, Position, Seat, Table, View};
 
 /// The name of the encoding, as networks carry it.
 pub const NAME: &str = "family";
@@ -99,5 +99,28 @@ impl Encoding {
         let counter = planes::clock_step(second.halfmoves);
         let leads = [view.seat, second.seat].map(|seat| planes::lead_step(seat.lead) as u64);
         Key::of([key.0, u64::from(counter), u64::from(second.repeated), leads[0], leads[1]])
+    }
+
+    /// The identity of the planes of each of two tables, in their order: first that of the table at which
+    /// the mover has White. `None` if there are not two.
+    pub fn table_keys(&self, position: &Position) -> Option<[Key; 2]> {
+        let view = position.view();
+        view.second?;
+        let key = |color: Color| {
+            let seen = view.table_of(color);
+            let table = if color == view.turn { Table::A } else { Table::B };
+            let Seat { asked, on_turn, drawn, lead } = seen.seat;
+            let flags = [color.is_white(), asked, on_turn, drawn, seen.repeated];
+            let flags = flags.iter().fold(0, |word, &flag| word << 1 | u64::from(flag));
+            let steps = [planes::clock_step(seen.halfmoves).into(), planes::lead_step(lead) as u64];
+            Some(Key::of([position.key_at(table)?.0, flags, steps[0], steps[1]]))
+        };
+        Some([key(Color::White)?, key(Color::Black)?])
+    }
+
+    /// Where the policy has that the mover sits at the table where it has `color`; `None` if there are not
+    /// two tables.
+    pub fn sits(&self, color: Color) -> Option<PolicyIndex> {
+        self.policy.tables().then(|| self.policy.sits(color))
     }
 }

@@ -8,6 +8,7 @@ mod cache;
 pub mod network;
 mod onnx;
 pub mod runtime;
+mod twin;
 mod uniform;
 mod weights;
 
@@ -17,8 +18,10 @@ pub use onnx::{Onnx, Passport, UnfitNetwork};
 pub use uniform::Uniform;
 pub use weights::{NetworkFile, Opened, Weights};
 
-use crate::encoding::Shape;
-use crate::rules::{Key, Known, Position};
+use std::sync::{Arc, Mutex};
+
+use crate::encoding::{Encoding, Shape};
+use crate::rules::{Known, Move, Position};
 
 /// Why a batch could not be evaluated, in words.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -39,9 +42,21 @@ pub trait Evaluator: Send {
     /// In words, if the network fails; the rows then hold nothing to rely on.
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError>;
 
-    /// Writes the evaluation of a position with that input key and as many legal moves over
-    /// `into`, if it is known without work; says whether it is.
-    fn recall(&self, _key: Key, _legal_moves: usize, _into: &mut Remembered) -> bool {
+    /// Writes the evaluation of a position with its legal moves over `into`, if it is known without
+    /// work; says whether it is.
+    fn recall(
+        &self,
+        _encoding: &Encoding,
+        _position: &Position,
+        _legal: &[Move],
+        _into: &mut Remembered,
+    ) -> bool {
+        false
+    }
+
+    /// Takes `cache`, if it knows of parts of positions that are worth remembering by themselves;
+    /// says whether it does. Then nobody need remember whole positions for it.
+    fn remember_in(&mut self, _cache: &Arc<Mutex<Cache>>) -> bool {
         false
     }
 
@@ -88,8 +103,18 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
         (**self).evaluate(batch)
     }
 
-    fn recall(&self, key: Key, legal_moves: usize, into: &mut Remembered) -> bool {
-        (**self).recall(key, legal_moves, into)
+    fn recall(
+        &self,
+        encoding: &Encoding,
+        position: &Position,
+        legal: &[Move],
+        into: &mut Remembered,
+    ) -> bool {
+        (**self).recall(encoding, position, legal, into)
+    }
+
+    fn remember_in(&mut self, cache: &Arc<Mutex<Cache>>) -> bool {
+        (**self).remember_in(cache)
     }
 
     fn known(&self, position: &Position) -> Option<Known> {

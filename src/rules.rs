@@ -100,6 +100,11 @@ pub(crate) trait Rules {
     fn reversible(&self) -> u32;
     /// Identity for repetition: men, hands, rights, side, phase; no counters.
     fn key(&self) -> Key;
+
+    /// [`Position::key_at`], in games of two tables.
+    fn key_at(&self, _table: Table) -> Option<Key> {
+        None
+    }
     /// What the side to move sees.
     fn view(&self) -> View<'_>;
     /// Which images of a position without rights are worth the same.
@@ -408,6 +413,12 @@ impl Position {
     /// Identity for repetition: men, hands, rights, side, phase; no counters.
     pub fn key(&self) -> Key {
         self.rules().key()
+    }
+
+    /// Identity of what stands at a table: men, hands, rights and the colour on turn there; `None` if
+    /// there are not two.
+    pub fn key_at(&self, table: Table) -> Option<Key> {
+        self.rules().key_at(table)
     }
 
     /// What the side to move sees.

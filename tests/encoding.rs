@@ -66,6 +66,30 @@ fn equal_input_keys_mean_equal_planes_and_different_planes_different_keys() {
 }
 
 #[test]
+fn keys_of_tables_tell_their_planes() {
+    let mut seen: HashMap<(String, u64), Vec<u32>> = HashMap::new();
+    let mut keys: HashMap<(String, usize, Vec<u32>), u64> = HashMap::new();
+    let mut met = 0;
+    random_positions(|name, encoding, position| {
+        let shape = encoding.shape();
+        let Some(tables) = encoding.table_keys(position) else { return };
+        let mut planes = vec![f32::NAN; shape.input()];
+        encoding.write_planes(position.view(), &mut planes);
+        let own = &planes[2 * shape.squares()..];
+        for (nth, (key, planes)) in tables.iter().zip(own.chunks(own.len() / 2)).enumerate() {
+            let bits: Vec<u32> = planes.iter().map(|plane| plane.to_bits()).collect();
+            let same = seen.entry((name.to_owned(), key.0)).or_insert_with(|| bits.clone());
+            assert_eq!(*same, bits, "{name} {}", position.fen());
+            let known = keys.len();
+            let same = *keys.entry((name.to_owned(), nth, bits)).or_insert(key.0);
+            assert_eq!(same, key.0, "{name} {}", position.fen());
+            met += usize::from(keys.len() == known);
+        }
+    });
+    assert!(met > 1000, "tables stand as they were while the other one moves: {met} times");
+}
+
+#[test]
 fn the_mirror_image_of_a_position_has_the_same_planes_but_the_colour() {
     let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
     let encoding = Encoding::of(&variant.start());

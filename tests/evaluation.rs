@@ -76,17 +76,16 @@ fn a_cache_gives_back_what_it_was_told() {
     let positions = positions(&variant, 40);
     let mut known = Remembered::default();
     for (position, legal) in &positions {
-        let key = encoding.input_key(position);
-        assert!(!cached.recall(key, legal.len(), &mut known));
+        assert!(!cached.recall(&encoding, position, legal, &mut known));
         fill(&mut batch, &encoding, &[(position.clone(), legal.clone())]);
         cached.evaluate(&mut batch).expect("evaluated");
-        assert!(cached.recall(key, legal.len(), &mut known));
+        assert!(cached.recall(&encoding, position, legal, &mut known));
         assert_eq!(known.evaluation(), batch.evaluation(0));
-        assert!(!cached.recall(key, legal.len() + 1, &mut known));
+        assert!(!cached.recall(&encoding, position, &legal[1..], &mut known));
     }
     cached.forget();
     for (position, legal) in &positions {
-        assert!(!cached.recall(encoding.input_key(position), legal.len(), &mut known));
+        assert!(!cached.recall(&encoding, position, legal, &mut known));
     }
 }
 
@@ -101,8 +100,7 @@ fn a_small_cache_keeps_few_and_the_newest() {
         for one in &positions {
             fill(&mut batch, &encoding, std::slice::from_ref(one));
             cached.evaluate(&mut batch).expect("evaluated");
-            let key = batch.key(0);
-            let remembered = cached.recall(key, one.1.len(), &mut known);
+            let remembered = cached.recall(&encoding, &one.0, &one.1, &mut known);
             assert!(remembered || bytes < 2000);
             assert!(!remembered || known.evaluation() == batch.evaluation(0));
         }
@@ -110,7 +108,7 @@ fn a_small_cache_keeps_few_and_the_newest() {
         let mut kept = 0;
         for one in &positions {
             fill(&mut batch, &encoding, std::slice::from_ref(one));
-            let asked = cached.recall(batch.key(0), one.1.len(), &mut known);
+            let asked = cached.recall(&encoding, &one.0, &one.1, &mut known);
             if asked {
                 kept += 1;
                 let before = known.clone();
@@ -125,7 +123,7 @@ fn a_small_cache_keeps_few_and_the_newest() {
 #[test]
 fn evaluators_that_share_a_cache_know_what_the_others_were_told() {
     let (variant, encoding, one) = crazyhouse();
-    let cache = Arc::new(Mutex::new(Cache::new(one.shape(), 1 << 20)));
+    let cache = Arc::new(Mutex::new(Cache::new(1 << 20)));
     let mut first = Cached::sharing(one.clone(), Arc::clone(&cache));
     let second = Cached::sharing(one, cache);
     let mut batch = first.new_batch();
@@ -133,13 +131,75 @@ fn evaluators_that_share_a_cache_know_what_the_others_were_told() {
     fill(&mut batch, &encoding, &positions);
     first.evaluate(&mut batch).expect("evaluated");
     for (row, (position, legal)) in positions.iter().enumerate() {
-        assert!(
-            second.recall(encoding.input_key(position), legal.len(), &mut known),
-            "{row} {}",
-            position.fen()
-        );
+        assert!(second.recall(&encoding, position, legal, &mut known), "{row} {}", position.fen());
         assert_eq!(known.evaluation(), batch.evaluation(row));
     }
+}
+
+/// What the network of two tables says of positions, with its tables remembered or not.
+#[test]
+fn a_twin_puts_together_what_it_knows_of_each_table() {
+    let variant = Catalogue::shipped().get("bughouse2").expect("bughouse2 is shipped");
+    let encoding = Encoding::of(&variant.start());
+    let file = include_bytes!("../nets/bughouse2.onnx");
+    let open = || Onnx::open(file, &encoding, "bughouse2", Backend::Cpu, 1).expect("a network");
+    let (mut fresh, mut cached) = (open(), Cached::new(open(), 64 << 20));
+    let (mut batch, mut known) = (fresh.new_batch(), Remembered::default());
+    let close = |a: &[f32], b: &[f32]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-3)
+    };
+    let mut unasked = 0;
+    for (root, legal) in &positions(&variant, 40)[20..] {
+        // What one and two plies lead to: other pairs of the same tables.
+        let mut found = vec![(root.clone(), legal.clone())];
+        for at in 0..40 {
+            let (position, legal) = &found[at / 4];
+            let mut position = position.clone();
+            position.play_unchecked(legal[(at % 4 * legal.len()) / 4]);
+            let mut legal = MoveList::new();
+            position.legal_moves(&mut legal);
+            found.extend((!legal.is_empty()).then_some((position, legal)));
+            if at / 4 + 1 >= found.len() {
+                break;
+            }
+        }
+        for pair in found.chunks(2) {
+            let all = pair.iter().map(|(position, legal)| {
+                cached.recall(&encoding, position, legal, &mut known).then(|| known.clone())
+            });
+            let recalled: Vec<_> = all.collect();
+            fill(&mut batch, &encoding, pair);
+            fresh.evaluate(&mut batch).expect("evaluated");
+            for (row, recalled) in recalled.iter().enumerate() {
+                let Some(recalled) = recalled else { continue };
+                let (one, other) = (recalled.evaluation(), batch.evaluation(row));
+                assert!(close(one.outcome, other.outcome) && close(one.logits, other.logits));
+                assert!((one.moves_left - other.moves_left).abs() < 1e-2);
+                unasked += 1;
+            }
+            let wanted: Vec<_> = (0..pair.len())
+                .map(|row| {
+                    (batch.evaluation(row).outcome.to_vec(), batch.evaluation(row).logits.to_vec())
+                })
+                .collect();
+            cached.evaluate(&mut batch).expect("evaluated");
+            for (row, (outcome, logits)) in wanted.iter().enumerate() {
+                let evaluation = batch.evaluation(row);
+                assert!(close(evaluation.outcome, outcome) && close(evaluation.logits, logits));
+            }
+            for (position, legal) in pair {
+                assert!(
+                    cached.recall(&encoding, position, legal, &mut known),
+                    "{}",
+                    position.fen()
+                );
+            }
+        }
+    }
+    assert!(unasked > 20, "{unasked} positions of known tables were met");
+    cached.forget();
+    let (position, legal) = &positions(&variant, 1)[0];
+    assert!(!cached.recall(&encoding, position, legal, &mut known));
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn rate(file: &[u8], batch: usize, planes: &[f32]) -> Result<f64, Box<dyn std::e
     for _ in 0..REPEATS {
         let clock = ThreadTime::now();
         for _ in 0..ROUNDS {
-            session.run(planes, batch, &mut policy, &mut outcome, &mut moves_left)?;
+            session.run(planes, batch, &mut [&mut policy, &mut outcome, &mut moves_left])?;
         }
         best = best.min(clock.elapsed().as_secs_f64());
     }

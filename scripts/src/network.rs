@@ -21,12 +21,7 @@ pub use architecture::Architecture;
 use menagerie::encoding::Shape;
 use plan::Plan;
 
-/// Turns that one unit of the moves-left head's own scale stands for.
-///
-/// The head's last dense layer gives a number `raw`; the network's output is
-/// `MOVES_LEFT_SCALE * softplus(raw)` turns, so that games of five and of two hundred turns both
-/// need only small weights.
-pub const MOVES_LEFT_SCALE: f32 = 10.0;
+pub use menagerie::evaluation::network::MOVES_LEFT_SCALE;
 
 /// A named tensor of 32-bit floats: all that training, checkpoints and exporters exchange.
 #[derive(Clone, Debug, PartialEq)]

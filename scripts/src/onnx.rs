@@ -15,7 +15,9 @@ mod quantised;
 
 use menagerie::encoding::Shape;
 use menagerie::evaluation::Passport;
-use menagerie::evaluation::network::{self, OUTPUTS, PLANES, SEAL_KEY, seal, verify};
+use menagerie::evaluation::network::{
+    self, HEAD, OUTPUTS, PLANES, SEAL_KEY, TWIN_OUTPUTS, seal, verify,
+};
 use prost::Message;
 
 use crate::network::plan::Plan;
@@ -33,6 +35,8 @@ const IR_VERSION: i64 = 8;
 const OPSET: i64 = 17;
 /// The initializer that holds [`MOVES_LEFT_SCALE`].
 const SCALE_NAME: &str = "moves_left.scale";
+/// The weight that tells how many outcomes a twin has.
+const OUTCOME_BIAS: &str = HEAD[2];
 /// What the names of a network's weights end in; other initializers are constants of the graph.
 const WEIGHT_ENDINGS: [&str; 2] = [".weight", ".bias"];
 
@@ -93,7 +97,7 @@ pub fn export(
     let plan = Plan::new(shape, architecture)?;
     let weights = plan.name(&plan.flatten(tensors)?);
     let float = |tensor: &NamedTensor| Tensor::floats(&tensor.name, &tensor.shape, &tensor.data);
-    let names = Names { plan: &plan };
+    let names = Names::new(&plan);
     let of_op = |(index, op)| names.nodes(index, op, |value| names.of(value));
     let nodes = plan.ops.iter().enumerate().flat_map(of_op).collect();
     let graph = (nodes, weights.iter().map(float).collect());
@@ -128,25 +132,33 @@ fn model(
     (mut node, mut initializer): (Vec<Node>, Vec<Tensor>),
     metadata: &[(String, String)],
 ) -> Result<Vec<u8>, OnnxError> {
-    let names = Names { plan };
-    let raw = names.of(plan.moves_left);
+    let names = Names::new(plan);
     initializer.extend(names.constants(shape));
-    initializer.push(Tensor::floats(SCALE_NAME, &[], &[MOVES_LEFT_SCALE]));
-    node.push(Node::new("Softplus", &[&raw], "moves_left.softplus"));
-    node.push(Node::new("Mul", &["moves_left.softplus", SCALE_NAME], "moves_left"));
-
-    let board = [shape.planes, shape.height, shape.width];
-    let graph = Graph {
-        node,
-        name: "menagerie".into(),
-        initializer,
-        input: vec![ValueInfo::batch(PLANES, &board)],
-        output: vec![
-            ValueInfo::batch("policy", &[shape.policy()]),
-            ValueInfo::batch("outcome", &[shape.outcomes]),
-            ValueInfo::batch("moves_left", &[1]),
-        ],
+    let row = |row: Shape| ValueInfo::batch(PLANES, &[row.planes, row.height, row.width]);
+    let (input, output) = match plan.meeting() {
+        None => {
+            let raw = names.of(plan.moves_left);
+            initializer.push(Tensor::floats(SCALE_NAME, &[], &[MOVES_LEFT_SCALE]));
+            node.push(Node::new("Softplus", &[&raw], "moves_left.softplus"));
+            node.push(Node::new("Mul", &["moves_left.softplus", SCALE_NAME], "moves_left"));
+            let each = [shape.policy(), shape.outcomes, 1];
+            let outputs = OUTPUTS.into_iter().zip(each);
+            (row(shape), outputs.map(|(name, each)| ValueInfo::batch(name, &[each])).collect())
+        }
+        Some(meeting) => {
+            let units = plan.ops[meeting].layer().map_or(0, |layer| layer.outputs);
+            let one = shape.of_table();
+            let each = [one.policy(), 2 * units];
+            let outputs = TWIN_OUTPUTS.into_iter().zip(each);
+            let outputs = outputs.map(|(name, each)| ValueInfo::batch(name, &[each]));
+            let weights = HEAD.into_iter().filter_map(|name| {
+                let weight = initializer.iter().find(|tensor| tensor.name == name)?;
+                Some(ValueInfo::constant(name, &weight.dims))
+            });
+            (row(one), outputs.chain(weights).collect::<Vec<_>>())
+        }
     };
+    let graph = Graph { node, name: "menagerie".into(), initializer, input: vec![input], output };
     let architecture = toml::to_string(architecture)
         .map_err(|error| OnnxError::Metadata(ARCHITECTURE_KEY, error.to_string()))?;
     let entry = |key: &str, value: &str| Metadata { key: key.into(), value: value.into() };
@@ -206,11 +218,20 @@ fn shape(graph: &Graph) -> Result<Shape, OnnxError> {
         return Err(OnnxError::Outlet(PLANES));
     };
     let policy_axes = axes(&graph.output, policy)?;
+    let [_, halves] = TWIN_OUTPUTS;
+    let twin = graph.output.iter().any(|outlet| outlet.name == halves);
     let squares = height.checked_mul(width).filter(|&squares| squares > 0);
     let policy_planes = match (policy_axes.as_slice(), squares) {
         (&[logits], Some(squares)) if logits.is_multiple_of(squares) => logits / squares,
         _ => return Err(OnnxError::Outlet(policy)),
     };
+    if twin {
+        let biases = graph.initializer.iter().find(|tensor| tensor.name == OUTCOME_BIAS);
+        let outcomes = biases.and_then(|tensor| usize::try_from(*tensor.dims.first()?).ok());
+        let outcomes = outcomes.ok_or(OnnxError::Outlet(OUTCOME_BIAS))?;
+        let [planes, policy_planes] = [planes, policy_planes].map(|each| each.saturating_mul(2));
+        return Ok(Shape { planes, height, width, policy_planes, outcomes });
+    }
     let &[outcomes] = axes(&graph.output, outcome)?.as_slice() else {
         return Err(OnnxError::Outlet(outcome));
     };

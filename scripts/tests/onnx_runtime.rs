@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use menagerie::encoding::Shape;
-use menagerie::evaluation::network::seal;
+use menagerie::evaluation::network::{HEAD, Head, TWIN_OUTPUTS, seal};
 use ort::environment::Environment;
 use ort::session::Session;
 use ort::value::Tensor;
@@ -65,21 +65,52 @@ fn environment() -> &'static Environment {
 
 fn by_runtime(bytes: &[u8], shape: Shape, planes: &[f32]) -> Outputs {
     let mut session = Session::builder(environment()).unwrap().commit_from_memory(bytes).unwrap();
+    let twin = session.outputs().iter().any(|output| output.name() == TWIN_OUTPUTS[1]);
+    let (shape, planes) =
+        if twin { (shape.of_table(), dealt(shape, planes)) } else { (shape, planes.to_vec()) };
     let batch = planes.len() / shape.input();
     let axes = [batch, shape.planes, shape.height, shape.width];
-    let input = Tensor::from_array((axes, planes.to_vec())).unwrap();
+    let input = Tensor::from_array((axes, planes)).unwrap();
     let outputs = session.run(ort::inputs!["planes" => input]).unwrap();
-    let read = |name: &str, width: usize| {
+    let numbers = |name: &str| {
         let output = outputs.get(name).unwrap_or_else(|| panic!("no output \"{name}\""));
         let (axes, numbers) = output.try_extract_tensor::<f32>().unwrap();
-        assert_eq!(axes[..], [batch as i64, width as i64], "axes of \"{name}\"");
-        numbers.to_vec()
+        (axes.to_vec(), numbers.to_vec())
     };
+    let read = |name: &str, width: usize| {
+        let (axes, numbers) = numbers(name);
+        assert_eq!(axes, [batch as i64, width as i64], "axes of \"{name}\"");
+        numbers
+    };
+    if twin {
+        let head = Head::new(HEAD.map(|name| numbers(name).1)).unwrap();
+        let halves = read(TWIN_OUTPUTS[1], 2 * head.units());
+        let (mut outcome, mut moves_left) = (Vec::new(), Vec::new());
+        // A row for each table: of the first the first half, of the other the other.
+        for pair in halves.chunks_exact(4 * head.units()) {
+            let half = |at: usize| pair[at * head.units()..][..head.units()].iter().copied();
+            let mut logits = Vec::new();
+            moves_left.push(head.join([half(0), half(3)], &mut logits));
+            outcome.extend(logits);
+        }
+        // Rows of two tables are those of a position one after another.
+        return Outputs { policy: read("policy", shape.policy()), outcome, moves_left };
+    }
     Outputs {
         policy: read("policy", shape.policy()),
         outcome: read("outcome", shape.outcomes),
         moves_left: read("moves_left", 1),
     }
+}
+
+/// The planes of positions at two tables as rows of one: the first plane of all, and the table's own.
+fn dealt(shape: Shape, planes: &[f32]) -> Vec<f32> {
+    let (squares, own) = (shape.squares(), (shape.of_table().planes - 1) * shape.squares());
+    let rows = planes.chunks_exact(shape.input()).flat_map(|planes| {
+        let (shared, tables) = planes.split_at(2 * squares);
+        tables.chunks_exact(own).flat_map(|table| [&shared[..squares], table])
+    });
+    rows.flatten().copied().collect()
 }
 
 fn architectures() -> Vec<(Shape, Architecture)> {
@@ -260,9 +291,11 @@ fn quantised_networks_are_computed_in_bytes() {
             assert_eq!(squeezed(kind), count, "{kind} of {architecture:?}");
         }
     }
-    // Two tables are dealt out in floats, and then all is as in a tower of one.
+    // Of two tables one is seen as in a tower of one; what it adds to both is in floats.
     let twin = floats(CHESS, &Architecture::Twin { blocks: 3, channels: 32, squeeze: 8 });
-    for (kind, count) in [("QLinearConv", 15), ("Conv", 1), ("QGemm", 3), ("QuantizeLinear", 1)] {
+    for (kind, count) in
+        [("QLinearConv", 15), ("Conv", 1), ("QGemm", 0), ("MatMul", 2), ("QuantizeLinear", 1)]
+    {
         assert_eq!(twin(kind), count, "{kind} of a twin");
     }
     let mlp = floats(CHESS, &Architecture::Mlp { widths: vec![64, 32], policy_channels: 0 });

@@ -98,6 +98,11 @@ impl Policy {
         }
     }
 
+    /// Whether there are two tables.
+    pub(super) fn tables(&self) -> bool {
+        self.tables
+    }
+
     pub(super) fn planes(&self) -> usize {
         if self.tables { 2 * self.planes.len() } else { self.planes.len() }
     }

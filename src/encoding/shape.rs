@@ -33,4 +33,10 @@ impl Shape {
     pub const fn policy(&self) -> usize {
         self.policy_planes * self.squares()
     }
+
+    /// The sizes of one of two tables, where this is a position of both: a network that sees them one by
+    /// one is shown the first plane of all and the table's own, not the second, which tells the teams apart.
+    pub fn of_table(self) -> Shape {
+        Shape { planes: self.planes / 2, policy_planes: self.policy_planes / 2, ..self }
+    }
 }

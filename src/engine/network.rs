@@ -224,7 +224,7 @@ fn open(
     let others = (1..threads).map(session).collect::<Result<Vec<_>, _>>();
     let mut others = others.map_err(|error| refused(error.to_string()))?;
     others.iter_mut().try_for_each(warm)?;
-    let cache = Cache::new(encoding.shape(), cache_bytes(options));
+    let cache = Cache::new(cache_bytes(options));
     let cache = Arc::new(Mutex::new(cache));
     let cached =
         |network| -> Box<dyn Evaluator> { Box::new(Cached::sharing(network, Arc::clone(&cache))) };

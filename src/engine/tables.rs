@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::endings::Probe;
+use crate::encoding::Encoding;
 use crate::encoding::Shape;
 use crate::evaluation::{Batch, EvalError, Evaluator, Remembered};
-use crate::rules::{Key, Known, Position};
+use crate::rules::{Known, Move, Position};
 use crate::table::Table;
 use crate::variant::Variant;
 
@@ -130,8 +131,14 @@ impl Evaluator for Tabled<'_> {
         self.evaluator.evaluate(batch)
     }
 
-    fn recall(&self, key: Key, legal_moves: usize, into: &mut Remembered) -> bool {
-        self.evaluator.recall(key, legal_moves, into)
+    fn recall(
+        &self,
+        encoding: &Encoding,
+        position: &Position,
+        legal: &[Move],
+        into: &mut Remembered,
+    ) -> bool {
+        self.evaluator.recall(encoding, position, legal, into)
     }
 
     fn known(&self, position: &Position) -> Option<Known> {

@@ -18,6 +18,7 @@ pub struct Batch {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     key: Key,
+    tables: [Key; 2],
     first_legal: usize,
     legal: usize,
 }
@@ -97,20 +98,6 @@ impl Batch {
     /// # Panics
     /// If `encoding` is not of the batch's shape.
     pub fn push(&mut self, encoding: &Encoding, position: &Position, legal: &[Move]) -> usize {
-        self.push_with(encoding, position, legal, encoding.input_key(position))
-    }
-
-    /// [`Batch::push`] where the position's [`Encoding::input_key`] is at hand.
-    ///
-    /// # Panics
-    /// If `encoding` is not of the batch's shape.
-    pub fn push_with(
-        &mut self,
-        encoding: &Encoding,
-        position: &Position,
-        legal: &[Move],
-        key: Key,
-    ) -> usize {
         assert_eq!(self.shape, encoding.shape());
         let start = self.planes.len();
         self.planes.resize(start + self.shape.input(), 0.0);
@@ -118,7 +105,9 @@ impl Batch {
         let first_legal = self.legal.len();
         self.legal.extend(legal.iter().map(|&m| encoding.index(position, m)));
         let legal = self.legal.len() - first_legal;
-        self.rows.push(Row { key, first_legal, legal });
+        let key = encoding.input_key(position);
+        let tables = encoding.table_keys(position).unwrap_or([key; 2]);
+        self.rows.push(Row { key, tables, first_legal, legal });
         self.outcome.resize(self.rows.len() * self.shape.outcomes, 0.0);
         self.moves_left.resize(self.rows.len(), 0.0);
         self.logits.resize(self.legal.len(), 0.0);
@@ -138,6 +127,11 @@ impl Batch {
     /// The input key of a row's position.
     pub fn key(&self, row: usize) -> Key {
         self.rows[row].key
+    }
+
+    /// The keys of its two tables, in the order of their planes ([`Encoding::table_keys`]).
+    pub(super) fn tables(&self, row: usize) -> [Key; 2] {
+        self.rows[row].tables
     }
 
     /// Where the policy has the legal moves of a row's position.

@@ -1,6 +1,6 @@
 //! From one game's planes to a network that was made for another.
 
-use crate::encoding::{Layout, PolicyIndex, Shape};
+use crate::encoding::{Layout, Shape};
 
 /// Lets a network read positions, and choose among moves, of a game that is written in other
 /// planes than those it was trained with. Planes are the same if they have the same name.
@@ -66,8 +66,8 @@ impl Bridge {
     }
 
     /// Where the network's policy has a move of the game.
-    pub(super) fn index(&self, index: PolicyIndex) -> usize {
-        let (index, squares) = (usize::from(index.0), self.game.squares());
+    pub(super) fn index(&self, index: usize) -> usize {
+        let squares = self.game.squares();
         self.policy[index / squares] * squares + index % squares
     }
 }
@@ -90,7 +90,7 @@ mod tests {
             [0.0, 0.0, 5.0, 6.0, 0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 50.0, 60.0, 0.0, 0.0, 10.0, 20.0];
         assert_eq!(bridge.cross(&rows), crossed);
         assert_eq!(bridge.cross(&rows[..6]), &crossed[..8]);
-        let indices = (0..4).map(|index| bridge.index(PolicyIndex(index)));
+        let indices = (0..4).map(|index| bridge.index(index));
         assert_eq!(indices.collect::<Vec<_>>(), [4, 5, 0, 1]);
         let same = Bridge::new(network, "2x1 planes: A B C; policy: X Z", GAME).expect("one");
         assert_eq!(same.unseen(), None);

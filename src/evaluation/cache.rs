@@ -2,14 +2,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Batch, EvalError, Evaluation, Evaluator, Remembered};
-use crate::encoding::Shape;
-use crate::rules::{Key, Known, Position};
+use super::{Batch, EvalError, Evaluator, Remembered};
+use crate::encoding::{Encoding, Shape};
+use crate::rules::{Key, Known, Move, Position};
 
-/// Evaluations of positions in a memory of fixed size, in which the newest overwrite the oldest.
+/// Evaluations, of positions or of tables, in a memory of fixed size, in which the newest overwrite
+/// the oldest.
 ///
-/// A ring of 32-bit words holds them one after another: the key, the number of moves, and the
-/// numbers of the evaluation. A table says where the newest of each place begins.
+/// A ring of 32-bit words holds them one after another: the key, how many numbers follow, and the
+/// numbers. A table says where the newest of each place begins.
 #[derive(Debug)]
 pub struct Cache {
     ring: Vec<u32>,
@@ -18,7 +19,6 @@ pub struct Cache {
     next: usize,
     /// For each place where in the ring its two newest entries begin, and one more; 0 for none.
     table: Vec<[u32; 2]>,
-    outcomes: usize,
 }
 
 /// Words of an entry before its numbers.
@@ -27,23 +27,21 @@ const HEAD: usize = 3;
 const ENTRIES: usize = 64;
 
 impl Cache {
-    /// A cache of `bytes` of memory for evaluations of positions of `shape`.
-    pub fn new(shape: Shape, bytes: usize) -> Cache {
+    /// A cache of `bytes` of memory.
+    pub fn new(bytes: usize) -> Cache {
         let words = (bytes / size_of::<u32>()).min(u32::MAX as usize);
         let places = (words / (ENTRIES + 2)).max(1);
         let limit = words - (2 * places).min(words);
         let mut ring = Vec::new();
         // If there is not so much, nothing is remembered.
         let limit = if ring.try_reserve_exact(limit).is_ok() { limit } else { 0 };
-        Cache { ring, limit, next: 0, table: vec![[0; 2]; places], outcomes: shape.outcomes }
+        Cache { ring, limit, next: 0, table: vec![[0; 2]; places] }
     }
 
-    fn words(&self, legal_moves: usize) -> usize {
-        HEAD + self.outcomes + 1 + legal_moves
-    }
-
-    fn remember(&mut self, key: Key, evaluation: Evaluation<'_>) {
-        let words = self.words(evaluation.logits.len());
+    /// Remembers numbers, which come in several parts, under a key.
+    pub(super) fn remember(&mut self, key: Key, parts: &[&[f32]]) {
+        let count: usize = parts.iter().map(|part| part.len()).sum();
+        let words = HEAD + count;
         if words > self.limit {
             return;
         }
@@ -52,9 +50,8 @@ impl Cache {
         }
         let start = self.next;
         self.next += words;
-        let head = [key.0 as u32, (key.0 >> 32) as u32, evaluation.logits.len() as u32];
-        let numbers = evaluation.outcome.iter().chain([&evaluation.moves_left]);
-        let numbers = numbers.chain(evaluation.logits).map(|number| number.to_bits());
+        let head = [key.0 as u32, (key.0 >> 32) as u32, count as u32];
+        let numbers = parts.iter().copied().flatten().map(|number| number.to_bits());
         let entry = head.into_iter().chain(numbers);
         if start + words > self.ring.len() {
             self.ring.truncate(start);
@@ -67,23 +64,21 @@ impl Cache {
         self.table[place] = [start as u32 + 1, self.table[place][0]];
     }
 
-    fn recall(&self, key: Key, legal_moves: usize, into: &mut Remembered) -> bool {
-        let wanted = [key.0 as u32, (key.0 >> 32) as u32, legal_moves as u32];
-        let found = self.table[self.place(key)].iter().find_map(|begins| {
+    /// The numbers under a key, if there are so many of them.
+    pub(super) fn recall(
+        &self,
+        key: Key,
+        count: usize,
+    ) -> Option<impl Iterator<Item = f32> + Clone + use<'_>> {
+        let wanted = [key.0 as u32, (key.0 >> 32) as u32, count as u32];
+        let numbers = self.table[self.place(key)].iter().find_map(|begins| {
             let start = begins.checked_sub(1)? as usize;
             // What stood there may have been overwritten by something else.
-            let entry = self.ring.get(start..start + self.words(legal_moves))?;
+            let entry = self.ring.get(start..start + HEAD + count)?;
             let (head, numbers) = entry.split_at(HEAD);
             (head == wanted).then_some(numbers)
-        });
-        let Some(numbers) = found else { return false };
-        let mut numbers = numbers.iter().map(|&bits| f32::from_bits(bits));
-        into.outcome.clear();
-        into.outcome.extend(numbers.by_ref().take(self.outcomes));
-        into.moves_left = numbers.next().unwrap_or(0.0);
-        into.logits.clear();
-        into.logits.extend(numbers);
-        true
+        })?;
+        Some(numbers.iter().map(|&bits| f32::from_bits(bits)))
     }
 
     fn place(&self, key: Key) -> usize {
@@ -104,18 +99,20 @@ impl Cache {
 pub struct Cached<E> {
     inner: E,
     cache: Arc<Mutex<Cache>>,
+    /// The inner evaluator uses the cache itself, for parts of positions.
+    in_parts: bool,
 }
 
 impl<E: Evaluator> Cached<E> {
     /// Remembers what `inner` says in so many `bytes` of memory.
     pub fn new(inner: E, bytes: usize) -> Cached<E> {
-        let cache = Cache::new(inner.shape(), bytes);
-        Cached::sharing(inner, Arc::new(Mutex::new(cache)))
+        Cached::sharing(inner, Arc::new(Mutex::new(Cache::new(bytes))))
     }
 
-    /// Remembers what `inner` says in `cache`, which must be of the same shape.
-    pub fn sharing(inner: E, cache: Arc<Mutex<Cache>>) -> Cached<E> {
-        Cached { inner, cache }
+    /// Remembers what `inner` says in `cache`, in which others of the same game may, too.
+    pub fn sharing(mut inner: E, cache: Arc<Mutex<Cache>>) -> Cached<E> {
+        let in_parts = inner.remember_in(&cache);
+        Cached { inner, cache, in_parts }
     }
 
     fn cache(&self) -> MutexGuard<'_, Cache> {
@@ -137,15 +134,36 @@ impl<E: Evaluator> Evaluator for Cached<E> {
     /// before, which spares the encoding too.
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
         self.inner.evaluate(batch)?;
-        let mut cache = self.cache();
-        for row in 0..batch.len() {
-            cache.remember(batch.key(row), batch.evaluation(row));
+        if !self.in_parts {
+            let mut cache = self.cache();
+            for row in 0..batch.len() {
+                let evaluation = batch.evaluation(row);
+                let parts = [evaluation.outcome, &[evaluation.moves_left], evaluation.logits];
+                cache.remember(batch.key(row), &parts);
+            }
         }
         Ok(())
     }
 
-    fn recall(&self, key: Key, legal_moves: usize, into: &mut Remembered) -> bool {
-        self.cache().recall(key, legal_moves, into)
+    fn recall(
+        &self,
+        encoding: &Encoding,
+        position: &Position,
+        legal: &[Move],
+        into: &mut Remembered,
+    ) -> bool {
+        if self.in_parts {
+            return self.inner.recall(encoding, position, legal, into);
+        }
+        let (cache, outcomes) = (self.cache(), self.shape().outcomes);
+        let key = encoding.input_key(position);
+        let Some(mut numbers) = cache.recall(key, outcomes + 1 + legal.len()) else { return false };
+        into.outcome.clear();
+        into.outcome.extend(numbers.by_ref().take(outcomes));
+        into.moves_left = numbers.next().unwrap_or_default();
+        into.logits.clear();
+        into.logits.extend(numbers);
+        true
     }
 
     fn known(&self, position: &Position) -> Option<Known> {

@@ -9,6 +9,16 @@
 //! | `outcome` | rows, outcomes | one number for each outcome |
 //! | `moves_left` | rows, 1 | how long the game will last |
 //!
+//! A *twin* sees one of two tables in a row instead, and what it makes of both is put together by a
+//! [`Head`]. Its outputs are
+//!
+//! | name | shape | meaning |
+//! |---|---|---|
+//! | `policy` | rows, policy | a logit for each index of a move at the table |
+//! | `halves` | rows, 2 units | what it adds to the head's units as the first table, and as the other |
+//!
+//! and the head's weights, which do not depend on the input.
+//!
 //! Other outputs may be there and are never computed. What the numbers mean is for the metadata to
 //! say and for the caller to check.
 
@@ -23,14 +33,18 @@ use thiserror::Error;
 
 use super::runtime::{CudaBuild, Runtime, RuntimeError, one_line};
 
+mod head;
 mod seal;
 
+pub use self::head::{HEAD, Head, MOVES_LEFT_SCALE};
 pub use self::seal::{KEY as SEAL_KEY, seal, verify};
 
 /// The name of a network's input.
 pub const PLANES: &str = "planes";
 /// The names of a network's outputs, in the order that [`Session::run`] fills them.
 pub const OUTPUTS: [&str; 3] = ["policy", "outcome", "moves_left"];
+/// Those of a twin.
+pub const TWIN_OUTPUTS: [&str; 2] = ["policy", "halves"];
 
 /// No tensor of one position has more numbers than this.
 const MAX_SIZE: usize = 1 << 24;
@@ -128,6 +142,17 @@ pub enum NetworkError {
         /// What it is.
         found: String,
     },
+    /// The weights of a twin's head do not fit one another, or are no numbers.
+    #[error("the network's head has {0}")]
+    Head(String),
+    /// There are not as many buffers as the network has outputs.
+    #[error("the network has {wanted} outputs, not {found}")]
+    Buffers {
+        /// Its outputs.
+        wanted: usize,
+        /// Buffers that were given.
+        found: usize,
+    },
     /// A buffer's length does not fit the number of rows.
     #[error("{name:?} of {rows} rows takes {wanted} numbers, not {found}")]
     Length {
@@ -163,10 +188,10 @@ pub enum NetworkError {
     },
 }
 
-/// How many numbers a network takes and gives for one position.
+/// How many numbers a network takes and gives for one row: a position, or one of its two tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
-    /// The number of positions that a batch must have, if the network does not leave it open.
+    /// The number of rows that a batch must have, if the network does not leave it open.
     pub batch: Option<usize>,
     /// Planes.
     pub channels: usize,
@@ -181,7 +206,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Numbers that one position's planes take.
+    /// Numbers that a row's planes take.
     pub fn planes(&self) -> usize {
         self.channels * self.height * self.width
     }
@@ -191,16 +216,20 @@ impl Sizes {
 pub struct Session {
     session: ort::session::Session,
     outputs: RunOptions<HasSelectedOutputs>,
+    /// Their names, and the numbers that each has in a row.
+    each: Vec<(&'static str, usize)>,
     sizes: Sizes,
+    head: Option<Head>,
     backend: Backend,
     note: Option<String>,
 }
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Session { sizes, backend, note, .. } = self;
+        let Session { sizes, each, backend, note, .. } = self;
         f.debug_struct("Session")
             .field("sizes", sizes)
+            .field("outputs", each)
             .field("backend", backend)
             .field("note", note)
             .finish_non_exhaustive()
@@ -219,18 +248,33 @@ impl Session {
     pub fn open(file: &[u8], backend: Backend, threads: usize) -> Result<Session, NetworkError> {
         verify(file)?;
         let runtime = Runtime::load(None)?;
-        let (session, backend, note) = commit(runtime, file, backend, threads)?;
-        let sizes = sizes(session.inputs(), session.outputs())?;
-        let selected = OUTPUTS.into_iter().fold(OutputSelector::no_default(), OutputSelector::with);
-        let outputs = RunOptions::new()
-            .map_err(|error| NetworkError::Model(words(error)))?
-            .with_outputs(selected);
-        Ok(Session { session, outputs, sizes, backend, note })
+        let (mut session, backend, note) = commit(runtime, file, backend, threads)?;
+        let (batch, [channels, height, width]) = input(session.inputs())?;
+        let twin = session.outputs().iter().any(|outlet| outlet.name() == TWIN_OUTPUTS[1]);
+        let names = if twin { &TWIN_OUTPUTS[..] } else { &OUTPUTS };
+        let each = outputs(session.outputs(), names, batch)?;
+        let outputs = select(names)?;
+        let (policy, halves) = (each[0].1, each[1].1);
+        let input = [batch.unwrap_or(1), channels, height, width];
+        let head = twin.then(|| Head::read(&mut session, input, halves)).transpose()?;
+        let outcomes = head.as_ref().map_or(halves, Head::outcomes);
+        let sizes = Sizes { batch, channels, height, width, policy, outcomes };
+        Ok(Session { session, outputs, each, sizes, head, backend, note })
     }
 
     /// The sizes of the network's input and outputs.
     pub fn sizes(&self) -> Sizes {
         self.sizes
+    }
+
+    /// The outputs, and how many numbers each has in a row.
+    pub fn outputs(&self) -> &[(&'static str, usize)] {
+        &self.each
+    }
+
+    /// What puts both tables together, if a row is one of two.
+    pub fn head(&self) -> Option<&Head> {
+        self.head.as_ref()
     }
 
     /// What the network runs on: [`Backend::Cpu`] or [`Backend::Cuda`].
@@ -249,9 +293,8 @@ impl Session {
         self.session.metadata().ok()?.custom(key)
     }
 
-    /// Evaluates `rows` positions. `planes` holds their planes, row by row; the other three are
-    /// filled likewise: `policy` with [`Sizes::policy`] logits a row, `outcome` with
-    /// [`Sizes::outcomes`] numbers and `moves_left` with one. No rows is no work.
+    /// Evaluates `rows` rows. `planes` holds their planes, row by row; the buffers are filled likewise,
+    /// one for each of [`Session::outputs`]. No rows is no work.
     ///
     /// # Errors
     /// If a buffer has not the length that `rows` asks for, if the network does not take this many
@@ -261,9 +304,7 @@ impl Session {
         &mut self,
         planes: &[f32],
         rows: usize,
-        policy: &mut [f32],
-        outcome: &mut [f32],
-        moves_left: &mut [f32],
+        buffers: &mut [&mut [f32]],
     ) -> Result<(), NetworkError> {
         let Sizes { batch, channels, height, width, .. } = self.sizes;
         let fits = |name, each, found| {
@@ -275,9 +316,11 @@ impl Session {
             }
         };
         fits(PLANES, self.sizes.planes(), planes.len())?;
-        let each = [self.sizes.policy, self.sizes.outcomes, 1];
-        let mut buffers = [policy, outcome, moves_left];
-        for ((name, each), buffer) in OUTPUTS.into_iter().zip(each).zip(&buffers) {
+        let (wanted, found) = (self.each.len(), buffers.len());
+        if wanted != found {
+            return Err(NetworkError::Buffers { wanted, found });
+        }
+        for (&(name, each), buffer) in self.each.iter().zip(&*buffers) {
             fits(name, each, buffer.len())?;
         }
         if rows == 0 {
@@ -293,7 +336,7 @@ impl Session {
             .session
             .run_with_options(ort::inputs![PLANES => input], &self.outputs)
             .map_err(run)?;
-        for ((name, each), buffer) in OUTPUTS.into_iter().zip(each).zip(&mut buffers) {
+        for (&(name, each), buffer) in self.each.iter().zip(buffers) {
             let result = results
                 .get(name)
                 .ok_or_else(|| NetworkError::Run(format!("it gave no {name:?}")))?;
@@ -388,16 +431,31 @@ fn options(runtime: &Runtime, threads: usize) -> ort::Result<SessionBuilder> {
     Ok(builder)
 }
 
-/// Checks a model's inputs and outputs and reads their sizes.
-fn sizes(inputs: &[Outlet], outputs: &[Outlet]) -> Result<Sizes, NetworkError> {
+/// What makes a session compute these outputs and no others.
+fn select(names: &[&'static str]) -> Result<RunOptions<HasSelectedOutputs>, NetworkError> {
+    let selected = names.iter().copied().fold(OutputSelector::no_default(), OutputSelector::with);
+    let options = RunOptions::new().map_err(|error| NetworkError::Model(words(error)))?;
+    Ok(options.with_outputs(selected))
+}
+
+/// Checks a model's input and reads its axes: the batch, if fixed, channels, height and width.
+fn input(inputs: &[Outlet]) -> Result<(Option<usize>, [usize; 3]), NetworkError> {
     const WANTED: &str = "floats of shape [batch, channels, height, width]";
-    const ROWS: &str = "floats of shape [batch, a fixed number]";
-    let (batch, [channels, height, width]) = dimensions("input", PLANES, inputs, WANTED)?;
-    if let Some(other) = inputs.iter().find(|outlet| outlet.name() != PLANES) {
-        return Err(NetworkError::Surplus(other.name().into()));
+    let axes = dimensions("input", PLANES, inputs, WANTED)?;
+    match inputs.iter().find(|outlet| outlet.name() != PLANES) {
+        Some(other) => Err(NetworkError::Surplus(other.name().into())),
+        None => Ok(axes),
     }
-    let mut counts = [0; 3];
-    for (name, count) in OUTPUTS.into_iter().zip(&mut counts) {
+}
+
+/// Checks a model's outputs and reads how many numbers each has in a row.
+fn outputs(
+    outputs: &[Outlet],
+    names: &[&'static str],
+    batch: Option<usize>,
+) -> Result<Vec<(&'static str, usize)>, NetworkError> {
+    const ROWS: &str = "floats of shape [batch, a fixed number]";
+    let read = |&name: &&'static str| {
         let (rows, [found]) = dimensions("output", name, outputs, ROWS)?;
         // An output may leave the batch open; a size must be the input's.
         let same = rows.is_none() || rows == batch;
@@ -406,10 +464,9 @@ fn sizes(inputs: &[Outlet], outputs: &[Outlet]) -> Result<Sizes, NetworkError> {
                 if same { "floats of shape [batch, 1]" } else { "of as many rows as the input" };
             return Err(unfit(name, wanted, outputs));
         }
-        *count = found;
-    }
-    let [policy, outcomes, _] = counts;
-    Ok(Sizes { batch, channels, height, width, policy, outcomes })
+        Ok((name, found))
+    };
+    names.iter().map(read).collect()
 }
 
 /// Reads the dimensions of the outlet `name`: the batch, if fixed, and `N` fixed ones.

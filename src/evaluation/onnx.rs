@@ -1,10 +1,14 @@
 //! The evaluator that asks a network, through ONNX Runtime.
 
+use std::sync::{Arc, Mutex};
+
 use super::batch::softmax;
 use super::bridge::Bridge;
 use super::network::{Backend, NetworkError, Session, Sizes};
-use super::{Batch, EvalError, Evaluator};
+use super::twin::Twin;
+use super::{Batch, Cache, EvalError, Evaluator, Remembered};
 use crate::encoding::{self, Encoding, Shape};
+use crate::rules::{Move, Position};
 
 /// What a network says of itself, in its file's metadata.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,6 +53,9 @@ pub enum UnfitNetwork {
         /// The variants of the network.
         found: String,
     },
+    /// It sees two tables one by one, and the game has not two.
+    #[error("the network is for games of two tables, unlike {0}")]
+    Twin(String),
     /// Its tensors are of other sizes than its encoding says.
     #[error("the network has {found:?}, but {variant} needs {wanted:?}")]
     Sizes {
@@ -142,6 +149,8 @@ pub struct Onnx {
     shape: Shape,
     passport: Passport,
     bridge: Option<Bridge>,
+    /// What is needed if it sees two tables one by one.
+    twin: Option<Twin>,
     policy: Vec<f32>,
     outcome: Vec<f32>,
     moves_left: Vec<f32>,
@@ -172,7 +181,12 @@ impl Onnx {
             Err(refusal) => return Err(refusal),
         };
         let (shape, found) = (encoding.shape(), session.sizes());
-        let wanted = bridge.as_ref().map_or(shape, |bridge| bridge.shape());
+        let twin = match session.head() {
+            Some(_) => Some(Twin::new(encoding).ok_or_else(|| UnfitNetwork::Twin(variant.into()))?),
+            None => None,
+        };
+        let whole = bridge.as_ref().map_or(shape, |bridge| bridge.shape());
+        let wanted = if twin.is_some() { whole.of_table() } else { whole };
         let same = found.batch.is_none()
             && (found.channels, found.height, found.width)
                 == (wanted.planes, wanted.height, wanted.width)
@@ -182,7 +196,7 @@ impl Onnx {
             return Err(UnfitNetwork::Sizes { variant, found, wanted });
         }
         let (policy, outcome, moves_left) = Default::default();
-        Ok(Onnx { session, shape, passport, bridge, policy, outcome, moves_left })
+        Ok(Onnx { session, shape, passport, bridge, twin, policy, outcome, moves_left })
     }
 
     /// Where it runs.
@@ -219,6 +233,10 @@ impl Evaluator for Onnx {
     }
 
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
+        let failed = |error: NetworkError| EvalError(error.to_string());
+        if let Some(twin) = &mut self.twin {
+            return twin.evaluate(&mut self.session, self.bridge.as_mut(), batch).map_err(failed);
+        }
         let rows = batch.len();
         let outcomes = self.shape.outcomes;
         let policy = self.bridge.as_ref().map_or(self.shape, Bridge::shape).policy();
@@ -229,20 +247,34 @@ impl Evaluator for Onnx {
         self.policy.resize(rows * policy, 0.0);
         self.outcome.resize(rows * outcomes, 0.0);
         self.moves_left.resize(rows, 0.0);
-        let outputs = (&mut self.policy, &mut self.outcome, &mut self.moves_left);
-        self.session
-            .run(planes, rows, outputs.0, outputs.1, outputs.2)
-            .map_err(|error| EvalError(error.to_string()))?;
+        let mut outputs = [&mut self.policy, &mut self.outcome, &mut self.moves_left]
+            .map(|buffer| &mut buffer[..]);
+        self.session.run(planes, rows, &mut outputs).map_err(failed)?;
         let chances = self.outcome.chunks_exact_mut(outcomes);
         let logits = self.policy.chunks_exact(policy);
         for (row, (chances, logits)) in chances.zip(logits).enumerate() {
             softmax(chances);
             let moves_left = self.moves_left[row];
             batch.fill(row, chances, moves_left, |_, index| match &self.bridge {
-                Some(bridge) => logits[bridge.index(index)],
+                Some(bridge) => logits[bridge.index(index.0.into())],
                 None => logits[usize::from(index.0)],
             });
         }
         Ok(())
+    }
+
+    fn recall(
+        &self,
+        encoding: &Encoding,
+        position: &Position,
+        legal: &[Move],
+        into: &mut Remembered,
+    ) -> bool {
+        let twin = self.twin.as_ref();
+        twin.is_some_and(|twin| twin.recall(&self.session, encoding, position, legal, into))
+    }
+
+    fn remember_in(&mut self, cache: &Arc<Mutex<Cache>>) -> bool {
+        self.twin.as_mut().map(|twin| twin.remember_in(cache)).is_some()
     }
 }

@@ -245,6 +245,10 @@ impl Rules for Tables {
         Key::of([a.chess.key().0, b.chess.key().0, flags])
     }
 
+    fn key_at(&self, table: Table) -> Option<Key> {
+        Some(self.game(table).chess.key())
+    }
+
     fn view(&self) -> View<'_> {
         let [a, b] = Table::ALL.map(|table| {
             let (game, color) = (self.game(table), color_of(self.team, table));

@@ -85,13 +85,12 @@ impl Gatherer {
                         step.visits += 1;
                         continue;
                     }
-                    let key = self.encoding.input_key(&leaf.position);
-                    if evaluator.recall(key, leaf.legal.len(), &mut self.remembered) {
+                    let Leaf { position, legal, .. } = &*leaf;
+                    if evaluator.recall(&self.encoding, position, legal, &mut self.remembered) {
                         tree.backup(leaf, self.remembered.evaluation());
                         step.visits += 1;
                     } else {
-                        let Leaf { position, legal, .. } = &*leaf;
-                        self.batch.push_with(&self.encoding, position, legal, key);
+                        self.batch.push(&self.encoding, position, legal);
                         // Nothing can be gathered before the root is known.
                         if tree.is_empty() {
                             break;

@@ -50,7 +50,7 @@ fn it_computes_what_the_model_says() {
         let planes = numbers(rows as u64 + 10, rows * PLANES);
         let (mut policy, mut outcome) = (vec![0.0; rows * POLICY], vec![0.0; rows * OUTCOMES]);
         let mut moves_left = vec![0.0; rows];
-        session.run(&planes, rows, &mut policy, &mut outcome, &mut moves_left).unwrap();
+        session.run(&planes, rows, &mut [&mut policy, &mut outcome, &mut moves_left]).unwrap();
         let mut wanted = (Vec::new(), Vec::new(), Vec::new());
         for position in planes.chunks_exact(PLANES) {
             let (policy, outcome, moves_left) = reference(position);
@@ -85,9 +85,7 @@ fn buffers_must_fit() {
         let error = session.run(
             &vec![0.0; planes],
             rows,
-            &mut vec![0.0; policy],
-            &mut vec![0.0; outcome],
-            &mut vec![0.0; left],
+            &mut [&mut vec![0.0; policy], &mut vec![0.0; outcome], &mut vec![0.0; left]],
         );
         error.map_err(|error| error.to_string())
     };
@@ -108,9 +106,13 @@ fn a_fixed_batch_takes_no_other() {
     assert_eq!(session.sizes().batch, Some(2));
     let (mut policy, mut outcome) = (vec![0.0; 2 * POLICY], vec![0.0; 2 * OUTCOMES]);
     let planes = numbers(5, 2 * PLANES);
-    assert_eq!(session.run(&planes, 2, &mut policy, &mut outcome, &mut [0.0; 2]), Ok(()));
+    assert_eq!(session.run(&planes, 2, &mut [&mut policy, &mut outcome, &mut [0.0; 2]]), Ok(()));
     let error = session
-        .run(&planes[..PLANES], 1, &mut policy[..POLICY], &mut outcome[..OUTCOMES], &mut [0.0])
+        .run(
+            &planes[..PLANES],
+            1,
+            &mut [&mut policy[..POLICY], &mut outcome[..OUTCOMES], &mut [0.0]],
+        )
         .unwrap_err();
     assert_eq!(error, NetworkError::Batch { wanted: 2, found: 1 });
 }
@@ -121,7 +123,8 @@ fn numbers_that_are_none_are_an_error() {
     let (mut policy, mut outcome) = (vec![0.0; 2 * POLICY], vec![0.0; 2 * OUTCOMES]);
     let mut planes = numbers(5, 2 * PLANES);
     planes[PLANES] = f32::INFINITY;
-    let error = session.run(&planes, 2, &mut policy, &mut outcome, &mut [0.0; 2]).unwrap_err();
+    let error =
+        session.run(&planes, 2, &mut [&mut policy, &mut outcome, &mut [0.0; 2]]).unwrap_err();
     assert!(matches!(error, NetworkError::NotFinite { name: "policy", row: 1, .. }), "{error}");
 }
 
@@ -181,7 +184,7 @@ fn further_outputs_are_let_be() {
     let model = network(-1).node("Log", &["d"], "extra", &[]).output("extra", FLOAT, &[-1, 3]);
     let mut session = open(model).unwrap();
     let (mut policy, mut outcome) = (vec![0.0; POLICY], vec![0.0; OUTCOMES]);
-    session.run(&numbers(5, PLANES), 1, &mut policy, &mut outcome, &mut [0.0]).unwrap();
+    session.run(&numbers(5, PLANES), 1, &mut [&mut policy, &mut outcome, &mut [0.0]]).unwrap();
 }
 
 #[test]
@@ -233,7 +236,7 @@ fn nonsense_under_a_seal_is_an_error() {
         let sizes = session.sizes();
         let (mut policy, mut outcome) = (vec![0.0; sizes.policy], vec![0.0; sizes.outcomes]);
         let planes = vec![0.0; sizes.planes()];
-        let _ = session.run(&planes, 1, &mut policy, &mut outcome, &mut [0.0]);
+        let _ = session.run(&planes, 1, &mut [&mut policy, &mut outcome, &mut [0.0]]);
     }
 }
 
@@ -280,7 +283,7 @@ fn sessions_move_between_threads() {
         let (mut policy, mut outcome) = (vec![0.0; POLICY], vec![0.0; OUTCOMES]);
         for _ in 0..50 {
             let planes = numbers(seed, PLANES);
-            session.run(&planes, 1, &mut policy, &mut outcome, &mut [0.0]).unwrap();
+            session.run(&planes, 1, &mut [&mut policy, &mut outcome, &mut [0.0]]).unwrap();
         }
         policy
     };

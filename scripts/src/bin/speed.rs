@@ -88,7 +88,7 @@ fn main() -> anyhow::Result<()> {
         let (records, spent) = play(&variant, players, &config, &games, 1, &|_, _| ())?;
         let wall = wall.elapsed().as_secs_f64();
         let played = spent.evaluations as f64 / spent.cpu.as_secs_f64();
-        let [raw, _] = raw_rate(&file, &encoding, arguments.parallel, spent.evaluations)?;
+        let [raw, _] = raw_rate(&file, arguments.parallel, spent.evaluations)?;
         println!(
             "round {round}: self-play {played:.0} evaluations, {:.0} visits and {:.2} games a CPU \
              second ({:.2} a second), raw {raw:.0}, ratio {:.3}",
@@ -114,7 +114,6 @@ fn measure_play(
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("network.onnx");
     std::fs::write(&path, file)?;
-    let encoding = Encoding::of(&variant.start());
     let mut session = engine::Session::new(Catalogue::shipped());
     let weights = path.display().to_string();
     for (name, value) in [
@@ -144,7 +143,7 @@ fn measure_play(
         let (wall, cpu) = (wall.elapsed(), clock.elapsed());
         session.wait();
         let size = (positions as f64 / batches.max(1) as f64).round().max(1.0) as usize;
-        let [by_cpu, by_wall] = raw_rates(file, &encoding, size, positions, threads)?;
+        let [by_cpu, by_wall] = raw_rates(file, size, positions, threads)?;
         let (played, timed) =
             (positions as f64 / cpu.as_secs_f64(), positions as f64 / wall.as_secs_f64());
         println!(
@@ -163,14 +162,13 @@ fn measure_play(
 /// [`raw_rate`] of `threads` side by side: the mean of the first number, the sum of the second.
 fn raw_rates(
     file: &[u8],
-    encoding: &Encoding,
     size: usize,
     evaluations: u64,
     threads: usize,
 ) -> anyhow::Result<[f64; 2]> {
     let share = evaluations / threads as u64;
     let rates = std::thread::scope(|scope| {
-        let part = || scope.spawn(|| raw_rate(file, encoding, size, share));
+        let part = || scope.spawn(|| raw_rate(file, size, share));
         let parts: Vec<_> = (0..threads).map(|_| part()).collect();
         let rates =
             parts.into_iter().map(|part| part.join().map_err(|_| anyhow!("a thread ended"))?);
@@ -190,22 +188,16 @@ fn fresh(variant: &Variant, encoding: &Encoding) -> anyhow::Result<Vec<u8>> {
 }
 
 /// Evaluations a CPU second and a second of ONNX Runtime alone, in batches of `size`.
-fn raw_rate(
-    file: &[u8],
-    encoding: &Encoding,
-    size: usize,
-    evaluations: u64,
-) -> anyhow::Result<[f64; 2]> {
-    let shape = encoding.shape();
+fn raw_rate(file: &[u8], size: usize, evaluations: u64) -> anyhow::Result<[f64; 2]> {
     let mut session = Session::open(file, Backend::Cpu, 1)?;
-    let planes = vec![0.5; size * shape.input()];
-    let (mut policy, mut outcome) =
-        (vec![0.0; size * shape.policy()], vec![0.0; size * shape.outcomes]);
-    let mut moves_left = vec![0.0; size];
+    let planes = vec![0.5; size * session.sizes().planes()];
+    let mut outputs: Vec<Vec<f32>> =
+        session.outputs().iter().map(|(_, each)| vec![0.0; size * each]).collect();
+    let mut outputs: Vec<&mut [f32]> = outputs.iter_mut().map(|output| &mut output[..]).collect();
     let rounds = evaluations.div_ceil(size as u64);
     let (wall, clock) = (Instant::now(), ThreadTime::now());
     for _ in 0..rounds {
-        session.run(&planes, size, &mut policy, &mut outcome, &mut moves_left)?;
+        session.run(&planes, size, &mut outputs)?;
     }
     let evaluations = (rounds * size as u64) as f64;
     Ok([clock.elapsed(), wall.elapsed()].map(|time| evaluations / time.as_secs_f64()))

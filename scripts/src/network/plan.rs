@@ -172,6 +172,29 @@ impl Plan {
         rows
     }
 
+    /// The dense layer at which the rows of two tables meet, as an index of `ops`: what comes before it
+    /// is of one table. `None` if there is one row for each position.
+    pub(crate) fn meeting(&self) -> Option<usize> {
+        let joined = |value: Value| {
+            let made_by = |value: Value| value.0.checked_sub(1).map(|index| &self.ops[index]);
+            match made_by(value) {
+                Some(Op::Flatten(input)) => matches!(made_by(*input), Some(Op::Join { .. })),
+                _ => false,
+            }
+        };
+        self.ops.iter().position(|op| matches!(op, Op::Dense { input, .. } if joined(*input)))
+    }
+
+    /// Which values depend on what the layer of [`Plan::meeting`] gives, the input first.
+    pub(crate) fn after_meeting(&self) -> Vec<bool> {
+        let met = self.meeting().map(|index| index + 1);
+        let mut after = vec![false];
+        for op in &self.ops {
+            after.push(op.inputs().any(|value| Some(value.0) == met || after[value.0]));
+        }
+        after
+    }
+
     /// The same with a head for the softened policy, which is there in training only: a second
     /// last layer beside the policy's, of the same sizes. Its parameters come after all others and
     /// start at zero.

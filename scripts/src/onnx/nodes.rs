@@ -1,18 +1,48 @@
 //! The operations of a plan as nodes of an ONNX graph.
 
 use menagerie::encoding::Shape;
+use menagerie::evaluation::network::TWIN_OUTPUTS;
 
 use super::proto::{Attribute, Node, Tensor, TensorKind};
-use crate::network::plan::{Layer, Op, Plan, Value};
+use crate::network::plan::{INPUT, Layer, Op, Plan, Value};
 
-/// The names of a plan's values in the graph.
+/// The names of a plan's values in the graph. Of a plan that sees two tables with a row for each, the graph
+/// is that of one row, up to the layer at which they meet.
 pub(super) struct Names<'a> {
     pub(super) plan: &'a Plan,
+    meeting: Option<usize>,
+    after_meeting: Vec<bool>,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn new(plan: &'a Plan) -> Self {
+        Self { plan, meeting: plan.meeting(), after_meeting: plan.after_meeting() }
+    }
+
+    /// Whether the rows of two tables meet at the plan's `index`th operation.
+    pub(super) fn meets_at(&self, index: usize) -> bool {
+        self.meeting == Some(index)
+    }
+
+    /// Whether a value is not in the graph, as it is made of two rows.
+    pub(super) fn is_beyond(&self, value: Value) -> bool {
+        self.after_meeting[value.0]
+    }
+
+    /// The value that is the same in a graph of one row.
+    pub(super) fn in_row(&self, value: Value) -> Value {
+        match value.0.checked_sub(1).map(|index| &self.plan.ops[index]) {
+            Some(Op::Deal { .. }) => INPUT,
+            Some(Op::Join { input, .. }) => self.in_row(*input),
+            _ => value,
+        }
+    }
 }
 
 impl Names<'_> {
     /// A value's name: the layer that makes it, or the operation on what it is made of.
     pub(super) fn of(&self, value: Value) -> String {
+        let value = self.in_row(value);
         if value == self.plan.policy {
             return "policy".into();
         }
@@ -33,14 +63,16 @@ impl Names<'_> {
             Op::Pool(input) => format!("{}.mean", self.of(*input)),
             Op::Sigmoid(input) => format!("{}.sigmoid", self.of(*input)),
             Op::Scale(board, _) => format!("{}.scaled", self.of(*board)),
-            Op::Deal { input, .. } => format!("{}.tables", self.of(*input)),
-            Op::Join { input, .. } => format!("{}.joined", self.of(*input)),
+            Op::Deal { input, .. } | Op::Join { input, .. } => self.of(*input),
         }
     }
 
     /// The nodes of an operation, which is the plan's `index`th; `read` names what is read of a value.
     pub(super) fn nodes(&self, index: usize, op: &Op, read: impl Fn(Value) -> String) -> Vec<Node> {
         let output = self.of(Value(index + 1));
+        if self.is_beyond(Value(index + 1)) {
+            return Vec::new();
+        }
         let reads = |input: Value, layer: &Layer| {
             [read(input), format!("{}.weight", layer.name), format!("{}.bias", layer.name)]
         };
@@ -60,6 +92,9 @@ impl Names<'_> {
                     ..Node::new("Conv", &[&input, &weight, &bias], &output)
                 }
             }
+            Op::Dense { input, layer } if self.meets_at(index) => {
+                return halves(&read(*input), &format!("{}.weight", layer.name));
+            }
             Op::Dense { input, layer } => {
                 let [input, weight, bias] = reads(*input, layer);
                 Node::new("Gemm", &[&input, &weight, &bias], &output)
@@ -68,15 +103,13 @@ impl Names<'_> {
             Op::Add(left, right) => Node::new("Add", &[&read(*left), &read(*right)], &output),
             // ONNX flattens from axis 1 on unless told otherwise.
             Op::Flatten(input) => Node::new("Flatten", &[&read(*input)], &output),
-            Op::Board { input, .. } | Op::Join { input, .. } => {
-                Node::new("Reshape", &[&read(*input), &axes], &output)
-            }
+            Op::Board { input, .. } => Node::new("Reshape", &[&read(*input), &axes], &output),
             Op::Pool(input) => Node::new("GlobalAveragePool", &[&read(*input)], &output),
             Op::Sigmoid(input) => Node::new("Sigmoid", &[&read(*input)], &output),
             Op::Scale(board, factors) => {
                 Node::new("Mul", &[&read(*board), &read(*factors)], &output)
             }
-            Op::Deal { input, .. } => return deal(&read(*input), &output),
+            Op::Deal { .. } | Op::Join { .. } => return Vec::new(),
         };
         vec![node]
     }
@@ -84,49 +117,28 @@ impl Names<'_> {
     /// The constants that the nodes need beside weights.
     pub(super) fn constants(&self, shape: Shape) -> impl Iterator<Item = Tensor> {
         let [height, width] = [shape.height as i64, shape.width as i64];
-        // The batch is whatever is left.
-        let board = move |channels: usize| vec![-1, channels as i64, height, width];
-        self.plan.ops.iter().enumerate().flat_map(move |(index, op)| {
-            let output = self.of(Value(index + 1));
-            let constants = match *op {
-                Op::Board { channels, .. } | Op::Join { channels, .. } => {
-                    vec![(axes_of(&output), board(channels))]
-                }
-                Op::Deal { planes, .. } => {
-                    let [parts, _, _, first, own] = dealt(&output);
-                    let each = planes - 1;
-                    vec![
-                        (parts, vec![1, 1, 2 * each as i64]),
-                        (axes_of(&first), board(1)),
-                        (axes_of(&own), board(each)),
-                    ]
-                }
-                _ => Vec::new(),
-            };
-            constants.into_iter().map(|(name, numbers)| integers(&name, &numbers))
+        self.plan.ops.iter().enumerate().filter_map(move |(index, op)| {
+            let &Op::Board { channels, .. } = op else { return None };
+            let name = axes_of(&self.of(Value(index + 1)));
+            // The batch is whatever is left.
+            Some(integers(&name, &[-1, channels as i64, height, width]))
         })
     }
 }
 
-/// The names of what a position at two tables is taken apart into: how many planes there are of each
-/// part, the first plane, the planes of tables, and both with a row for each table.
-fn dealt(output: &str) -> [String; 5] {
-    ["parts", "first", "own", "first.rows", "own.rows"].map(|part| format!("{output}.{part}"))
-}
-
-/// The nodes that deal the planes of two tables out.
-fn deal(input: &str, output: &str) -> Vec<Node> {
-    let [parts, first, own, first_rows, own_rows] = dealt(output);
-    let [twice, second] = ["twice", "second"].map(|part| format!("{output}.{part}"));
-    let along_channels = |node| Node { attribute: vec![Attribute::number("axis", 1)], ..node };
-    let split = Node::new("Split", &[input, &parts], &first);
-    let split = Node { output: vec![first.clone(), second, own.clone()], ..split };
+/// The nodes that give what a row adds to a layer as the first of two tables, and as the other.
+fn halves(input: &str, weight: &str) -> Vec<Node> {
+    let [_, output] = TWIN_OUTPUTS;
+    let parts = ["first", "other"].map(|part| format!("{output}.{part}"));
+    let weights = parts.each_ref().map(|part| format!("{part}.weight"));
+    let along = |axis, node| Node { attribute: vec![Attribute::number("axis", axis)], ..node };
+    let split = Node { output: weights.to_vec(), ..Node::new("Split", &[weight], output) };
+    let [first, other] = parts.each_ref().map(String::as_str);
     vec![
-        along_channels(split),
-        along_channels(Node::new("Concat", &[&first, &first], &twice)),
-        Node::new("Reshape", &[&twice, &axes_of(&first_rows)], &first_rows),
-        Node::new("Reshape", &[&own, &axes_of(&own_rows)], &own_rows),
-        along_channels(Node::new("Concat", &[&first_rows, &own_rows], output)),
+        along(0, Node { name: format!("{output}.weights"), ..split }),
+        Node::new("MatMul", &[input, &weights[0]], first),
+        Node::new("MatMul", &[input, &weights[1]], other),
+        along(1, Node::new("Concat", &[first, other], output)),
     ]
 }
 

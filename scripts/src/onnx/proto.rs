@@ -187,7 +187,15 @@ impl ValueInfo {
     /// A tensor of 32-bit floats of `[batch, axes..]`, the batch of any size.
     pub(crate) fn batch(name: &str, axes: &[usize]) -> Self {
         let axes = axes.iter().map(|&size| Size::Fixed(size as i64));
-        let sizes = std::iter::once(Size::Open("batch".into())).chain(axes);
+        Self::floats(name, std::iter::once(Size::Open("batch".into())).chain(axes))
+    }
+
+    /// A tensor of 32-bit floats with these axes, which does not depend on the input.
+    pub(crate) fn constant(name: &str, axes: &[i64]) -> Self {
+        Self::floats(name, axes.iter().map(|&size| Size::Fixed(size)))
+    }
+
+    fn floats(name: &str, sizes: impl Iterator<Item = Size>) -> Self {
         let dim = sizes.map(|size| Dimension { size: Some(size) }).collect();
         let elem_type = TensorKind::Float as i32;
         let tensor = KindOfTensor { elem_type, shape: Some(TensorShape { dim }) };

@@ -51,19 +51,21 @@ pub(super) fn graph(
     weights: &[f32],
     spreads: &[Spread],
 ) -> (Vec<Node>, Vec<Tensor>) {
-    let exact = exact(plan);
-    let mut writer = Writer {
-        names: Names { plan },
-        weights,
-        roundings: roundings(plan, spreads, &exact),
-        nodes: Vec::new(),
-        initializers: Vec::new(),
-    };
+    let names = Names::new(plan);
+    let exact = exact(&names);
+    let roundings = roundings(&names, spreads, &exact);
+    let mut writer =
+        Writer { names, weights, roundings, nodes: Vec::new(), initializers: Vec::new() };
     let means = |value: Value| &spreads[value.0].means;
     writer.round(INPUT);
     for (index, op) in plan.ops.iter().enumerate() {
         match op {
             Op::Conv { layer, .. } if exact[index + 1] => writer.keep(layer),
+            Op::Dense { layer, .. }
+                if writer.names.meets_at(index) || writer.names.is_beyond(Value(index + 1)) =>
+            {
+                writer.keep(layer);
+            }
             Op::Conv { input, layer, kernel } => {
                 let (taps, means) = (taps(*kernel, board), means(*input));
                 let mean = |_, nth: usize| means[nth / taps.len()] * taps[nth % taps.len()];
@@ -83,8 +85,11 @@ pub(super) fn graph(
             Op::Deal { .. } | Op::Join { .. } => {}
         }
         let nodes = writer.names.nodes(index, op, |value| writer.rounded(value));
+        let made = !nodes.is_empty();
         writer.nodes.extend(nodes);
-        writer.round(Value(index + 1));
+        if made {
+            writer.round(Value(index + 1));
+        }
     }
     (writer.nodes, writer.initializers)
 }
@@ -100,8 +105,10 @@ fn taps(kernel: usize, [height, width]: [usize; 2]) -> Vec<f32> {
     taps.map(|(row, column)| met(height, row) * met(width, column)).collect()
 }
 
-/// Which values stay floats: the outputs, and what is only laid out anew to make one.
-fn exact(plan: &Plan) -> Vec<bool> {
+/// Which values stay floats: the outputs, what is only laid out anew to make one, and what the layer reads
+/// at which two tables meet, which makes an output, too.
+fn exact(names: &Names<'_>) -> Vec<bool> {
+    let plan = names.plan;
     let mut exact = vec![false; plan.ops.len() + 1];
     for head in [plan.policy, plan.outcome, plan.moves_left] {
         exact[head.0] = true;
@@ -111,16 +118,22 @@ fn exact(plan: &Plan) -> Vec<bool> {
             exact[input.0] = true;
         }
     }
+    for (index, op) in plan.ops.iter().enumerate().filter(|(index, _)| names.meets_at(*index)) {
+        exact[index + 1] = true;
+        op.inputs().for_each(|input| exact[input.0] = true);
+    }
     exact
 }
 
-/// How each value is rounded; `None` where it is not, be it exact, cut by a ReLU first, which ONNX
-/// Runtime then makes part of the rounding, or dealt out to two tables before anything is computed.
-fn roundings(plan: &Plan, spreads: &[Spread], exact: &[bool]) -> Vec<Option<Rounding>> {
+/// How each value is rounded; `None` where it is not, be it exact, or cut by a ReLU first, which ONNX
+/// Runtime then makes part of the rounding.
+fn roundings(names: &Names<'_>, spreads: &[Spread], exact: &[bool]) -> Vec<Option<Rounding>> {
+    let plan = names.plan;
     let mut cut = vec![true; plan.ops.len() + 1];
-    for op in &plan.ops {
+    let computed = |op: &&Op| !matches!(op, Op::Deal { .. } | Op::Join { .. });
+    for op in plan.ops.iter().filter(computed) {
         for input in op.inputs() {
-            cut[input.0] &= matches!(op, Op::Relu(_) | Op::Deal { .. });
+            cut[names.in_row(input).0] &= matches!(op, Op::Relu(_));
         }
     }
     let rounding = |at: usize| (!exact[at] && !cut[at]).then(|| Rounding::of(spreads[at].range));
@@ -146,6 +159,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// What readers of a value read.
     fn rounded(&self, value: Value) -> String {
+        let value = self.names.in_row(value);
         let name = self.names.of(value);
         if self.roundings[value.0].is_some() { format!("{name}.rounded") } else { name }
     }
@@ -185,7 +199,8 @@ impl Writer<'_> {
         mean: impl Fn(usize, usize) -> f32,
     ) {
         let (weights, biases) = (&self.weights[layer.weight()], &self.weights[layer.bias()]);
-        let step = self.roundings[input.0].map_or(1.0, |rounding| rounding.scale);
+        let rounding = self.roundings[self.names.in_row(input).0];
+        let step = rounding.map_or(1.0, |rounding| rounding.scale);
         let (axis, each) = match outputs {
             Outputs::First => (0, weights.len() / layer.outputs),
             Outputs::Last => (1, 1),

@@ -109,12 +109,11 @@ impl<'a> Game<'a> {
             };
             self.visits += 1;
             if selection == Selection::NeedsEvaluation {
-                let key = self.encoding.input_key(&self.leaf.position);
                 let Leaf { position, legal, .. } = &self.leaf;
-                if evaluator.recall(key, legal.len(), &mut self.remembered) {
+                if evaluator.recall(&self.encoding, position, legal, &mut self.remembered) {
                     self.tree.backup(&self.leaf, self.remembered.evaluation());
                 } else {
-                    batch.push_with(&self.encoding, position, legal, key);
+                    batch.push(&self.encoding, position, legal);
                     return Ask::Evaluation;
                 }
             }

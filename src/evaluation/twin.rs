@@ -1,0 +1,206 @@
+//! A network that sees each of two tables by itself, and what is remembered of them.
+//!
+//! Most positions of a search have each of their tables in common with others, beside another second
+//! one. What the network makes of a table is computed once; a position of two known tables costs a few
+//! hundred multiplications ([`Head::join`](super::network::Head::join)).
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::batch::softmax;
+use super::bridge::Bridge;
+use super::cache::Cache;
+use super::network::{NetworkError, Session};
+use super::{Batch, Remembered};
+use crate::encoding::{Encoding, Shape};
+use crate::rules::{Color, Key, Move, Position, Table};
+
+/// What is needed beside a session to evaluate positions at two tables one table after another.
+#[derive(Debug)]
+pub(super) struct Twin {
+    cache: Option<Arc<Mutex<Cache>>>,
+    /// The sizes of the game.
+    game: Shape,
+    /// Where the game's policy has that the mover sits at each table.
+    sits: [usize; 2],
+    planes: Vec<f32>,
+    policy: Vec<f32>,
+    halves: Vec<f32>,
+    outcome: Vec<f32>,
+}
+
+/// A table of a batch.
+struct Seen {
+    key: Key,
+    /// A row in which it stands, and which of the two tables it is there.
+    row: usize,
+    nth: usize,
+    /// Moves there, but for sitting.
+    moves: usize,
+    /// What it adds to the head's units, the logit of sitting there, and those of the moves. Empty
+    /// until it is known.
+    numbers: Vec<f32>,
+}
+
+impl Twin {
+    /// For the game of `encoding`; `None` if that has not two tables.
+    pub(super) fn new(encoding: &Encoding) -> Option<Twin> {
+        let sits = |color| encoding.sits(color).map(|index| usize::from(index.0));
+        let sits = [sits(Color::White)?, sits(Color::Black)?];
+        let [planes, policy, halves, outcome] = Default::default();
+        let (game, cache) = (encoding.shape(), None);
+        Some(Twin { cache, game, sits, planes, policy, halves, outcome })
+    }
+
+    /// Remembers tables in `cache`.
+    pub(super) fn remember_in(&mut self, cache: &Arc<Mutex<Cache>>) {
+        self.cache = Some(Arc::clone(cache));
+    }
+
+    fn cache(&self) -> Option<MutexGuard<'_, Cache>> {
+        let cache = self.cache.as_ref()?;
+        Some(cache.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Which table an index of the game's policy belongs to, and whether it is a move, not to sit.
+    fn place(&self, index: usize) -> (usize, bool) {
+        (index / (self.game.policy() / 2), !self.sits.contains(&index))
+    }
+
+    /// Writes the evaluation of a position over `into`, if both its tables are remembered; says whether
+    /// they are.
+    pub(super) fn recall(
+        &self,
+        session: &Session,
+        encoding: &Encoding,
+        position: &Position,
+        legal: &[Move],
+        into: &mut Remembered,
+    ) -> bool {
+        let Some((head, cache)) = session.head().zip(self.cache()) else { return false };
+        let Some(keys) = encoding.table_keys(position) else { return false };
+        // Whoever has White at the first table of the rules has it at the first of the planes.
+        let first = if position.view().turn.is_white() { Table::A } else { Table::B };
+        let table = |m: Move| usize::from(m.split().0 != first);
+        let mut moves = [0; 2];
+        for &m in legal.iter().filter(|&&m| m != Move::Pass) {
+            moves[table(m)] += 1;
+        }
+        let units = head.units();
+        let seen = [0, 1].map(|nth| cache.recall(keys[nth], units + 1 + moves[nth]));
+        let [Some(white), Some(black)] = seen else { return false };
+        let halves = [&white, &black].map(|seen| seen.clone().take(units));
+        into.moves_left = head.join(halves, &mut into.outcome);
+        softmax(&mut into.outcome);
+        let mut logits = [white, black].map(|seen| seen.skip(units));
+        let sits = logits.each_mut().map(|logits| logits.next().unwrap_or_default());
+        into.logits.clear();
+        into.logits.extend(legal.iter().map(|&m| match m {
+            Move::Pass => sits[self.place(encoding.index(position, m).0.into()).0],
+            m => logits[table(m)].next().unwrap_or_default(),
+        }));
+        true
+    }
+
+    /// Fills in the evaluations of a batch, and asks the network only about tables that are not
+    /// remembered. `bridge` leads to its planes, if it is another game's.
+    pub(super) fn evaluate(
+        &mut self,
+        session: &mut Session,
+        mut bridge: Option<&mut Bridge>,
+        batch: &mut Batch,
+    ) -> Result<(), NetworkError> {
+        let units = session.head().map_or(0, |head| head.units());
+        let (mut seen, pairs) = self.tables(units, batch);
+        let mut unknown: Vec<&mut Seen> =
+            seen.iter_mut().filter(|seen| seen.numbers.is_empty()).collect();
+        self.ask(session, bridge.as_deref_mut(), batch, &unknown)?;
+        let index_of = |index: usize| bridge.as_ref().map_or(index, |bridge| bridge.index(index));
+        let (half, each) = (session.sizes().policy, 2 * units);
+        for (row, seen) in unknown.iter_mut().enumerate() {
+            let (policy, halves) = (&self.policy[row * half..][..half], &self.halves[row * each..]);
+            seen.numbers.extend_from_slice(&halves[seen.nth * units..][..units]);
+            let logit = |index: usize| policy[index_of(index) - seen.nth * half];
+            let own = batch.legal(seen.row).iter().map(|index| usize::from(index.0));
+            let own = own.filter(|&index| self.place(index) == (seen.nth, true));
+            let all = std::iter::once(self.sits[seen.nth]).chain(own);
+            let logits: Vec<f32> = all.map(logit).collect();
+            seen.numbers.extend(logits);
+            if let Some(mut cache) = self.cache() {
+                cache.remember(seen.key, &[&seen.numbers]);
+            }
+        }
+        let Some(head) = session.head() else { return Ok(()) };
+        for (row, pair) in pairs.into_iter().enumerate() {
+            let numbers = pair.map(|at| seen[at].numbers.iter().copied());
+            let halves = numbers.clone().map(|numbers| numbers.take(units));
+            let moves_left = head.join(halves, &mut self.outcome);
+            softmax(&mut self.outcome);
+            let mut logits = numbers.map(|numbers| numbers.skip(units));
+            let sits = logits.each_mut().map(|logits| logits.next().unwrap_or_default());
+            let (half, passes) = (self.game.policy() / 2, self.sits);
+            batch.fill(row, &self.outcome, moves_left, |_, index| {
+                let index = usize::from(index.0);
+                match index / half {
+                    nth if passes.contains(&index) => sits[nth],
+                    nth => logits[nth].next().unwrap_or_default(),
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// The different tables of a batch, with what is remembered of them, and which two of them each
+    /// row has.
+    fn tables(&self, units: usize, batch: &Batch) -> (Vec<Seen>, Vec<[usize; 2]>) {
+        let mut seen: Vec<Seen> = Vec::new();
+        let mut pairs = Vec::with_capacity(batch.len());
+        let cache = self.cache();
+        for row in 0..batch.len() {
+            let mut moves = [0; 2];
+            for index in batch.legal(row) {
+                let (nth, moves_there) = self.place(index.0.into());
+                moves[nth] += usize::from(moves_there);
+            }
+            let keys = batch.tables(row);
+            pairs.push([0, 1].map(|nth| {
+                let (key, moves) = (keys[nth], moves[nth]);
+                let same = |other: &Seen| (other.key, other.moves) == (key, moves);
+                seen.iter().position(same).unwrap_or_else(|| {
+                    let known =
+                        cache.as_ref().and_then(|cache| cache.recall(key, units + 1 + moves));
+                    let numbers = known.into_iter().flatten().collect();
+                    seen.push(Seen { key, row, nth, moves, numbers });
+                    seen.len() - 1
+                })
+            }));
+        }
+        (seen, pairs)
+    }
+
+    /// Has the network look at tables of a batch, which leaves `policy` and `halves` with a row for each.
+    fn ask(
+        &mut self,
+        session: &mut Session,
+        bridge: Option<&mut Bridge>,
+        batch: &Batch,
+        tables: &[&mut Seen],
+    ) -> Result<(), NetworkError> {
+        let shape = bridge.as_ref().map_or(self.game, |bridge| bridge.shape());
+        let planes = bridge.map_or(batch.planes(), |bridge| bridge.cross(batch.planes()));
+        let (squares, one) = (shape.squares(), shape.of_table().planes);
+        self.planes.clear();
+        for Seen { row, nth, .. } in tables {
+            let planes = &planes[row * shape.input()..][..shape.input()];
+            let own = (one - 1) * squares;
+            self.planes.extend_from_slice(&planes[..squares]);
+            self.planes.extend_from_slice(&planes[2 * squares + nth * own..][..own]);
+        }
+        let rows = tables.len();
+        for (buffer, (_, each)) in
+            [&mut self.policy, &mut self.halves].into_iter().zip(session.outputs())
+        {
+            buffer.resize(rows * each, 0.0);
+        }
+        session.run(&self.planes, rows, &mut [&mut self.policy, &mut self.halves])
+    }
+}
