@@ -124,4 +124,8 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
     fn forget(&mut self) {
         (**self).forget();
     }
+
+    fn new_batch(&self) -> Batch {
+        (**self).new_batch()
+    }
 }

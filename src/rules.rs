@@ -31,7 +31,7 @@ pub use outcome::{Outcome, Reason};
 pub use perft::perft;
 pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, File, Piece, Rank, Role, Square};
 pub use side::{MAX_SIDES, PerSide, Side};
-pub use value::{Known, Value};
+pub use value::{Known, Mate, Value};
 pub use view::{Anatomy, Seat, Second, Symmetry, View};
 
 /// Identity of a position in 64 bits.
@@ -100,6 +100,11 @@ pub(crate) trait Rules {
     fn reversible(&self) -> u32;
     /// Identity for repetition: men, hands, rights, side, phase; no counters.
     fn key(&self) -> Key;
+
+    /// [`Position::mate_by_checks`].
+    fn mate_by_checks(&self, _turns: u8, _positions: u32) -> Option<Mate> {
+        None
+    }
 
     /// [`Position::key_at`], in games of two tables.
     fn key_at(&self, _table: Table) -> Option<Key> {
@@ -413,6 +418,14 @@ impl Position {
     /// Identity for repetition: men, hands, rights, side, phase; no counters.
     pub fn key(&self) -> Key {
         self.rules().key()
+    }
+
+    /// A mate that the side to move gives by checks alone in at most so many turns, whatever the other
+    /// side answers, if one is found within so many positions. Repetition and counters are not heeded, and
+    /// at two tables nothing is found ([`Position::at_table`] asks one of them). Few games have it: those in
+    /// which a mate is a loss and no duck, wall or blast meddles with checks.
+    pub fn mate_by_checks(&self, turns: u8, positions: u32) -> Option<Mate> {
+        self.rules().mate_by_checks(turns, positions)
     }
 
     /// Identity of what stands at a table: men, hands, rights and the colour on turn there; `None` if

@@ -202,6 +202,55 @@ fn a_twin_puts_together_what_it_knows_of_each_table() {
     assert!(!cached.recall(&encoding, position, legal, &mut known));
 }
 
+/// The evaluation of a position on its way through a network, by the engine's batches: outcome, likeliest
+/// move and moves left.
+fn foreseen(game: &str, file: &[u8], fen: &str) -> ([f32; 3], String, f32) {
+    let variant = Catalogue::shipped().get(game).expect("it is shipped");
+    let encoding = Encoding::of(&variant.start());
+    let network = Onnx::open(file, &encoding, game, Backend::Cpu, 1).expect("a network");
+    let mut cached = Cached::new(network, 1 << 20);
+    let position = variant.position(fen, false).unwrap_or_else(|error| panic!("{error}"));
+    let mut legal = MoveList::new();
+    position.legal_moves(&mut legal);
+    let mut batch = cached.new_batch();
+    batch.push(&encoding, &position, &legal);
+    cached.evaluate(&mut batch).expect("evaluated");
+    let mut known = Remembered::default();
+    assert!(cached.recall(&encoding, &position, &legal, &mut known), "{fen}");
+    assert_eq!(known.evaluation(), batch.evaluation(0), "{fen}");
+    let evaluation = batch.evaluation(0);
+    let logits = legal.iter().zip(evaluation.logits);
+    let (best, _) = logits.max_by(|(_, a), (_, b)| a.total_cmp(b)).expect("a move");
+    let outcome = evaluation.outcome.try_into().expect("two sides");
+    (outcome, position.move_text(*best), evaluation.moves_left)
+}
+
+#[test]
+fn whoever_mates_soon_wins() {
+    let crazyhouse = include_bytes!("../nets/crazyhouse.onnx");
+    let (outcome, m, turns) =
+        foreseen("crazyhouse", crazyhouse, "6k1/5ppp/8/8/8/8/8/K7[R] w - - 0 1");
+    assert!(outcome[0] == 0.99 && turns == 1.0 && m.starts_with("R@"), "{outcome:?} {m} {turns}");
+    let (outcome, ..) = foreseen("crazyhouse", crazyhouse, "6k1/5ppp/8/8/8/8/8/K7[N] w - - 0 1");
+    assert!(outcome[0] < 0.99);
+
+    let bughouse = include_bytes!("../nets/bughouse2.onnx");
+    let calm = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 0 1";
+    let mated = |turn| format!("6k1/5ppp/8/8/8/8/8/K7[R] {turn} - - 0 1");
+    let of = |a: &str, b: &str, team| foreseen("bughouse2", bughouse, &format!("{a}|{b}|{team}"));
+    // The team that has White at A mates there, or is mated at B by White there.
+    let (outcome, m, turns) = of(&mated("w"), calm, "w");
+    assert!(outcome[0] == 0.99 && turns == 1.0 && m.starts_with("1R@"), "{outcome:?} {m} {turns}");
+    let (outcome, m, _) = of(calm, &mated("w"), "w");
+    assert!(outcome[1] == 0.99 && m.starts_with('1'), "{outcome:?} {m}");
+    // As soon as each other: whoever moves is first.
+    let (outcome, ..) = of(&mated("w"), &mated("w"), "w");
+    assert_eq!(outcome[0], 0.99);
+    // Black is on turn at B, and the rook in White's hand has to wait.
+    let (outcome, ..) = of(calm, &mated("b"), "w");
+    assert!(outcome.iter().all(|&chance| chance < 0.99), "{outcome:?}");
+}
+
 #[test]
 fn a_network_says_the_same_in_any_batch() {
     let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");

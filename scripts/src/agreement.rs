@@ -53,7 +53,7 @@ fn answers(
     encoding: &Encoding,
     positions: &[Position],
 ) -> Result<Vec<(Option<usize>, f32)>, EvalError> {
-    let mut batch: Batch = evaluator.new_batch();
+    let mut batch = Batch::new(evaluator.shape());
     let mut legal = MoveList::new();
     for position in positions {
         position.legal_moves(&mut legal);

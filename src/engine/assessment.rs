@@ -2,7 +2,7 @@
 
 use super::report::Chances;
 use crate::encoding::Encoding;
-use crate::evaluation::{EvalError, Evaluator};
+use crate::evaluation::{Batch, EvalError, Evaluator};
 use crate::rules::{MoveList, Outcome, PerSide, Position};
 
 /// What the evaluator alone says of a position.
@@ -40,7 +40,7 @@ pub(super) fn assess(
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
     let outcome = position.outcome_given(&legal);
-    let mut batch = evaluator.new_batch();
+    let mut batch = Batch::new(evaluator.shape());
     let encoding = Encoding::of(position);
     let row = batch.push(&encoding, position, &legal);
     evaluator.evaluate(&mut batch)?;

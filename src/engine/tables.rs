@@ -148,4 +148,8 @@ impl Evaluator for Tabled<'_> {
     fn forget(&mut self) {
         self.evaluator.forget();
     }
+
+    fn new_batch(&self) -> Batch {
+        self.evaluator.new_batch()
+    }
 }

@@ -1,7 +1,14 @@
 //! Positions on their way through a network, and what came out.
 
 use crate::encoding::{Encoding, PolicyIndex, Shape};
-use crate::rules::{Key, Move, Position, Side};
+use crate::rules::{Key, Mate, Move, Position, Side};
+
+/// Mates are looked for in so many turns of the mover, and so many positions.
+const MATES: (u8, u32) = (3, 100);
+/// The chance that who is found to mate wins: all but sure, as a proof is the search's affair.
+const SURE: f32 = 0.99;
+/// How much likelier a mating move is than the likeliest of a policy, as a logit.
+const LIKELIER: f32 = 5.0;
 
 /// Some positions as planes, and their evaluations once an evaluator has filled them in.
 #[derive(Clone, Debug)]
@@ -13,14 +20,48 @@ pub struct Batch {
     outcome: Vec<f32>,
     moves_left: Vec<f32>,
     logits: Vec<f32>,
+    /// Whether mates are looked for.
+    seeking: bool,
+    /// The positions, where there are two tables at which mates may be looked for.
+    positions: Vec<Position>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Row {
     key: Key,
     tables: [Key; 2],
+    mate: Option<Found>,
     first_legal: usize,
     legal: usize,
+}
+
+/// A mate of the mover: its first move among the legal ones, and the turns that it takes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Found {
+    pub(super) nth: usize,
+    pub(super) turns: u8,
+}
+
+impl Found {
+    /// What a short look at `position` finds.
+    pub(super) fn at(position: &Position, legal: &[Move]) -> Option<Found> {
+        let Mate { m, turns } = position.mate_by_checks(MATES.0, MATES.1)?;
+        let nth = legal.iter().position(|&other| other == m)?;
+        Some(Found { nth, turns })
+    }
+
+    /// Puts it before all else that a policy has.
+    pub(super) fn prefer(self, logits: &mut [f32]) {
+        let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        logits[self.nth] = highest + LIKELIER;
+    }
+}
+
+/// Makes the outcome what it is for whoever mates, by the seat from the mover's on.
+pub(super) fn decide(outcome: &mut [f32], seat: usize) {
+    let others = (outcome.len() - 1).max(1) as f32;
+    outcome.fill((1.0 - SURE) / others);
+    outcome[seat] = SURE;
 }
 
 /// The evaluation of one position.
@@ -65,7 +106,14 @@ impl Batch {
     pub fn new(shape: Shape) -> Batch {
         let (rows, legal) = (Vec::new(), Vec::new());
         let (planes, outcome, moves_left, logits) = Default::default();
-        Batch { shape, rows, planes, legal, outcome, moves_left, logits }
+        let (seeking, positions) = (false, Vec::new());
+        Batch { shape, rows, planes, legal, outcome, moves_left, logits, seeking, positions }
+    }
+
+    /// The same, but whoever mates soon by checks alone wins, whatever an evaluator says
+    /// ([`Position::mate_by_checks`]).
+    pub fn seeking_mates(self) -> Batch {
+        Batch { seeking: true, ..self }
     }
 
     /// The tensor sizes of a position.
@@ -86,6 +134,7 @@ impl Batch {
     /// Empties it.
     pub fn clear(&mut self) {
         self.rows.clear();
+        self.positions.clear();
         self.planes.clear();
         self.legal.clear();
         self.outcome.clear();
@@ -104,10 +153,17 @@ impl Batch {
         encoding.write_planes(position.view(), &mut self.planes[start..]);
         let first_legal = self.legal.len();
         self.legal.extend(legal.iter().map(|&m| encoding.index(position, m)));
-        let legal = self.legal.len() - first_legal;
         let key = encoding.input_key(position);
-        let tables = encoding.table_keys(position).unwrap_or([key; 2]);
-        self.rows.push(Row { key, tables, first_legal, legal });
+        let tables = encoding.table_keys(position);
+        let mate = match self.seeking {
+            true if tables.is_none() => Found::at(position, legal),
+            _ => None,
+        };
+        if self.seeking && tables.is_some() {
+            self.positions.push(position.clone());
+        }
+        let (tables, legal) = (tables.unwrap_or([key; 2]), legal.len());
+        self.rows.push(Row { key, tables, mate, first_legal, legal });
         self.outcome.resize(self.rows.len() * self.shape.outcomes, 0.0);
         self.moves_left.resize(self.rows.len(), 0.0);
         self.logits.resize(self.legal.len(), 0.0);
@@ -134,6 +190,11 @@ impl Batch {
         self.rows[row].tables
     }
 
+    /// The position of a row at two tables, if mates are looked for there.
+    pub(super) fn position(&self, row: usize) -> Option<&Position> {
+        self.positions.get(row)
+    }
+
     /// Where the policy has the legal moves of a row's position.
     pub fn legal(&self, row: usize) -> &[PolicyIndex] {
         let Row { first_legal, legal, .. } = self.rows[row];
@@ -149,13 +210,19 @@ impl Batch {
         moves_left: f32,
         mut logit: impl FnMut(usize, PolicyIndex) -> f32,
     ) {
-        let Row { first_legal, legal, .. } = self.rows[row];
-        self.outcome[row * self.shape.outcomes..][..self.shape.outcomes].copy_from_slice(outcome);
+        let Row { first_legal, legal, mate, .. } = self.rows[row];
+        let own = &mut self.outcome[row * self.shape.outcomes..][..self.shape.outcomes];
+        own.copy_from_slice(outcome);
         self.moves_left[row] = moves_left;
         let indices = &self.legal[first_legal..][..legal];
         let logits = &mut self.logits[first_legal..][..legal];
         for (nth, (out, &index)) in logits.iter_mut().zip(indices).enumerate() {
             *out = logit(nth, index);
+        }
+        if let Some(mate) = mate {
+            decide(own, 0);
+            mate.prefer(logits);
+            self.moves_left[row] = mate.turns.into();
         }
     }
 

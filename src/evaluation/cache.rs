@@ -174,4 +174,8 @@ impl<E: Evaluator> Evaluator for Cached<E> {
         self.cache().forget();
         self.inner.forget();
     }
+
+    fn new_batch(&self) -> Batch {
+        self.inner.new_batch()
+    }
 }

@@ -232,6 +232,10 @@ impl Evaluator for Onnx {
         }
     }
 
+    fn new_batch(&self) -> Batch {
+        Batch::new(self.shape).seeking_mates()
+    }
+
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
         let failed = |error: NetworkError| EvalError(error.to_string());
         if let Some(twin) = &mut self.twin {

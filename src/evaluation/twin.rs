@@ -6,13 +6,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::batch::softmax;
+use super::batch::{Found, decide, softmax};
 use super::bridge::Bridge;
 use super::cache::Cache;
 use super::network::{NetworkError, Session};
 use super::{Batch, Remembered};
 use crate::encoding::{Encoding, Shape};
-use crate::rules::{Color, Key, Move, Position, Table};
+use crate::rules::{Color, Key, Move, MoveList, Position, Table};
 
 /// What is needed beside a session to evaluate positions at two tables one table after another.
 #[derive(Debug)]
@@ -36,10 +36,13 @@ struct Seen {
     nth: usize,
     /// Moves there, but for sitting.
     moves: usize,
-    /// What it adds to the head's units, the logit of sitting there, and those of the moves. Empty
-    /// until it is known.
+    /// What it adds to the head's units, in how many turns somebody mates there ([`mate_at`]), the logit of
+    /// sitting there, and those of the moves. Empty until it is known.
     numbers: Vec<f32>,
 }
+
+/// Numbers beside units and moves.
+const BESIDE: usize = 2;
 
 impl Twin {
     /// For the game of `encoding`; `None` if that has not two tables.
@@ -86,12 +89,14 @@ impl Twin {
             moves[table(m)] += 1;
         }
         let units = head.units();
-        let seen = [0, 1].map(|nth| cache.recall(keys[nth], units + 1 + moves[nth]));
+        let seen = [0, 1].map(|nth| cache.recall(keys[nth], units + BESIDE + moves[nth]));
         let [Some(white), Some(black)] = seen else { return false };
         let halves = [&white, &black].map(|seen| seen.clone().take(units));
         into.moves_left = head.join(halves, &mut into.outcome);
         softmax(&mut into.outcome);
         let mut logits = [white, black].map(|seen| seen.skip(units));
+        let mates = logits.each_mut().map(|logits| logits.next().unwrap_or_default());
+        into.moves_left = foresee(mates, &mut into.outcome).unwrap_or(into.moves_left);
         let sits = logits.each_mut().map(|logits| logits.next().unwrap_or_default());
         into.logits.clear();
         into.logits.extend(legal.iter().map(|&m| match m {
@@ -122,8 +127,12 @@ impl Twin {
             let logit = |index: usize| policy[index_of(index) - seen.nth * half];
             let own = batch.legal(seen.row).iter().map(|index| usize::from(index.0));
             let own = own.filter(|&index| self.place(index) == (seen.nth, true));
-            let all = std::iter::once(self.sits[seen.nth]).chain(own);
-            let logits: Vec<f32> = all.map(logit).collect();
+            let mut logits: Vec<f32> = own.map(logit).collect();
+            let (turns, found) = mate_at(batch, seen);
+            if let Some(found) = found.filter(|found| found.nth < logits.len()) {
+                found.prefer(&mut logits);
+            }
+            seen.numbers.extend([turns, logit(self.sits[seen.nth])]);
             seen.numbers.extend(logits);
             if let Some(mut cache) = self.cache() {
                 cache.remember(seen.key, &[&seen.numbers]);
@@ -136,6 +145,8 @@ impl Twin {
             let moves_left = head.join(halves, &mut self.outcome);
             softmax(&mut self.outcome);
             let mut logits = numbers.map(|numbers| numbers.skip(units));
+            let mates = logits.each_mut().map(|logits| logits.next().unwrap_or_default());
+            let moves_left = foresee(mates, &mut self.outcome).unwrap_or(moves_left);
             let sits = logits.each_mut().map(|logits| logits.next().unwrap_or_default());
             let (half, passes) = (self.game.policy() / 2, self.sits);
             batch.fill(row, &self.outcome, moves_left, |_, index| {
@@ -167,7 +178,7 @@ impl Twin {
                 let same = |other: &Seen| (other.key, other.moves) == (key, moves);
                 seen.iter().position(same).unwrap_or_else(|| {
                     let known =
-                        cache.as_ref().and_then(|cache| cache.recall(key, units + 1 + moves));
+                        cache.as_ref().and_then(|cache| cache.recall(key, units + BESIDE + moves));
                     let numbers = known.into_iter().flatten().collect();
                     seen.push(Seen { key, row, nth, moves, numbers });
                     seen.len() - 1
@@ -203,4 +214,44 @@ impl Twin {
         }
         session.run(&self.planes, rows, &mut [&mut self.policy, &mut self.halves])
     }
+}
+
+/// In how many turns whoever is on turn at a table mates there by checks alone: above 0 if that is the
+/// mover, below if it is the other side, 0 if nobody is seen to. And the move, if the mover has it.
+fn mate_at(batch: &Batch, seen: &Seen) -> (f32, Option<Found>) {
+    let position = batch.position(seen.row);
+    let look = || {
+        let position = position?;
+        let color = if seen.nth == 0 { Color::White } else { Color::Black };
+        let view = position.view();
+        let table = if view.turn == color { Table::A } else { Table::B };
+        let seat = view.table_of(color).seat;
+        let one = position.at_table(table).filter(|_| !seat.drawn)?;
+        let mut legal = MoveList::new();
+        one.legal_moves(&mut legal);
+        let found = Found::at(&one, &legal)?;
+        Some((f32::from(found.turns), found, seat.on_turn, seat.asked))
+    };
+    match look() {
+        None => (0.0, None),
+        Some((turns, _, false, _)) => (-turns, None),
+        Some((turns, found, true, asked)) => (turns, Some(found).filter(|_| asked)),
+    }
+}
+
+/// Makes the outcome what mates at the two tables make of it, and says in how many turns that is; the
+/// mover's comes first if both take as long.
+fn foresee(mates: [f32; 2], outcome: &mut [f32]) -> Option<f32> {
+    let soonest = |sign: f32| {
+        let turns = mates.into_iter().map(|turns| sign * turns).filter(|&turns| turns > 0.0);
+        turns.reduce(f32::min)
+    };
+    let (ours, theirs) = (soonest(1.0), soonest(-1.0));
+    let first = ours.filter(|ours| theirs.is_none_or(|theirs| *ours <= theirs));
+    match (first, theirs) {
+        (Some(_), _) => decide(outcome, 0),
+        (None, Some(_)) => decide(outcome, 1),
+        (None, None) => return None,
+    }
+    first.or(theirs)
 }

@@ -10,6 +10,7 @@ mod drops;
 mod end;
 mod fen;
 mod flag;
+mod mate;
 mod moves;
 mod partner;
 mod play;
@@ -28,8 +29,8 @@ use self::castling::Path;
 pub(super) use self::partner::Stand;
 use self::walls::Owed;
 use super::{
-    Anatomy, Key, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, Symmetry, View,
-    notation,
+    Anatomy, Key, Mate, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, Symmetry,
+    View, notation,
 };
 
 /// A position of a game of this family.
@@ -226,6 +227,10 @@ impl Rules for Chess8 {
     fn fold(&self) -> Option<(u32, Outcome)> {
         let folds = self.axes.ends.folds;
         (folds > 0).then(|| (folds, self.repeated()))
+    }
+
+    fn mate_by_checks(&self, turns: u8, positions: u32) -> Option<Mate> {
+        self.look_for_mate(turns, positions)
     }
 
     fn opponent_in_check(&self) -> bool {

@@ -1,5 +1,7 @@
 //! What perfect play makes of a position.
 
+use super::Move;
+
 /// The result of perfect play for the side to move, in games of two sides.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Value {
@@ -47,6 +49,15 @@ impl Value {
             Value::Loss(plies) => i64::from(plies) - i64::from(u32::MAX),
         }
     }
+}
+
+/// A mate that the side to move can give.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mate {
+    /// Its first move.
+    pub m: Move,
+    /// In so many of the mover's turns, or fewer.
+    pub turns: u8,
 }
 
 /// What is known for certain of a position of two sides, for the side to move.

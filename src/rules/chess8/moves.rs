@@ -111,7 +111,7 @@ impl Chess8 {
     }
 
     /// What the mover's pawns may become.
-    fn promotions(&self) -> impl Iterator<Item = Role> + Clone {
+    pub(super) fn promotions(&self) -> impl Iterator<Item = Role> + Clone {
         let promotion = &self.axes.promotion;
         let men = |role| (self.board.by_role(role) & self.board.by_color(self.turn)).count();
         let room = move |role: &Role| match promotion.limits[*role] {
@@ -122,7 +122,7 @@ impl Chess8 {
     }
 
     /// Gives `visit` each man on the board with the squares it may go to, and whether it is a pawn.
-    fn each_man(&self, danger: Danger, mut visit: impl FnMut(Square, Bitboard, bool)) {
+    pub(super) fn each_man(&self, danger: Danger, mut visit: impl FnMut(Square, Bitboard, bool)) {
         let (us, them) = (self.board.by_color(self.turn), self.board.by_color(!self.turn));
         let blocked = us | them | self.closed();
         let free = !us & !self.closed();

@@ -1,0 +1,124 @@
+//! Mates by checks alone: each that is found is one, and none in one move is missed.
+
+use menagerie::rules::{Mate, Move, MoveList, Position, Reason, Side};
+use menagerie::variant::Catalogue;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+/// Enough for any mate in three that there is.
+const PLENTY: u32 = 100_000;
+
+fn legal(position: &Position) -> MoveList {
+    let mut legal = MoveList::new();
+    position.legal_moves(&mut legal);
+    legal
+}
+
+fn after(position: &Position, m: Move) -> Position {
+    let mut next = position.clone();
+    next.play_unchecked(m);
+    next
+}
+
+fn wins(position: &Position, winner: Side) -> bool {
+    position.outcome().is_some_and(|end| end.winner == Some(winner))
+}
+
+/// Whether `mate` is one: each answer is mated in fewer turns.
+fn check(position: &Position, mate: Mate) {
+    assert!(legal(position).contains(&mate.m), "{:?} in {}", mate, position.fen());
+    let next = after(position, mate.m);
+    let replies = legal(&next);
+    if mate.turns == 1 {
+        assert!(wins(&next, position.turn()), "{mate:?} in {}", position.fen());
+        return;
+    }
+    for &reply in &replies {
+        let answered = after(&next, reply);
+        let rest = answered.mate_by_checks(mate.turns - 1, PLENTY);
+        let rest = rest.unwrap_or_else(|| panic!("{mate:?} in {}", position.fen()));
+        check(&answered, rest);
+    }
+}
+
+#[test]
+fn what_is_found_is_a_mate_and_none_in_one_is_missed() {
+    let games = [
+        "chess",
+        "crazyhouse",
+        "bughouse",
+        "3check",
+        "horde",
+        "kingofthehill",
+        "chessgi",
+        "gardner",
+    ];
+    let (mut in_one, mut longer) = (0, 0);
+    for name in games {
+        let variant = Catalogue::shipped().get(name).expect("it is shipped");
+        for seed in 0..60 {
+            let mut rng = SmallRng::seed_from_u64(seed);
+            let mut position = variant.start();
+            for _ in 0..150 {
+                let moves = legal(&position);
+                if moves.is_empty() {
+                    break;
+                }
+                let found = position.mate_by_checks(3, 500);
+                if let Some(mate) = found {
+                    check(&position, mate);
+                    in_one += usize::from(mate.turns == 1);
+                    longer += usize::from(mate.turns > 1);
+                }
+                let mates = |m: &&Move| {
+                    let next = after(&position, **m);
+                    // Whose king is not in check has lost by another rule, or is stalemated.
+                    wins(&next, position.turn())
+                        && next.outcome().is_some_and(|end| end.reason == Reason::Checkmate)
+                };
+                if let Some(m) = moves.iter().find(mates) {
+                    let castling = position.move_text(*m).starts_with("e1")
+                        || position.move_text(*m).starts_with("e8");
+                    assert!(
+                        found.is_some() || castling,
+                        "{} in {}",
+                        position.move_text(*m),
+                        position.fen()
+                    );
+                }
+                position.play_unchecked(moves[rng.random_range(0..moves.len())]);
+            }
+        }
+    }
+    assert!(in_one > 300 && longer > 100, "{in_one} in one turn, {longer} in more");
+}
+
+#[test]
+fn a_mate_is_found_within_what_may_be_spent() {
+    let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
+    // Two rooks in hand drive the king to the edge.
+    let position =
+        variant.position("6k1/5ppp/8/8/8/8/8/K7[RQ] w - - 0 1", false).expect("a position");
+    let mate = position.mate_by_checks(1, 100).expect("a mate");
+    assert_eq!(mate.turns, 1);
+    assert!(matches!(mate.m, Move::Drop { .. }));
+    assert_eq!(position.mate_by_checks(1, 0), None);
+    assert_eq!(position.mate_by_checks(0, 100), None);
+}
+
+#[test]
+fn games_in_which_checks_are_not_answered_by_moves_of_chess_have_none() {
+    for (game, fen) in [
+        ("duck", "6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1"),
+        ("antichess", "6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1"),
+        ("atomic", "6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1"),
+        ("racingkings", "8/8/8/8/8/8/k7/7K w - - 0 1"),
+    ] {
+        let variant = Catalogue::shipped().get(game).expect("it is shipped");
+        let position =
+            variant.position(fen, false).unwrap_or_else(|error| panic!("{game}: {error}"));
+        assert_eq!(position.mate_by_checks(3, PLENTY), None, "{game}");
+    }
+    let two = Catalogue::shipped().get("bughouse2").expect("it is shipped").start();
+    assert_eq!(two.mate_by_checks(3, PLENTY), None);
+}
