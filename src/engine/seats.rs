@@ -9,6 +9,10 @@ use crate::search::Clock;
 /// A minute more, where a team is said to have more time.
 const MORE: u32 = 60_000;
 
+/// As many turns a seat has still to play, as far as anybody knows: a game at two tables has some 17 of
+/// each, about half as many as a game of one.
+const TURNS: u32 = 16;
+
 /// The team that plays, if the options say so.
 pub(super) fn team(options: &Options) -> Option<Side> {
     match &*options.team {
@@ -46,7 +50,10 @@ pub(super) fn take_clocks(position: &mut Position, options: &Options, limits: &m
         let table = if view.turn == color { Table::A } else { Table::B };
         told[table as usize][usize::from(color.is_black())]
     });
-    limits.clocks = PerSide::all(running.min_by_key(|clock| clock.remaining));
+    let shortest = running.min_by_key(|clock| clock.remaining);
+    limits.clocks = PerSide::all(
+        shortest.map(|clock| Clock { turns_to_go: clock.turns_to_go.or(Some(TURNS)), ..clock }),
+    );
 }
 
 /// What was told of the clock of a seat.

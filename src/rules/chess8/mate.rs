@@ -45,7 +45,6 @@ impl Chess8 {
             let open = uncovering.contains(start);
             let passing = self.en_passant.map_or(Bitboard::EMPTY, Bitboard::from_square);
             let may = |role| if open { Bitboard::FULL } else { from(role) };
-            // A slider that leaves its line may see further than before.
             let plain = if pawn { to & !promoting } else { to };
             let checks = plain & (may(role) | if pawn { passing } else { Bitboard::EMPTY });
             let step = |to| Move::Step { from: start, to, promotion: None };
