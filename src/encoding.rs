@@ -104,8 +104,10 @@ impl Encoding {
     /// The identity of the planes of each of two tables, in their order: first that of the table at which
     /// the mover has White. `None` if there are not two.
     pub fn table_keys(&self, position: &Position) -> Option<[Key; 2]> {
+        if !self.policy.tables() {
+            return None;
+        }
         let view = position.view();
-        view.second?;
         let key = |color: Color| {
             let seen = view.table_of(color);
             let table = if color == view.turn { Table::A } else { Table::B };

@@ -28,6 +28,17 @@ use crate::rules::{Known, Move, Position};
 #[error("{0}")]
 pub struct EvalError(pub String);
 
+/// A position whose evaluation is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'a> {
+    /// How the position is written.
+    pub encoding: &'a Encoding,
+    /// The position.
+    pub position: &'a Position,
+    /// Its legal moves.
+    pub legal: &'a [Move],
+}
+
 /// Something that evaluates positions; each thread has its own.
 pub trait Evaluator: Send {
     /// The tensor sizes of its batches.
@@ -42,15 +53,9 @@ pub trait Evaluator: Send {
     /// In words, if the network fails; the rows then hold nothing to rely on.
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError>;
 
-    /// Writes the evaluation of a position with its legal moves over `into`, if it is known without
-    /// work; says whether it is.
-    fn recall(
-        &self,
-        _encoding: &Encoding,
-        _position: &Position,
-        _legal: &[Move],
-        _into: &mut Remembered,
-    ) -> bool {
+    /// Writes the evaluation of a position over `into`, if it is known without work; says whether it
+    /// is.
+    fn recall(&self, _query: Query<'_>, _into: &mut Remembered) -> bool {
         false
     }
 
@@ -103,14 +108,8 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
         (**self).evaluate(batch)
     }
 
-    fn recall(
-        &self,
-        encoding: &Encoding,
-        position: &Position,
-        legal: &[Move],
-        into: &mut Remembered,
-    ) -> bool {
-        (**self).recall(encoding, position, legal, into)
+    fn recall(&self, query: Query<'_>, into: &mut Remembered) -> bool {
+        (**self).recall(query, into)
     }
 
     fn remember_in(&mut self, cache: &Arc<Mutex<Cache>>) -> bool {

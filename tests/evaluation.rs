@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use menagerie::encoding::{Encoding, Shape};
 use menagerie::evaluation::network::Backend;
-use menagerie::evaluation::{Batch, Cache, Cached, EvalError, Evaluator, Onnx, Remembered};
+use menagerie::evaluation::{Batch, Cache, Cached, EvalError, Evaluator, Onnx, Query, Remembered};
 use menagerie::rules::{MoveList, Position, Side};
 use menagerie::variant::{Catalogue, Variant};
 use rand::rngs::SmallRng;
@@ -58,7 +58,9 @@ fn positions(variant: &Variant, count: usize) -> Vec<(Position, MoveList)> {
 
 fn fill(batch: &mut Batch, encoding: &Encoding, positions: &[(Position, MoveList)]) {
     batch.clear();
-    positions.iter().for_each(|(position, legal)| _ = batch.push(encoding, position, legal));
+    positions
+        .iter()
+        .for_each(|(position, legal)| _ = batch.push(Query { encoding, position, legal }));
 }
 
 fn crazyhouse() -> (Arc<Variant>, Encoding, Telling) {
@@ -76,16 +78,18 @@ fn a_cache_gives_back_what_it_was_told() {
     let positions = positions(&variant, 40);
     let mut known = Remembered::default();
     for (position, legal) in &positions {
-        assert!(!cached.recall(&encoding, position, legal, &mut known));
+        assert!(!cached.recall(Query { encoding: &encoding, position, legal }, &mut known));
         fill(&mut batch, &encoding, &[(position.clone(), legal.clone())]);
         cached.evaluate(&mut batch).expect("evaluated");
-        assert!(cached.recall(&encoding, position, legal, &mut known));
+        assert!(cached.recall(Query { encoding: &encoding, position, legal }, &mut known));
         assert_eq!(known.evaluation(), batch.evaluation(0));
-        assert!(!cached.recall(&encoding, position, &legal[1..], &mut known));
+        assert!(
+            !cached.recall(Query { encoding: &encoding, position, legal: &legal[1..] }, &mut known)
+        );
     }
     cached.forget();
     for (position, legal) in &positions {
-        assert!(!cached.recall(&encoding, position, legal, &mut known));
+        assert!(!cached.recall(Query { encoding: &encoding, position, legal }, &mut known));
     }
 }
 
@@ -100,7 +104,8 @@ fn a_small_cache_keeps_few_and_the_newest() {
         for one in &positions {
             fill(&mut batch, &encoding, std::slice::from_ref(one));
             cached.evaluate(&mut batch).expect("evaluated");
-            let remembered = cached.recall(&encoding, &one.0, &one.1, &mut known);
+            let remembered = cached
+                .recall(Query { encoding: &encoding, position: &one.0, legal: &one.1 }, &mut known);
             assert!(remembered || bytes < 2000);
             assert!(!remembered || known.evaluation() == batch.evaluation(0));
         }
@@ -108,7 +113,8 @@ fn a_small_cache_keeps_few_and_the_newest() {
         let mut kept = 0;
         for one in &positions {
             fill(&mut batch, &encoding, std::slice::from_ref(one));
-            let asked = cached.recall(&encoding, &one.0, &one.1, &mut known);
+            let asked = cached
+                .recall(Query { encoding: &encoding, position: &one.0, legal: &one.1 }, &mut known);
             if asked {
                 kept += 1;
                 let before = known.clone();
@@ -131,7 +137,11 @@ fn evaluators_that_share_a_cache_know_what_the_others_were_told() {
     fill(&mut batch, &encoding, &positions);
     first.evaluate(&mut batch).expect("evaluated");
     for (row, (position, legal)) in positions.iter().enumerate() {
-        assert!(second.recall(&encoding, position, legal, &mut known), "{row} {}", position.fen());
+        assert!(
+            second.recall(Query { encoding: &encoding, position, legal }, &mut known),
+            "{row} {}",
+            position.fen()
+        );
         assert_eq!(known.evaluation(), batch.evaluation(row));
     }
 }
@@ -165,7 +175,9 @@ fn a_twin_puts_together_what_it_knows_of_each_table() {
         }
         for pair in found.chunks(2) {
             let all = pair.iter().map(|(position, legal)| {
-                cached.recall(&encoding, position, legal, &mut known).then(|| known.clone())
+                cached
+                    .recall(Query { encoding: &encoding, position, legal }, &mut known)
+                    .then(|| known.clone())
             });
             let recalled: Vec<_> = all.collect();
             fill(&mut batch, &encoding, pair);
@@ -189,7 +201,7 @@ fn a_twin_puts_together_what_it_knows_of_each_table() {
             }
             for (position, legal) in pair {
                 assert!(
-                    cached.recall(&encoding, position, legal, &mut known),
+                    cached.recall(Query { encoding: &encoding, position, legal }, &mut known),
                     "{}",
                     position.fen()
                 );
@@ -199,7 +211,7 @@ fn a_twin_puts_together_what_it_knows_of_each_table() {
     assert!(unasked > 20, "{unasked} positions of known tables were met");
     cached.forget();
     let (position, legal) = &positions(&variant, 1)[0];
-    assert!(!cached.recall(&encoding, position, legal, &mut known));
+    assert!(!cached.recall(Query { encoding: &encoding, position, legal }, &mut known));
 }
 
 /// The evaluation of a position on its way through a network, by the engine's batches: outcome, likeliest
@@ -212,11 +224,12 @@ fn foreseen(game: &str, file: &[u8], fen: &str) -> ([f32; 3], String, f32) {
     let position = variant.position(fen, false).unwrap_or_else(|error| panic!("{error}"));
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
+    let query = Query { encoding: &encoding, position: &position, legal: &legal };
     let mut batch = cached.new_batch();
-    batch.push(&encoding, &position, &legal);
+    batch.push(query);
     cached.evaluate(&mut batch).expect("evaluated");
     let mut known = Remembered::default();
-    assert!(cached.recall(&encoding, &position, &legal, &mut known), "{fen}");
+    assert!(cached.recall(query, &mut known), "{fen}");
     assert_eq!(known.evaluation(), batch.evaluation(0), "{fen}");
     let evaluation = batch.evaluation(0);
     let logits = legal.iter().zip(evaluation.logits);

@@ -96,7 +96,7 @@ fn what_is_found_is_a_mate_and_none_in_one_is_missed() {
 #[test]
 fn a_mate_is_found_within_what_may_be_spent() {
     let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
-    // Two rooks in hand drive the king to the edge.
+    // A drop on the last rank mates behind the pawns.
     let position =
         variant.position("6k1/5ppp/8/8/8/8/8/K7[RQ] w - - 0 1", false).expect("a position");
     let mate = position.mate_by_checks(1, 100).expect("a mate");

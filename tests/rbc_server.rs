@@ -6,6 +6,8 @@ mod stand_in;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -146,21 +148,33 @@ fn lost_answers_are_pieced_together() {
 
 #[test]
 fn a_client_that_is_killed_goes_on() {
-    let server = StandIn::new(3, Box::new(|_, _| None));
+    // The server takes so many moves and no more, so that no game ends before the client is killed: no king
+    // can be captured in two.
+    let [allowed, made] = [0, 0].map(|count| Arc::new(AtomicUsize::new(count)));
+    let (most, moves) = (Arc::clone(&allowed), Arc::clone(&made));
+    let server = StandIn::new(
+        3,
+        Box::new(move |_, path| {
+            if !path.ends_with("/move") {
+                return None;
+            }
+            let refused = moves.load(Ordering::SeqCst) >= most.load(Ordering::SeqCst);
+            moves.fetch_add(usize::from(!refused), Ordering::SeqCst);
+            refused.then_some(Fault::Before(503))
+        }),
+    );
     server.world().invitations = vec![4];
     let folder = Folder::new("killed");
-    let moves = |server: &StandIn| {
-        let world = server.world();
-        world.log.iter().filter(|line| line.ends_with("/move")).count()
-    };
-    for stop in [3, 9] {
+    for stop in [1, 2] {
+        allowed.store(stop, Ordering::SeqCst);
         let mut child: Child =
             client(&server.url, &folder, &["--games", "1"]).spawn().expect("it can be started");
-        until("so many moves", || moves(&server) >= stop);
+        until("so many moves", || made.load(Ordering::SeqCst) >= stop);
         child.kill().expect("it runs");
         child.wait().expect("it has ended");
         assert_eq!(folder.files(".journal").len(), 1);
     }
+    allowed.store(usize::MAX, Ordering::SeqCst);
     // A line that was cut short is dropped.
     let journal = &folder.files(".journal")[0];
     let text = fs::read_to_string(journal).expect("a journal");

@@ -1,7 +1,7 @@
 //! How much two networks of a game agree: what quantising cost.
 
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::{Batch, EvalError, Evaluator};
+use menagerie::evaluation::{Batch, EvalError, Evaluator, Query};
 use menagerie::rules::{MoveList, Position};
 
 /// How much two evaluators agree over some positions.
@@ -57,7 +57,7 @@ fn answers(
     let mut legal = MoveList::new();
     for position in positions {
         position.legal_moves(&mut legal);
-        batch.push(encoding, position, &legal);
+        batch.push(Query { encoding, position, legal: &legal });
     }
     evaluator.evaluate(&mut batch)?;
     let answer = |(row, position): (usize, &Position)| {

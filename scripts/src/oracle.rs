@@ -1,6 +1,6 @@
 //! How well a network and its search play a solved game, over all its positions.
 
-use menagerie::evaluation::{Batch, EvalError, Evaluator};
+use menagerie::evaluation::{Batch, EvalError, Evaluator, Query};
 use menagerie::rules::{Move, MoveList, Position};
 use menagerie::search::{Params, Thinking, Tree};
 
@@ -152,7 +152,7 @@ pub fn opinion(
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
     let mut batch = Batch::new(evaluator.shape());
-    let row = batch.push(&encoding, position, &legal);
+    let row = batch.push(Query { encoding: &encoding, position, legal: &legal });
     evaluator.evaluate(&mut batch)?;
     let evaluation = batch.evaluation(row);
     let highest = evaluation.logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);

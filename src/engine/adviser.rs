@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::network::Chosen;
 use super::options::Options;
 use crate::encoding::Encoding;
-use crate::evaluation::Batch;
+use crate::evaluation::{Batch, Query};
 use crate::rules::{MoveList, Position};
 use crate::search::{Thinking, Tree};
 use crate::variant::{Catalogue, Variant};
@@ -70,7 +70,8 @@ impl Adviser {
                 let position = position(&self.variant, fen)?;
                 legal.clear();
                 position.legal_moves(&mut legal);
-                batch.push(&Encoding::of(&position), &position, &legal);
+                let encoding = Encoding::of(&position);
+                batch.push(Query { encoding: &encoding, position: &position, legal: &legal });
                 moves.push(legal.iter().map(|&m| position.move_text(m)).collect());
             }
             evaluator.evaluate(&mut batch).map_err(|error| error.to_string())?;

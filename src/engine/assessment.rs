@@ -2,7 +2,7 @@
 
 use super::report::Chances;
 use crate::encoding::Encoding;
-use crate::evaluation::{Batch, EvalError, Evaluator};
+use crate::evaluation::{Batch, EvalError, Evaluator, Query};
 use crate::rules::{MoveList, Outcome, PerSide, Position};
 
 /// What the evaluator alone says of a position.
@@ -42,7 +42,7 @@ pub(super) fn assess(
     let outcome = position.outcome_given(&legal);
     let mut batch = Batch::new(evaluator.shape());
     let encoding = Encoding::of(position);
-    let row = batch.push(&encoding, position, &legal);
+    let row = batch.push(Query { encoding: &encoding, position, legal: &legal });
     evaluator.evaluate(&mut batch)?;
     let evaluation = batch.evaluation(row);
     let moves = legal.iter().map(|&m| position.move_text(m));

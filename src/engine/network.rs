@@ -9,7 +9,7 @@ use super::shipped;
 use crate::encoding::Encoding;
 use crate::evaluation::network::Backend;
 use crate::evaluation::runtime::{Runtime, RuntimeError};
-use crate::evaluation::{Cache, Cached, Evaluator, Onnx, Opened, Uniform, Weights};
+use crate::evaluation::{Cache, Cached, Evaluator, Onnx, Opened, Query, Uniform, Weights};
 use crate::rules::MoveList;
 use crate::search::Params;
 use crate::variant::Variant;
@@ -205,10 +205,11 @@ fn open(
     }
     let mut legal = MoveList::new();
     start.legal_moves(&mut legal);
+    let query = Query { encoding: &encoding, position: &start, legal: &legal };
     // A whole batch, so that a network takes the memory it needs before the first search.
     let warm = |network: &mut Onnx| {
         let mut batch = network.new_batch();
-        (0..network.preferred_batch()).for_each(|_| _ = batch.push(&encoding, &start, &legal));
+        (0..network.preferred_batch()).for_each(|_| _ = batch.push(query));
         network.evaluate(&mut batch).map_err(|error| refused(error.to_string()))
     };
     warm(&mut first)?;

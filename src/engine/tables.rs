@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::endings::Probe;
-use crate::encoding::Encoding;
 use crate::encoding::Shape;
-use crate::evaluation::{Batch, EvalError, Evaluator, Remembered};
-use crate::rules::{Known, Move, Position};
+use crate::evaluation::{Batch, EvalError, Evaluator, Query, Remembered};
+use crate::rules::{Known, Position};
 use crate::table::Table;
 use crate::variant::Variant;
 
@@ -131,14 +130,8 @@ impl Evaluator for Tabled<'_> {
         self.evaluator.evaluate(batch)
     }
 
-    fn recall(
-        &self,
-        encoding: &Encoding,
-        position: &Position,
-        legal: &[Move],
-        into: &mut Remembered,
-    ) -> bool {
-        self.evaluator.recall(encoding, position, legal, into)
+    fn recall(&self, query: Query<'_>, into: &mut Remembered) -> bool {
+        self.evaluator.recall(query, into)
     }
 
     fn known(&self, position: &Position) -> Option<Known> {

@@ -1,6 +1,7 @@
 //! Positions on their way through a network, and what came out.
 
-use crate::encoding::{Encoding, PolicyIndex, Shape};
+use super::Query;
+use crate::encoding::{PolicyIndex, Shape};
 use crate::rules::{Key, Mate, Move, Position, Side};
 
 /// Mates are looked for in so many turns of the mover, and so many positions.
@@ -43,11 +44,10 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// What a short look at `position` finds.
-    pub(super) fn at(position: &Position, legal: &[Move]) -> Option<Found> {
-        let Mate { m, turns } = position.mate_by_checks(MATES.0, MATES.1)?;
-        let nth = legal.iter().position(|&other| other == m)?;
-        Some(Found { nth, turns })
+    /// Where its first move stands; `None` if that is nowhere.
+    pub(super) fn among(legal: &[Move], mate: Mate) -> Option<Found> {
+        let nth = legal.iter().position(|&other| other == mate.m)?;
+        Some(Found { nth, turns: mate.turns })
     }
 
     /// Puts it before all else that a policy has.
@@ -55,6 +55,11 @@ impl Found {
         let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         logits[self.nth] = highest + LIKELIER;
     }
+}
+
+/// The mate that a short look at `position` finds.
+pub(super) fn mate_soon(position: &Position) -> Option<Mate> {
+    position.mate_by_checks(MATES.0, MATES.1)
 }
 
 /// Makes the outcome what it is for whoever mates, by the seat from the mover's on.
@@ -102,7 +107,8 @@ pub(super) fn softmax(logits: &mut [f32]) {
 }
 
 impl Batch {
-    /// An empty batch of positions encoded in `shape`.
+    /// An empty batch of positions encoded in `shape`. What comes out is the evaluator's own word, as it is
+    /// wanted where networks are shown and compared; nobody looks for mates.
     pub fn new(shape: Shape) -> Batch {
         let (rows, legal) = (Vec::new(), Vec::new());
         let (planes, outcome, moves_left, logits) = Default::default();
@@ -142,11 +148,12 @@ impl Batch {
         self.logits.clear();
     }
 
-    /// Adds a position with its legal moves; says in which row it stands.
+    /// Adds a position; says in which row it stands.
     ///
     /// # Panics
-    /// If `encoding` is not of the batch's shape.
-    pub fn push(&mut self, encoding: &Encoding, position: &Position, legal: &[Move]) -> usize {
+    /// If the encoding is not of the batch's shape.
+    pub fn push(&mut self, query: Query<'_>) -> usize {
+        let Query { encoding, position, legal } = query;
         assert_eq!(self.shape, encoding.shape());
         let start = self.planes.len();
         self.planes.resize(start + self.shape.input(), 0.0);
@@ -155,10 +162,9 @@ impl Batch {
         self.legal.extend(legal.iter().map(|&m| encoding.index(position, m)));
         let key = encoding.input_key(position);
         let tables = encoding.table_keys(position);
-        let mate = match self.seeking {
-            true if tables.is_none() => Found::at(position, legal),
-            _ => None,
-        };
+        let alone = self.seeking && tables.is_none();
+        let mate = alone.then(|| mate_soon(position)).flatten();
+        let mate = mate.and_then(|mate| Found::among(legal, mate));
         if self.seeking && tables.is_some() {
             self.positions.push(position.clone());
         }

@@ -45,6 +45,27 @@ impl Bridge {
         self.network
     }
 
+    /// Whether what belongs to one of two tables stays at that table, and at the same place of both: what a
+    /// network needs that sees them one by one.
+    pub(super) fn keeps_tables(&self) -> bool {
+        let sizes = [self.network, self.game];
+        if sizes.iter().any(|shape| shape.planes % 2 + shape.policy_planes % 2 > 0) {
+            return false;
+        }
+        let [known, written] = sizes.map(|shape| shape.policy_planes / 2);
+        let (white, black) = self.policy.split_at(written);
+        let moves = white.iter().zip(black).all(|(&w, &b)| w < known && b == w + known);
+        // Before the tables' own planes there are two of both.
+        let [known, written] = sizes.map(|shape| shape.of_table().planes.saturating_sub(1));
+        let Some(own) = self.planes.get(2..2 + 2 * known) else { return false };
+        let (white, black) = own.split_at(known);
+        let same = |(white, black): (&Option<usize>, &Option<usize>)| {
+            let at_white = white.is_none_or(|white| (2..2 + written).contains(&white));
+            at_white && white.map(|white| white + written) == *black
+        };
+        moves && white.iter().zip(black).all(same)
+    }
+
     /// What of the game's positions the network does not see, in words.
     pub(super) fn unseen(&self) -> Option<String> {
         (!self.unseen.is_empty()).then(|| self.unseen.join(", "))
@@ -94,6 +115,28 @@ mod tests {
         assert_eq!(indices.collect::<Vec<_>>(), [4, 5, 0, 1]);
         let same = Bridge::new(network, "2x1 planes: A B C; policy: X Z", GAME).expect("one");
         assert_eq!(same.unseen(), None);
+    }
+
+    #[test]
+    fn a_bridge_of_two_tables_may_cross_them() {
+        let shape = Shape { planes: 6, policy_planes: 4, ..GAME };
+        let game = "2x1 planes: A B W.M W.N B.M B.N; policy: W.X W.Y B.X B.Y";
+        let keeps = |network| Bridge::new(network, game, shape).expect("one").keeps_tables();
+        assert!(keeps(game));
+        assert!(keeps("2x1 planes: A B W.N W.K W.M B.N B.K B.M; policy: W.Y W.Z W.X B.Y B.Z B.X"));
+        for crossed in [
+            "2x1 planes: A B W.M W.N B.M B.N; policy: B.X B.Y W.X W.Y",
+            "2x1 planes: A B W.M W.N B.M B.N; policy: W.X W.Y B.Y B.X",
+            "2x1 planes: A B W.M W.N B.M B.N; policy: W.X B.X W.Y B.Y",
+            "2x1 planes: A B W.M W.N B.M B.N; policy: W.X W.Y Z B.X B.Y",
+            "2x1 planes: A B B.M B.N W.M W.N; policy: W.X W.Y B.X B.Y",
+            "2x1 planes: A B W.M W.N B.N B.M; policy: W.X W.Y B.X B.Y",
+            "2x1 planes: A W.M W.N B B.M B.N; policy: W.X W.Y B.X B.Y",
+            "2x1 planes: A B W.M W.N B.M; policy: W.X W.Y B.X B.Y",
+            "2x1 planes: ; policy: W.X W.Y B.X B.Y",
+        ] {
+            assert!(!keeps(crossed), "{crossed}");
+        }
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Batch, EvalError, Evaluator, Remembered};
-use crate::encoding::{Encoding, Shape};
-use crate::rules::{Key, Known, Move, Position};
+use super::{Batch, EvalError, Evaluator, Query, Remembered};
+use crate::encoding::Shape;
+use crate::rules::{Key, Known, Position};
 
 /// Evaluations, of positions or of tables, in a memory of fixed size, in which the newest overwrite
 /// the oldest.
@@ -145,17 +145,12 @@ impl<E: Evaluator> Evaluator for Cached<E> {
         Ok(())
     }
 
-    fn recall(
-        &self,
-        encoding: &Encoding,
-        position: &Position,
-        legal: &[Move],
-        into: &mut Remembered,
-    ) -> bool {
+    fn recall(&self, query: Query<'_>, into: &mut Remembered) -> bool {
         if self.in_parts {
-            return self.inner.recall(encoding, position, legal, into);
+            return self.inner.recall(query, into);
         }
         let (cache, outcomes) = (self.cache(), self.shape().outcomes);
+        let Query { encoding, position, legal } = query;
         let key = encoding.input_key(position);
         let Some(mut numbers) = cache.recall(key, outcomes + 1 + legal.len()) else { return false };
         into.outcome.clear();

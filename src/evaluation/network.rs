@@ -255,8 +255,11 @@ impl Session {
         let each = outputs(session.outputs(), names, batch)?;
         let outputs = select(names)?;
         let (policy, halves) = (each[0].1, each[1].1);
-        let input = [batch.unwrap_or(1), channels, height, width];
-        let head = twin.then(|| Head::read(&mut session, input, halves)).transpose()?;
+        if twin && batch.is_some() {
+            return Err(unfit(PLANES, "of any number of tables", session.inputs()));
+        }
+        let planes = [channels, height, width];
+        let head = twin.then(|| Head::read(&mut session, planes, halves)).transpose()?;
         let outcomes = head.as_ref().map_or(halves, Head::outcomes);
         let sizes = Sizes { batch, channels, height, width, policy, outcomes };
         Ok(Session { session, outputs, each, sizes, head, backend, note })

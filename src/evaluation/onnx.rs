@@ -6,9 +6,8 @@ use super::batch::softmax;
 use super::bridge::Bridge;
 use super::network::{Backend, NetworkError, Session, Sizes};
 use super::twin::Twin;
-use super::{Batch, Cache, EvalError, Evaluator, Remembered};
+use super::{Batch, Cache, EvalError, Evaluator, Query, Remembered};
 use crate::encoding::{self, Encoding, Shape};
-use crate::rules::{Move, Position};
 
 /// What a network says of itself, in its file's metadata.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -176,7 +175,9 @@ impl Onnx {
         let bridge = match passport.check(encoding, variant) {
             Ok(()) => None,
             Err(refusal @ UnfitNetwork::Encoding { .. }) => {
-                Some(passport.bridge(encoding).ok_or(refusal)?)
+                let twin = session.head().is_some();
+                let bridge = passport.bridge(encoding);
+                Some(bridge.filter(|bridge| !twin || bridge.keeps_tables()).ok_or(refusal)?)
             }
             Err(refusal) => return Err(refusal),
         };
@@ -267,15 +268,9 @@ impl Evaluator for Onnx {
         Ok(())
     }
 
-    fn recall(
-        &self,
-        encoding: &Encoding,
-        position: &Position,
-        legal: &[Move],
-        into: &mut Remembered,
-    ) -> bool {
+    fn recall(&self, query: Query<'_>, into: &mut Remembered) -> bool {
         let twin = self.twin.as_ref();
-        twin.is_some_and(|twin| twin.recall(&self.session, encoding, position, legal, into))
+        twin.is_some_and(|twin| twin.recall(&self.session, query, into))
     }
 
     fn remember_in(&mut self, cache: &Arc<Mutex<Cache>>) -> bool {

@@ -6,13 +6,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::batch::{Found, decide, softmax};
+use super::batch::{Found, decide, mate_soon, softmax};
 use super::bridge::Bridge;
 use super::cache::Cache;
-use super::network::{NetworkError, Session};
-use super::{Batch, Remembered};
+use super::network::{Head, NetworkError, Session};
+use super::{Batch, Query, Remembered};
 use crate::encoding::{Encoding, Shape};
-use crate::rules::{Color, Key, Move, MoveList, Position, Table};
+use crate::rules::{Color, Key, Mate, Move, MoveList, Table};
 
 /// What is needed beside a session to evaluate positions at two tables one table after another.
 #[derive(Debug)]
@@ -74,11 +74,10 @@ impl Twin {
     pub(super) fn recall(
         &self,
         session: &Session,
-        encoding: &Encoding,
-        position: &Position,
-        legal: &[Move],
+        query: Query<'_>,
         into: &mut Remembered,
     ) -> bool {
+        let Query { encoding, position, legal } = query;
         let Some((head, cache)) = session.head().zip(self.cache()) else { return false };
         let Some(keys) = encoding.table_keys(position) else { return false };
         // Whoever has White at the first table of the rules has it at the first of the planes.
@@ -88,16 +87,12 @@ impl Twin {
         for &m in legal.iter().filter(|&&m| m != Move::Pass) {
             moves[table(m)] += 1;
         }
-        let units = head.units();
-        let seen = [0, 1].map(|nth| cache.recall(keys[nth], units + BESIDE + moves[nth]));
+        let beside = head.units() + BESIDE;
+        let seen = [0, 1].map(|nth| cache.recall(keys[nth], beside + moves[nth]));
         let [Some(white), Some(black)] = seen else { return false };
-        let halves = [&white, &black].map(|seen| seen.clone().take(units));
-        into.moves_left = head.join(halves, &mut into.outcome);
-        softmax(&mut into.outcome);
-        let mut logits = [white, black].map(|seen| seen.skip(units));
-        let mates = logits.each_mut().map(|logits| logits.next().unwrap_or_default());
-        into.moves_left = foresee(mates, &mut into.outcome).unwrap_or(into.moves_left);
-        let sits = logits.each_mut().map(|logits| logits.next().unwrap_or_default());
+        let pair = join(head, [white, black], &mut into.outcome);
+        let Pair { moves_left, sits, mut logits } = pair;
+        into.moves_left = moves_left;
         into.logits.clear();
         into.logits.extend(legal.iter().map(|&m| match m {
             Move::Pass => sits[self.place(encoding.index(position, m).0.into()).0],
@@ -128,7 +123,7 @@ impl Twin {
             let own = batch.legal(seen.row).iter().map(|index| usize::from(index.0));
             let own = own.filter(|&index| self.place(index) == (seen.nth, true));
             let mut logits: Vec<f32> = own.map(logit).collect();
-            let (turns, found) = mate_at(batch, seen);
+            let (turns, found) = mate_at(batch, seen).unwrap_or_default();
             if let Some(found) = found.filter(|found| found.nth < logits.len()) {
                 found.prefer(&mut logits);
             }
@@ -140,14 +135,8 @@ impl Twin {
         }
         let Some(head) = session.head() else { return Ok(()) };
         for (row, pair) in pairs.into_iter().enumerate() {
-            let numbers = pair.map(|at| seen[at].numbers.iter().copied());
-            let halves = numbers.clone().map(|numbers| numbers.take(units));
-            let moves_left = head.join(halves, &mut self.outcome);
-            softmax(&mut self.outcome);
-            let mut logits = numbers.map(|numbers| numbers.skip(units));
-            let mates = logits.each_mut().map(|logits| logits.next().unwrap_or_default());
-            let moves_left = foresee(mates, &mut self.outcome).unwrap_or(moves_left);
-            let sits = logits.each_mut().map(|logits| logits.next().unwrap_or_default());
+            let tables = pair.map(|at| seen[at].numbers.iter().copied());
+            let Pair { moves_left, sits, mut logits } = join(head, tables, &mut self.outcome);
             let (half, passes) = (self.game.policy() / 2, self.sits);
             batch.fill(row, &self.outcome, moves_left, |_, index| {
                 let index = usize::from(index.0);
@@ -217,26 +206,49 @@ impl Twin {
 }
 
 /// In how many turns whoever is on turn at a table mates there by checks alone: above 0 if that is the
-/// mover, below if it is the other side, 0 if nobody is seen to. And the move, if the mover has it.
-fn mate_at(batch: &Batch, seen: &Seen) -> (f32, Option<Found>) {
-    let position = batch.position(seen.row);
-    let look = || {
-        let position = position?;
-        let color = if seen.nth == 0 { Color::White } else { Color::Black };
-        let view = position.view();
-        let table = if view.turn == color { Table::A } else { Table::B };
-        let seat = view.table_of(color).seat;
-        let one = position.at_table(table).filter(|_| !seat.drawn)?;
-        let mut legal = MoveList::new();
-        one.legal_moves(&mut legal);
-        let found = Found::at(&one, &legal)?;
-        Some((f32::from(found.turns), found, seat.on_turn, seat.asked))
-    };
-    match look() {
-        None => (0.0, None),
-        Some((turns, _, false, _)) => (-turns, None),
-        Some((turns, found, true, asked)) => (turns, Some(found).filter(|_| asked)),
+/// mover, below if it is the other side. And the move, if the mover may make it. `None` if nobody is seen
+/// to mate.
+fn mate_at(batch: &Batch, seen: &Seen) -> Option<(f32, Option<Found>)> {
+    let view = batch.position(seen.row)?.view();
+    let color = if seen.nth == 0 { Color::White } else { Color::Black };
+    let table = if view.turn == color { Table::A } else { Table::B };
+    let seat = view.table_of(color).seat;
+    let position = batch.position(seen.row)?.at_table(table).filter(|_| !seat.drawn)?;
+    let mate @ Mate { turns, .. } = mate_soon(&position)?;
+    if !seat.on_turn {
+        return Some((-f32::from(turns), None));
     }
+    let found = seat.asked.then(|| {
+        let mut legal = MoveList::new();
+        position.legal_moves(&mut legal);
+        Found::among(&legal, mate)
+    });
+    Some((f32::from(turns), found.flatten()))
+}
+
+/// Two tables together.
+struct Pair<I> {
+    moves_left: f32,
+    /// The logits of sitting at each.
+    sits: [f32; 2],
+    /// Those of the moves at each.
+    logits: [I; 2],
+}
+
+/// Puts two tables together, of which these are the numbers ([`Seen`]); the chances of the outcome go to
+/// `outcome`.
+fn join<I: Iterator<Item = f32>>(
+    head: &Head,
+    mut tables: [I; 2],
+    outcome: &mut Vec<f32>,
+) -> Pair<I> {
+    let halves = tables.each_mut().map(|numbers| numbers.take(head.units()));
+    let moves_left = head.join(halves, outcome);
+    softmax(outcome);
+    let mut next = || tables.each_mut().map(|numbers| numbers.next().unwrap_or_default());
+    let (mates, sits) = (next(), next());
+    let moves_left = foresee(mates, outcome).unwrap_or(moves_left);
+    Pair { moves_left, sits, logits: tables }
 }
 
 /// Makes the outcome what mates at the two tables make of it, and says in how many turns that is; the

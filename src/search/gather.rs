@@ -3,7 +3,7 @@
 use super::select::{Leaf, Selection};
 use super::tree::Tree;
 use crate::encoding::Encoding;
-use crate::evaluation::{Batch, EvalError, Evaluator, Remembered};
+use crate::evaluation::{Batch, EvalError, Evaluator, Query, Remembered};
 
 /// Gathers leaves, has them evaluated in one batch, and backs them up.
 ///
@@ -85,12 +85,13 @@ impl Gatherer {
                         step.visits += 1;
                         continue;
                     }
-                    let Leaf { position, legal, .. } = &*leaf;
-                    if evaluator.recall(&self.encoding, position, legal, &mut self.remembered) {
+                    let (position, legal) = (&leaf.position, &leaf.legal);
+                    let query = Query { encoding: &self.encoding, position, legal };
+                    if evaluator.recall(query, &mut self.remembered) {
                         tree.backup(leaf, self.remembered.evaluation());
                         step.visits += 1;
                     } else {
-                        self.batch.push(&self.encoding, position, legal);
+                        self.batch.push(query);
                         // Nothing can be gathered before the root is known.
                         if tree.is_empty() {
                             break;

@@ -4,7 +4,7 @@ use super::choice::Line;
 use super::gather::{Gatherer, Step};
 use super::tree::Tree;
 use crate::encoding::Encoding;
-use crate::evaluation::{EvalError, Evaluator};
+use crate::evaluation::{EvalError, Evaluator, Query};
 use crate::rules::{Move, MoveList};
 
 /// A search in progress by one thread: gathers leaves, has them evaluated in batches, and backs
@@ -93,7 +93,7 @@ impl<'a> Thinking<'a> {
                 return Ok(turn);
             }
             batch.clear();
-            let row = batch.push(&encoding, &position, &legal);
+            let row = batch.push(Query { encoding: &encoding, position: &position, legal: &legal });
             self.evaluator.evaluate(&mut batch)?;
             let logits = batch.evaluation(row).logits;
             let best =

@@ -4,7 +4,7 @@ mod model;
 
 use std::path::Path;
 
-use menagerie::evaluation::network::{Backend, NetworkError, SEAL_KEY, Session, Sizes, seal};
+use menagerie::evaluation::network::{Backend, HEAD, NetworkError, SEAL_KEY, Session, Sizes, seal};
 use menagerie::evaluation::runtime::{CudaBuild, Runtime, RuntimeError};
 use model::{DOUBLE, FLOAT, Model, OUTCOMES, PLANES, POLICY, network, numbers, reference};
 
@@ -177,6 +177,33 @@ fn what_does_not_fit_is_said() {
     assert_eq!(refusal(second), r#"the network wants an input "clock", which is unknown here"#);
     let batches = network(-1).node("Flatten", &["planes"], "x", &[]);
     assert!(open(batches).is_ok(), "an unused node is no fault");
+}
+
+#[test]
+fn a_twin_takes_any_number_of_tables() {
+    let twin = |batch: i64| {
+        let head = HEAD.into_iter().zip([&[24_usize][..], &[24, 3], &[3], &[24, 1], &[1]]);
+        let model = identity(&[batch, 3, 4, 4])
+            .node("Identity", &["flat"], "policy", &[])
+            .output("policy", FLOAT, &[batch, 48])
+            .node("Identity", &["flat"], "halves", &[])
+            .output("halves", FLOAT, &[batch, 48]);
+        head.fold(model, |model, (name, shape)| {
+            let axes: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
+            let weights = numbers(7, shape.iter().product());
+            model.weights(name, shape, &weights).output(name, FLOAT, &axes)
+        })
+    };
+    let session = open(twin(-1)).unwrap();
+    let head = session.head().expect("a head");
+    assert_eq!((head.units(), head.outcomes(), session.sizes().outcomes), (24, 3, 3));
+    for batch in [1, i64::MAX] {
+        let text = refusal(twin(batch));
+        assert!(
+            text.contains("any number of tables") && text.contains(&batch.to_string()),
+            "{text}"
+        );
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One game of self-play as a state machine that asks for evaluations.
 
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::{Batch, Evaluation, Evaluator, Remembered};
+use menagerie::evaluation::{Batch, Evaluation, Evaluator, Query, Remembered};
 use menagerie::rules::{Move, Outcome, PerSide, Position, Side};
 use menagerie::search::{
     Gumbel, GumbelParams, Leaf, Params, Proof, Selection, Tree, improved_policy,
@@ -110,10 +110,11 @@ impl<'a> Game<'a> {
             self.visits += 1;
             if selection == Selection::NeedsEvaluation {
                 let Leaf { position, legal, .. } = &self.leaf;
-                if evaluator.recall(&self.encoding, position, legal, &mut self.remembered) {
+                let query = Query { encoding: &self.encoding, position, legal };
+                if evaluator.recall(query, &mut self.remembered) {
                     self.tree.backup(&self.leaf, self.remembered.evaluation());
                 } else {
-                    batch.push(&self.encoding, position, legal);
+                    batch.push(query);
                     return Ask::Evaluation;
                 }
             }

@@ -29,14 +29,15 @@ pub struct Head {
 }
 
 impl Head {
-    /// Reads the head of a twin, which has so many `halves` in a row. `axes` are those of an input.
+    /// Reads the head of a twin, which has so many `halves` in a row, of planes of these `axes`.
     pub(super) fn read(
         session: &mut ort::session::Session,
-        axes: [usize; 4],
+        [channels, height, width]: [usize; 3],
         halves: usize,
     ) -> Result<Head, NetworkError> {
         let run = |error| NetworkError::Run(words(error));
-        let planes = vec![0.0_f32; axes.iter().product()];
+        let planes = vec![0.0_f32; channels * height * width];
+        let axes = [1, channels, height, width];
         let input = TensorRef::from_array_view((axes, &planes[..])).map_err(run)?;
         let outputs = select(&HEAD)?;
         let results =
