@@ -5,6 +5,7 @@
 mod batch;
 mod bridge;
 mod cache;
+mod foresight;
 pub mod network;
 mod onnx;
 pub mod runtime;

@@ -101,9 +101,14 @@ pub(crate) trait Rules {
     /// Identity for repetition: men, hands, rights, side, phase; no counters.
     fn key(&self) -> Key;
 
-    /// [`Position::mate_by_checks`].
-    fn mate_by_checks(&self, _turns: u8, _positions: u32) -> Option<Mate> {
+    /// [`Position::mate_soon`].
+    fn mate_soon(&self, _turns: u8, _positions: u32) -> Option<Mate> {
         None
+    }
+
+    /// [`Position::is_lost_soon`].
+    fn is_lost_soon(&self, _positions: u32) -> bool {
+        false
     }
 
     /// [`Position::key_at`], in games of two tables.
@@ -423,9 +428,16 @@ impl Position {
     /// A mate that the side to move gives by checks alone in at most so many turns, whatever the other
     /// side answers, if one is found within so many positions. Repetition and counters are not heeded, and
     /// at two tables nothing is found ([`Position::at_table`] asks one of them). Few games have it: those in
-    /// which a mate is a loss and no duck, wall or blast meddles with checks.
-    pub fn mate_by_checks(&self, turns: u8, positions: u32) -> Option<Mate> {
-        self.rules().mate_by_checks(turns, positions)
+    /// which a mate is a loss and no wall or blast meddles with checks; and duck chess, where it is that
+    /// the king is taken, in two turns at most.
+    pub fn mate_soon(&self, turns: u8, positions: u32) -> Option<Mate> {
+        self.rules().mate_soon(turns, positions)
+    }
+
+    /// Whether the side to move is seen to lose its king in the other side's next turn, whatever it does,
+    /// in games in which kings are taken (duck chess); if so many positions tell.
+    pub fn is_lost_soon(&self, positions: u32) -> bool {
+        self.rules().is_lost_soon(positions)
     }
 
     /// Identity of what stands at a table: men, hands, rights and the colour on turn there; `None` if

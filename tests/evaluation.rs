@@ -214,8 +214,8 @@ fn a_twin_puts_together_what_it_knows_of_each_table() {
     assert!(!cached.recall(Query { encoding: &encoding, position, legal }, &mut known));
 }
 
-/// The evaluation of a position on its way through a network, by the engine's batches: outcome, likeliest
-/// move and moves left.
+/// The evaluation of a position as a search gets it, recalled or from a batch: outcome, likeliest move and
+/// moves left.
 fn foreseen(game: &str, file: &[u8], fen: &str) -> ([f32; 3], String, f32) {
     let variant = Catalogue::shipped().get(game).expect("it is shipped");
     let encoding = Encoding::of(&variant.start());
@@ -225,13 +225,15 @@ fn foreseen(game: &str, file: &[u8], fen: &str) -> ([f32; 3], String, f32) {
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
     let query = Query { encoding: &encoding, position: &position, legal: &legal };
-    let mut batch = cached.new_batch();
-    batch.push(query);
-    cached.evaluate(&mut batch).expect("evaluated");
     let mut known = Remembered::default();
-    assert!(cached.recall(query, &mut known), "{fen}");
-    assert_eq!(known.evaluation(), batch.evaluation(0), "{fen}");
-    let evaluation = batch.evaluation(0);
+    if !cached.recall(query, &mut known) {
+        let mut batch = cached.new_batch();
+        batch.push(query);
+        cached.evaluate(&mut batch).expect("evaluated");
+        assert!(cached.recall(query, &mut known), "{fen}");
+        assert_eq!(known.evaluation(), batch.evaluation(0), "{fen}");
+    }
+    let evaluation = known.evaluation();
     let logits = legal.iter().zip(evaluation.logits);
     let (best, _) = logits.max_by(|(_, a), (_, b)| a.total_cmp(b)).expect("a move");
     let outcome = evaluation.outcome.try_into().expect("two sides");
@@ -246,6 +248,18 @@ fn whoever_mates_soon_wins() {
     assert!(outcome[0] == 0.99 && turns == 1.0 && m.starts_with("R@"), "{outcome:?} {m} {turns}");
     let (outcome, ..) = foreseen("crazyhouse", crazyhouse, "6k1/5ppp/8/8/8/8/8/K7[N] w - - 0 1");
     assert!(outcome[0] < 0.99);
+
+    let duck = include_bytes!("../nets/duck.onnx");
+    let foreseen_duck = |fen| foreseen("duck", duck, fen);
+    let (outcome, m, turns) = foreseen_duck("3rk3/8/8/8/8/8/8/K2R4 w - - 0 1");
+    assert!(outcome[0] < 0.99, "{outcome:?} {m} {turns}");
+    let (outcome, m, turns) = foreseen_duck("3k4/8/8/8/8/8/8/K2R4 w - - 0 1");
+    assert!(outcome[0] == 0.99 && turns == 1.0 && m == "d1d8", "{outcome:?} {m} {turns}");
+    // No duck comes between a knight and the king, who has nowhere to go.
+    let (outcome, m, turns) = foreseen_duck("6rk/6pp/8/6N1/8/8/8/K7 w - - 0 1");
+    assert!(outcome[0] == 0.99 && turns == 2.0 && m == "g5f7", "{outcome:?} {m} {turns}");
+    let (outcome, _, turns) = foreseen_duck("6rk/5Npp/8/8/8/8/8/K3*3 b - - 0 1");
+    assert!(outcome[1] == 0.99 && turns == 1.0, "{outcome:?} {turns}");
 
     let bughouse = include_bytes!("../nets/bughouse2.onnx");
     let calm = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 0 1";

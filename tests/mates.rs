@@ -1,4 +1,4 @@
-//! Mates by checks alone: each that is found is one, and none in one move is missed.
+//! Mates by checks alone, and kings that are taken: each that is found is one, and none in one move is missed.
 
 use menagerie::rules::{Mate, Move, MoveList, Position, Reason, Side};
 use menagerie::variant::Catalogue;
@@ -35,7 +35,7 @@ fn check(position: &Position, mate: Mate) {
     }
     for &reply in &replies {
         let answered = after(&next, reply);
-        let rest = answered.mate_by_checks(mate.turns - 1, PLENTY);
+        let rest = answered.mate_soon(mate.turns - 1, PLENTY);
         let rest = rest.unwrap_or_else(|| panic!("{mate:?} in {}", position.fen()));
         check(&answered, rest);
     }
@@ -64,7 +64,7 @@ fn what_is_found_is_a_mate_and_none_in_one_is_missed() {
                 if moves.is_empty() {
                     break;
                 }
-                let found = position.mate_by_checks(3, 500);
+                let found = position.mate_soon(3, 500);
                 if let Some(mate) = found {
                     check(&position, mate);
                     in_one += usize::from(mate.turns == 1);
@@ -93,23 +93,97 @@ fn what_is_found_is_a_mate_and_none_in_one_is_missed() {
     assert!(in_one > 300 && longer > 100, "{in_one} in one turn, {longer} in more");
 }
 
+/// Whether the side to move can take the other's king now.
+fn takes_king(position: &Position) -> bool {
+    legal(position).into_iter().any(|m| {
+        let next = after(position, m);
+        let ducks = legal(&next);
+        ducks.first().is_some_and(|&duck| wins(&after(&next, duck), position.turn()))
+    })
+}
+
+/// Whether the side to move loses its king whatever it does, by going through all that its turn may be.
+fn king_is_lost(position: &Position) -> bool {
+    let moves = legal(position);
+    let lost = |next: Position| {
+        if next.turn() == position.turn() {
+            return king_is_lost(&next);
+        }
+        next.outcome().is_none() && takes_king(&next)
+    };
+    !moves.is_empty() && moves.into_iter().all(|m| lost(after(position, m)))
+}
+
+/// Whether the side to move can end its turn with the other side's king lost, by going through all ways to.
+fn hunts_down(position: &Position) -> bool {
+    legal(position).into_iter().any(|m| {
+        let next = after(position, m);
+        if next.turn() == position.turn() { hunts_down(&next) } else { king_is_lost(&next) }
+    })
+}
+
+#[test]
+fn kings_under_ducks_are_found_to_be_lost_when_they_are() {
+    let variant = Catalogue::shipped().get("duck").expect("it is shipped");
+    let (mut in_one, mut in_two, mut none, mut lost) = (0, 0, 0, 0);
+    for seed in 0..60 {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut position = variant.start();
+        for ply in 0..200 {
+            let moves = legal(&position);
+            if moves.is_empty() {
+                break;
+            }
+            let m = moves[rng.random_range(0..moves.len())];
+            let taken = position.mid_turn() && wins(&after(&position, m), position.turn());
+            let now = taken || !position.mid_turn() && takes_king(&position);
+            let found = position.mate_soon(2, PLENTY);
+            let what = format!("{found:?} in {}", position.fen());
+            assert_eq!(found.is_some_and(|mate| mate.turns == 1), now, "{what}");
+            assert_eq!(position.is_lost_soon(PLENTY), king_is_lost(&position), "{what}");
+            assert!(!position.is_lost_soon(0) || position.mid_turn());
+            lost += usize::from(position.is_lost_soon(PLENTY));
+            match found {
+                Some(mate) if mate.turns > 1 => {
+                    assert!(moves.contains(&mate.m), "{what}");
+                    let mut next = after(&position, mate.m);
+                    if next.mid_turn() {
+                        let duck = next.mate_soon(2, PLENTY).expect("a duck");
+                        next.play_unchecked(duck.m);
+                    }
+                    assert!(king_is_lost(&next), "{what}");
+                    in_two += 1;
+                }
+                Some(_) => in_one += 1,
+                None if ply % 10 < 2 && seed % 40 == 0 => {
+                    assert!(!hunts_down(&position), "{what}");
+                    none += 1;
+                }
+                None => {}
+            }
+            position.play_unchecked(m);
+        }
+    }
+    let all = (in_one, in_two, none, lost);
+    assert!(in_one > 300 && in_two > 20 && none > 20 && lost > 100, "{all:?}");
+}
+
 #[test]
 fn a_mate_is_found_within_what_may_be_spent() {
     let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
     // A drop on the last rank mates behind the pawns.
     let position =
         variant.position("6k1/5ppp/8/8/8/8/8/K7[RQ] w - - 0 1", false).expect("a position");
-    let mate = position.mate_by_checks(1, 100).expect("a mate");
+    let mate = position.mate_soon(1, 100).expect("a mate");
     assert_eq!(mate.turns, 1);
     assert!(matches!(mate.m, Move::Drop { .. }));
-    assert_eq!(position.mate_by_checks(1, 0), None);
-    assert_eq!(position.mate_by_checks(0, 100), None);
+    assert_eq!(position.mate_soon(1, 0), None);
+    assert_eq!(position.mate_soon(0, 100), None);
 }
 
 #[test]
 fn games_in_which_checks_are_not_answered_by_moves_of_chess_have_none() {
     for (game, fen) in [
-        ("duck", "6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1"),
         ("antichess", "6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1"),
         ("atomic", "6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1"),
         ("racingkings", "8/8/8/8/8/8/k7/7K w - - 0 1"),
@@ -117,8 +191,8 @@ fn games_in_which_checks_are_not_answered_by_moves_of_chess_have_none() {
         let variant = Catalogue::shipped().get(game).expect("it is shipped");
         let position =
             variant.position(fen, false).unwrap_or_else(|error| panic!("{game}: {error}"));
-        assert_eq!(position.mate_by_checks(3, PLENTY), None, "{game}");
+        assert_eq!(position.mate_soon(3, PLENTY), None, "{game}");
     }
     let two = Catalogue::shipped().get("bughouse2").expect("it is shipped").start();
-    assert_eq!(two.mate_by_checks(3, PLENTY), None);
+    assert_eq!(two.mate_soon(3, PLENTY), None);
 }

@@ -2,14 +2,7 @@
 
 use super::Query;
 use crate::encoding::{PolicyIndex, Shape};
-use crate::rules::{Key, Mate, Move, Position, Side};
-
-/// Mates are looked for in so many turns of the mover, and so many positions.
-const MATES: (u8, u32) = (3, 100);
-/// The chance that who is found to mate wins: all but sure, as a proof is the search's affair.
-const SURE: f32 = 0.99;
-/// How much likelier a mating move is than the likeliest of a policy, as a logit.
-const LIKELIER: f32 = 5.0;
+use crate::rules::{Key, Position, Side};
 
 /// Some positions as planes, and their evaluations once an evaluator has filled them in.
 #[derive(Clone, Debug)]
@@ -21,52 +14,16 @@ pub struct Batch {
     outcome: Vec<f32>,
     moves_left: Vec<f32>,
     logits: Vec<f32>,
-    /// Whether mates are looked for.
-    seeking: bool,
-    /// The positions, where there are two tables at which mates may be looked for.
-    positions: Vec<Position>,
+    /// The positions themselves, if they are kept.
+    positions: Option<Vec<Position>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Row {
     key: Key,
     tables: [Key; 2],
-    mate: Option<Found>,
     first_legal: usize,
     legal: usize,
-}
-
-/// A mate of the mover: its first move among the legal ones, and the turns that it takes.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Found {
-    pub(super) nth: usize,
-    pub(super) turns: u8,
-}
-
-impl Found {
-    /// Where its first move stands; `None` if that is nowhere.
-    pub(super) fn among(legal: &[Move], mate: Mate) -> Option<Found> {
-        let nth = legal.iter().position(|&other| other == mate.m)?;
-        Some(Found { nth, turns: mate.turns })
-    }
-
-    /// Puts it before all else that a policy has.
-    pub(super) fn prefer(self, logits: &mut [f32]) {
-        let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        logits[self.nth] = highest + LIKELIER;
-    }
-}
-
-/// The mate that a short look at `position` finds.
-pub(super) fn mate_soon(position: &Position) -> Option<Mate> {
-    position.mate_by_checks(MATES.0, MATES.1)
-}
-
-/// Makes the outcome what it is for whoever mates, by the seat from the mover's on.
-pub(super) fn decide(outcome: &mut [f32], seat: usize) {
-    let others = (outcome.len() - 1).max(1) as f32;
-    outcome.fill((1.0 - SURE) / others);
-    outcome[seat] = SURE;
 }
 
 /// The evaluation of one position.
@@ -107,19 +64,17 @@ pub(super) fn softmax(logits: &mut [f32]) {
 }
 
 impl Batch {
-    /// An empty batch of positions encoded in `shape`. What comes out is the evaluator's own word, as it is
-    /// wanted where networks are shown and compared; nobody looks for mates.
+    /// An empty batch of positions encoded in `shape`.
     pub fn new(shape: Shape) -> Batch {
         let (rows, legal) = (Vec::new(), Vec::new());
         let (planes, outcome, moves_left, logits) = Default::default();
-        let (seeking, positions) = (false, Vec::new());
-        Batch { shape, rows, planes, legal, outcome, moves_left, logits, seeking, positions }
+        let positions = None;
+        Batch { shape, rows, planes, legal, outcome, moves_left, logits, positions }
     }
 
-    /// The same, but whoever mates soon by checks alone wins, whatever an evaluator says
-    /// ([`Position::mate_by_checks`]).
-    pub fn seeking_mates(self) -> Batch {
-        Batch { seeking: true, ..self }
+    /// The same, but it keeps the positions for its evaluator.
+    pub(super) fn keeping_positions(self) -> Batch {
+        Batch { positions: Some(Vec::new()), ..self }
     }
 
     /// The tensor sizes of a position.
@@ -140,7 +95,7 @@ impl Batch {
     /// Empties it.
     pub fn clear(&mut self) {
         self.rows.clear();
-        self.positions.clear();
+        self.positions.iter_mut().for_each(Vec::clear);
         self.planes.clear();
         self.legal.clear();
         self.outcome.clear();
@@ -162,14 +117,9 @@ impl Batch {
         self.legal.extend(legal.iter().map(|&m| encoding.index(position, m)));
         let key = encoding.input_key(position);
         let tables = encoding.table_keys(position);
-        let alone = self.seeking && tables.is_none();
-        let mate = alone.then(|| mate_soon(position)).flatten();
-        let mate = mate.and_then(|mate| Found::among(legal, mate));
-        if self.seeking && tables.is_some() {
-            self.positions.push(position.clone());
-        }
+        self.positions.iter_mut().for_each(|kept| kept.push(position.clone()));
         let (tables, legal) = (tables.unwrap_or([key; 2]), legal.len());
-        self.rows.push(Row { key, tables, mate, first_legal, legal });
+        self.rows.push(Row { key, tables, first_legal, legal });
         self.outcome.resize(self.rows.len() * self.shape.outcomes, 0.0);
         self.moves_left.resize(self.rows.len(), 0.0);
         self.logits.resize(self.legal.len(), 0.0);
@@ -196,9 +146,9 @@ impl Batch {
         self.rows[row].tables
     }
 
-    /// The position of a row at two tables, if mates are looked for there.
+    /// The position of a row, if positions are kept.
     pub(super) fn position(&self, row: usize) -> Option<&Position> {
-        self.positions.get(row)
+        self.positions.as_ref()?.get(row)
     }
 
     /// Where the policy has the legal moves of a row's position.
@@ -216,7 +166,7 @@ impl Batch {
         moves_left: f32,
         mut logit: impl FnMut(usize, PolicyIndex) -> f32,
     ) {
-        let Row { first_legal, legal, mate, .. } = self.rows[row];
+        let Row { first_legal, legal, .. } = self.rows[row];
         let own = &mut self.outcome[row * self.shape.outcomes..][..self.shape.outcomes];
         own.copy_from_slice(outcome);
         self.moves_left[row] = moves_left;
@@ -224,11 +174,6 @@ impl Batch {
         let logits = &mut self.logits[first_legal..][..legal];
         for (nth, (out, &index)) in logits.iter_mut().zip(indices).enumerate() {
             *out = logit(nth, index);
-        }
-        if let Some(mate) = mate {
-            decide(own, 0);
-            mate.prefer(logits);
-            self.moves_left[row] = mate.turns.into();
         }
     }
 

@@ -149,10 +149,13 @@ impl<E: Evaluator> Evaluator for Cached<E> {
         if self.in_parts {
             return self.inner.recall(query, into);
         }
-        let (cache, outcomes) = (self.cache(), self.shape().outcomes);
         let Query { encoding, position, legal } = query;
-        let key = encoding.input_key(position);
-        let Some(mut numbers) = cache.recall(key, outcomes + 1 + legal.len()) else { return false };
+        let (key, outcomes) = (encoding.input_key(position), self.shape().outcomes);
+        let cache = self.cache();
+        let Some(mut numbers) = cache.recall(key, outcomes + 1 + legal.len()) else {
+            drop(cache);
+            return self.inner.recall(query, into);
+        };
         into.outcome.clear();
         into.outcome.extend(numbers.by_ref().take(outcomes));
         into.moves_left = numbers.next().unwrap_or_default();

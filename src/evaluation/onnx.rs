@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::batch::softmax;
 use super::bridge::Bridge;
+use super::foresight::foresee;
 use super::network::{Backend, NetworkError, Session, Sizes};
 use super::twin::Twin;
 use super::{Batch, Cache, EvalError, Evaluator, Query, Remembered};
@@ -234,7 +235,9 @@ impl Evaluator for Onnx {
     }
 
     fn new_batch(&self) -> Batch {
-        Batch::new(self.shape).seeking_mates()
+        let batch = Batch::new(self.shape);
+        // A twin looks for mates at each table when it sees it first.
+        if self.twin.is_some() { batch.keeping_positions() } else { batch }
     }
 
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
@@ -269,8 +272,10 @@ impl Evaluator for Onnx {
     }
 
     fn recall(&self, query: Query<'_>, into: &mut Remembered) -> bool {
-        let twin = self.twin.as_ref();
-        twin.is_some_and(|twin| twin.recall(&self.session, query, into))
+        match &self.twin {
+            Some(twin) => twin.recall(&self.session, query, into),
+            None => foresee(query, into),
+        }
     }
 
     fn remember_in(&mut self, cache: &Arc<Mutex<Cache>>) -> bool {

@@ -6,9 +6,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::batch::{Found, decide, mate_soon, softmax};
+use super::batch::softmax;
 use super::bridge::Bridge;
 use super::cache::Cache;
+use super::foresight::{Found, decide, mate_soon};
 use super::network::{Head, NetworkError, Session};
 use super::{Batch, Query, Remembered};
 use crate::encoding::{Encoding, Shape};

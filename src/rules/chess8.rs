@@ -10,6 +10,7 @@ mod drops;
 mod end;
 mod fen;
 mod flag;
+mod hunt;
 mod mate;
 mod moves;
 mod partner;
@@ -229,8 +230,15 @@ impl Rules for Chess8 {
         (folds > 0).then(|| (folds, self.repeated()))
     }
 
-    fn mate_by_checks(&self, turns: u8, positions: u32) -> Option<Mate> {
+    fn mate_soon(&self, turns: u8, positions: u32) -> Option<Mate> {
+        if self.hunts_kings() {
+            return self.look_for_king(turns, positions);
+        }
         self.look_for_mate(turns, positions)
+    }
+
+    fn is_lost_soon(&self, positions: u32) -> bool {
+        self.hunts_kings() && self.king_is_lost(positions)
     }
 
     fn opponent_in_check(&self) -> bool {

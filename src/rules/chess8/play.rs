@@ -181,7 +181,7 @@ impl Chess8 {
         }
     }
 
-    fn end_turn(&mut self) {
+    pub(super) fn end_turn(&mut self) {
         if self.axes.checks.counted.is_some() && self.in_check(!self.turn) {
             let left = &mut self.checks[self.turn];
             *left = left.saturating_sub(1);

@@ -1,0 +1,64 @@
+//! What a short look at a position tells, so that no network need be asked.
+
+use super::{Query, Remembered};
+use crate::rules::{Mate, Move, Position};
+
+/// Mates are looked for in so many turns of the mover, and so many positions.
+const MATES: (u8, u32) = (3, 100);
+/// The chance that who is found to mate wins: all but sure, as a proof is the search's affair.
+const SURE: f32 = 0.99;
+/// How much likelier a mating move is than the likeliest of a policy, as a logit.
+const LIKELIER: f32 = 5.0;
+
+/// A mate of the mover: its first move among the legal ones, and the turns that it takes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Found {
+    pub(super) nth: usize,
+    pub(super) turns: u8,
+}
+
+impl Found {
+    /// Where its first move stands; `None` if that is nowhere.
+    pub(super) fn among(legal: &[Move], mate: Mate) -> Option<Found> {
+        let nth = legal.iter().position(|&other| other == mate.m)?;
+        Some(Found { nth, turns: mate.turns })
+    }
+
+    /// Puts it before all else that a policy has.
+    pub(super) fn prefer(self, logits: &mut [f32]) {
+        let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        logits[self.nth] = highest + LIKELIER;
+    }
+}
+
+/// The mate that a short look at `position` finds.
+pub(super) fn mate_soon(position: &Position) -> Option<Mate> {
+    position.mate_soon(MATES.0, MATES.1)
+}
+
+/// Makes the outcome what it is for whoever mates, by the seat from the mover's on.
+pub(super) fn decide(outcome: &mut [f32], seat: usize) {
+    let others = (outcome.len() - 1).max(1) as f32;
+    outcome.fill((1.0 - SURE) / others);
+    outcome[seat] = SURE;
+}
+
+/// Writes over `into` what a short look tells, if it tells who wins; says whether it does.
+pub(super) fn foresee(query: Query<'_>, into: &mut Remembered) -> bool {
+    let Query { encoding, position, legal } = query;
+    let mate = mate_soon(position).and_then(|mate| Found::among(legal, mate));
+    let (seat, turns) = match mate {
+        Some(found) => (0, found.turns),
+        None if position.is_lost_soon(MATES.1) => (1, 1),
+        None => return false,
+    };
+    into.outcome.resize(encoding.shape().outcomes, 0.0);
+    decide(&mut into.outcome, seat);
+    into.moves_left = turns.into();
+    into.logits.clear();
+    into.logits.resize(legal.len(), 0.0);
+    if let Some(found) = mate {
+        found.prefer(&mut into.logits);
+    }
+    true
+}
