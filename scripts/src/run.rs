@@ -99,7 +99,8 @@ impl Run {
         let state: State = store.find_toml(STATE)?.unwrap_or_default();
         let learner = match (state.iterations, from) {
             (0, Some(bytes)) => {
-                let tensors = warm_start::network("--from", bytes, &encoding)?.tensors();
+                let known = warm_start::network("--from", bytes, &encoding)?;
+                let tensors = known.deepened(&config.network, config.seed)?.tensors();
                 begin(&config, &encoding, &tensors)?
             }
             // A run that was killed before its first iteration was done may have had a `from`.

@@ -101,8 +101,8 @@ impl Supervised {
             (0, Some(path)) => {
                 let fault = |error: String| anyhow::anyhow!("{}: {error}", path.display());
                 let bytes = fs::read(path).map_err(|error| fault(error.to_string()))?;
-                let tensors =
-                    warm_start::network(&path.display().to_string(), &bytes, &encoding)?.tensors();
+                let known = warm_start::network(&path.display().to_string(), &bytes, &encoding)?;
+                let tensors = known.deepened(&config.network, config.seed)?.tensors();
                 Learner::with_tensors(shape, &config.network, learning, &tensors)
                     .map_err(|error| fault(error.to_string()))?
             }

@@ -72,6 +72,36 @@ pub enum Architecture {
     },
 }
 
+impl Architecture {
+    /// The same tower of so many blocks; `None` of dense layers, which have none.
+    fn of_blocks(&self, blocks: usize) -> Option<Architecture> {
+        Some(match *self {
+            Architecture::Residual { channels, squeeze, .. } => {
+                Architecture::Residual { blocks, channels, squeeze }
+            }
+            Architecture::Twin { channels, squeeze, .. } => {
+                Architecture::Twin { blocks, channels, squeeze }
+            }
+            Architecture::Mobile { channels, expanded, squeeze, .. } => {
+                Architecture::Mobile { blocks, channels, expanded, squeeze }
+            }
+            Architecture::Mlp { .. } => return None,
+        })
+    }
+
+    /// Whether it is another one but for more blocks.
+    pub(super) fn is_deeper(&self, other: &Architecture) -> bool {
+        let blocks = |architecture: &Architecture| match *architecture {
+            Architecture::Residual { blocks, .. }
+            | Architecture::Twin { blocks, .. }
+            | Architecture::Mobile { blocks, .. } => blocks,
+            Architecture::Mlp { .. } => 0,
+        };
+        let same = other.of_blocks(blocks(self)).as_ref() == Some(self);
+        same && blocks(self) > blocks(other)
+    }
+}
+
 /// What is left out of a configuration, so that networks of before say the same of themselves.
 fn is_zero(size: &usize) -> bool {
     *size == 0
