@@ -90,6 +90,8 @@ impl Gatherer {
                     if evaluator.recall(query, &mut self.remembered) {
                         tree.backup(leaf, self.remembered.evaluation());
                         step.visits += 1;
+                        // If it was the root.
+                        look_up(tree, evaluator);
                     } else {
                         self.batch.push(query);
                         // Nothing can be gathered before the root is known.
