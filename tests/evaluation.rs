@@ -1,5 +1,7 @@
 //! The contract of evaluators: what decorates one changes nothing of what it says.
 
+use std::fs;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use menagerie::encoding::{Encoding, Shape};
@@ -279,23 +281,44 @@ fn whoever_mates_soon_wins() {
 }
 
 #[test]
-fn a_network_says_the_same_in_any_batch() {
-    let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
-    let encoding = Encoding::of(&variant.start());
-    let file = include_bytes!("../nets/3x3.onnx");
-    let mut network = Onnx::open(file, &encoding, "3x3", Backend::Cpu, 1).expect("a network");
-    let positions = positions(&variant, 20);
-    let (mut all, mut one) = (network.new_batch(), network.new_batch());
-    fill(&mut all, &encoding, &positions);
-    network.evaluate(&mut all).expect("evaluated");
-    for (row, single) in positions.iter().enumerate() {
-        fill(&mut one, &encoding, std::slice::from_ref(single));
-        network.evaluate(&mut one).expect("evaluated");
-        let (together, alone) = (all.evaluation(row), one.evaluation(0));
-        let close = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4);
-        assert!(close(together.outcome, alone.outcome) && close(together.logits, alone.logits));
-        assert!((alone.outcome.iter().sum::<f32>() - 1.0).abs() < 1e-5 && alone.moves_left >= 0.0);
-        let scores = [Side::WHITE, Side::BLACK].map(|side| alone.score(side, single.0.turn()));
-        assert!((scores[0] + scores[1]).abs() < 1e-5);
+fn a_network_says_the_same_to_the_last_bit_in_any_batch() {
+    let catalogue = Catalogue::shipped();
+    let nets = Path::new(env!("CARGO_MANIFEST_DIR")).join("nets");
+    let mut seen = 0;
+    for path in fs::read_dir(nets).expect("networks").map(|entry| entry.expect("a file").path()) {
+        let name = path.file_name().expect("named").to_string_lossy().into_owned();
+        let Some(game) = name.strip_suffix(".onnx") else { continue };
+        let game = game.trim_end_matches(".int8");
+        let variant = catalogue.get(game).expect("a shipped game");
+        let encoding = Encoding::of(&variant.start());
+        let file = fs::read(&path).expect("read");
+        let mut network = Onnx::open(&file, &encoding, game, Backend::Cpu, 1).expect("a network");
+        let positions = positions(&variant, 24);
+        let (mut all, mut some) = (network.new_batch(), network.new_batch());
+        fill(&mut all, &encoding, &positions);
+        network.evaluate(&mut all).expect("evaluated");
+        for rows in [1, 2, 3, 5, 6, 7, 11] {
+            let mut row = 0;
+            for chunk in positions.chunks(rows) {
+                fill(&mut some, &encoding, chunk);
+                network.evaluate(&mut some).expect("evaluated");
+                for nth in 0..chunk.len() {
+                    let (together, apart) = (all.evaluation(row), some.evaluation(nth));
+                    assert_eq!(together, apart, "{name}, row {row} in batches of {rows}");
+                    row += 1;
+                }
+            }
+        }
+        for (row, (position, _)) in positions.iter().enumerate() {
+            let evaluation = all.evaluation(row);
+            assert!((evaluation.outcome.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{name}");
+            assert!(evaluation.moves_left >= 0.0, "{name}");
+            if let [_, _, draw] = evaluation.outcome {
+                let scores = Side::all(2).map(|side| evaluation.score(side, position.turn()));
+                assert!(scores.sum::<f32>().abs() < 1e-5 && *draw >= 0.0, "{name}");
+            }
+        }
+        seen += 1;
     }
+    assert!(seen > 20, "{seen} networks");
 }

@@ -24,6 +24,25 @@ fn wins(position: &Position, winner: Side) -> bool {
     position.outcome().is_some_and(|end| end.winner == Some(winner))
 }
 
+/// Plays at random from the start, and shows the positions until the end with their plies and legal moves.
+fn random_game(
+    game: &str,
+    seed: u64,
+    plies: usize,
+    mut show: impl FnMut(usize, &Position, &[Move]),
+) {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut position = Catalogue::shipped().get(game).expect("it is shipped").start();
+    for ply in 0..plies {
+        let moves = legal(&position);
+        if moves.is_empty() {
+            break;
+        }
+        show(ply, &position, &moves);
+        position.play_unchecked(moves[rng.random_range(0..moves.len())]);
+    }
+}
+
 /// Whether `mate` is one: each answer is mated in fewer turns.
 fn check(position: &Position, mate: Mate) {
     assert!(legal(position).contains(&mate.m), "{:?} in {}", mate, position.fen());
@@ -54,41 +73,26 @@ fn what_is_found_is_a_mate_and_none_in_one_is_missed() {
         "gardner",
     ];
     let (mut in_one, mut longer) = (0, 0);
-    for name in games {
-        let variant = Catalogue::shipped().get(name).expect("it is shipped");
-        for seed in 0..60 {
-            let mut rng = SmallRng::seed_from_u64(seed);
-            let mut position = variant.start();
-            for _ in 0..150 {
-                let moves = legal(&position);
-                if moves.is_empty() {
-                    break;
-                }
-                let found = position.mate_soon(3, 500);
-                if let Some(mate) = found {
-                    check(&position, mate);
-                    in_one += usize::from(mate.turns == 1);
-                    longer += usize::from(mate.turns > 1);
-                }
-                let mates = |m: &&Move| {
-                    let next = after(&position, **m);
-                    // Whose king is not in check has lost by another rule, or is stalemated.
-                    wins(&next, position.turn())
-                        && next.outcome().is_some_and(|end| end.reason == Reason::Checkmate)
-                };
-                if let Some(m) = moves.iter().find(mates) {
-                    let castling = position.move_text(*m).starts_with("e1")
-                        || position.move_text(*m).starts_with("e8");
-                    assert!(
-                        found.is_some() || castling,
-                        "{} in {}",
-                        position.move_text(*m),
-                        position.fen()
-                    );
-                }
-                position.play_unchecked(moves[rng.random_range(0..moves.len())]);
+    for (name, seed) in games.into_iter().flat_map(|name| (0..60).map(move |seed| (name, seed))) {
+        random_game(name, seed, 150, |_, position, moves| {
+            let found = position.mate_soon(3, 500);
+            if let Some(mate) = found {
+                check(position, mate);
+                in_one += usize::from(mate.turns == 1);
+                longer += usize::from(mate.turns > 1);
             }
-        }
+            let mates = |m: &&Move| {
+                let next = after(position, **m);
+                // Whose king is not in check has lost by another rule, or is stalemated.
+                wins(&next, position.turn())
+                    && next.outcome().is_some_and(|end| end.reason == Reason::Checkmate)
+            };
+            if let Some(&m) = moves.iter().find(mates) {
+                let text = position.move_text(m);
+                let castling = text.starts_with("e1") || text.starts_with("e8");
+                assert!(found.is_some() || castling, "{text} in {}", position.fen());
+            }
+        });
     }
     assert!(in_one > 300 && longer > 100, "{in_one} in one turn, {longer} in more");
 }
@@ -124,29 +128,22 @@ fn hunts_down(position: &Position) -> bool {
 
 #[test]
 fn kings_under_ducks_are_found_to_be_lost_when_they_are() {
-    let variant = Catalogue::shipped().get("duck").expect("it is shipped");
     let (mut in_one, mut in_two, mut none, mut lost) = (0, 0, 0, 0);
     for seed in 0..60 {
-        let mut rng = SmallRng::seed_from_u64(seed);
-        let mut position = variant.start();
-        for ply in 0..200 {
-            let moves = legal(&position);
-            if moves.is_empty() {
-                break;
-            }
-            let m = moves[rng.random_range(0..moves.len())];
-            let taken = position.mid_turn() && wins(&after(&position, m), position.turn());
-            let now = taken || !position.mid_turn() && takes_king(&position);
+        random_game("duck", seed, 200, |ply, position, moves| {
+            // Once the king is taken, any square for the duck wins.
+            let taken = position.mid_turn() && wins(&after(position, moves[0]), position.turn());
+            let now = taken || !position.mid_turn() && takes_king(position);
             let found = position.mate_soon(2, PLENTY);
             let what = format!("{found:?} in {}", position.fen());
             assert_eq!(found.is_some_and(|mate| mate.turns == 1), now, "{what}");
-            assert_eq!(position.is_lost_soon(PLENTY), king_is_lost(&position), "{what}");
+            assert_eq!(position.is_lost_soon(PLENTY), king_is_lost(position), "{what}");
             assert!(!position.is_lost_soon(0) || position.mid_turn());
             lost += usize::from(position.is_lost_soon(PLENTY));
             match found {
                 Some(mate) if mate.turns > 1 => {
                     assert!(moves.contains(&mate.m), "{what}");
-                    let mut next = after(&position, mate.m);
+                    let mut next = after(position, mate.m);
                     if next.mid_turn() {
                         let duck = next.mate_soon(2, PLENTY).expect("a duck");
                         next.play_unchecked(duck.m);
@@ -156,13 +153,12 @@ fn kings_under_ducks_are_found_to_be_lost_when_they_are() {
                 }
                 Some(_) => in_one += 1,
                 None if ply % 10 < 2 && seed % 40 == 0 => {
-                    assert!(!hunts_down(&position), "{what}");
+                    assert!(!hunts_down(position), "{what}");
                     none += 1;
                 }
                 None => {}
             }
-            position.play_unchecked(m);
-        }
+        });
     }
     let all = (in_one, in_two, none, lost);
     assert!(in_one > 300 && in_two > 20 && none > 20 && lost > 100, "{all:?}");

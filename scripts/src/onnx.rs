@@ -23,8 +23,8 @@ use prost::Message;
 use crate::network::plan::Plan;
 use crate::network::spread::spreads;
 use crate::network::{Architecture, MOVES_LEFT_SCALE, NamedTensor, Network, NetworkError};
-use nodes::Names;
-use proto::{Graph, Metadata, Model, Node, OperatorSet, Tensor, TensorKind, ValueInfo};
+use nodes::{Names, along};
+use proto::{Attribute, Graph, Metadata, Model, Node, OperatorSet, Tensor, TensorKind, ValueInfo};
 
 /// The key of the metadata that has the architecture, in TOML.
 pub const ARCHITECTURE_KEY: &str = "menagerie.architecture";
@@ -33,6 +33,8 @@ pub const ARCHITECTURE_KEY: &str = "menagerie.architecture";
 const IR_VERSION: i64 = 8;
 /// The version of ONNX's own operators.
 const OPSET: i64 = 17;
+/// At least as many numbers as a CPU computes at once (AVX-512: 16 floats).
+const AT_ONCE: usize = 16;
 /// The initializer that holds [`MOVES_LEFT_SCALE`].
 const SCALE_NAME: &str = "moves_left.scale";
 /// The weight that tells how many outcomes a twin has.
@@ -139,8 +141,7 @@ fn model(
         None => {
             let raw = names.of(plan.moves_left);
             initializer.push(Tensor::floats(SCALE_NAME, &[], &[MOVES_LEFT_SCALE]));
-            node.push(Node::new("Softplus", &[&raw], "moves_left.softplus"));
-            node.push(Node::new("Mul", &["moves_left.softplus", SCALE_NAME], "moves_left"));
+            node.extend(moves_left(&raw));
             let each = [shape.policy(), shape.outcomes, 1];
             let outputs = OUTPUTS.into_iter().zip(each);
             (row(shape), outputs.map(|(name, each)| ValueInfo::batch(name, &[each])).collect())
@@ -174,6 +175,23 @@ fn model(
         metadata_props,
     };
     Ok(model.encode_to_vec())
+}
+
+/// The turns of each row from what the head gives. ONNX Runtime takes the exponential of several numbers
+/// at once, and of those that are left over in another way: each row brings as many as that, so that its
+/// last bit does not depend on its place in the batch.
+fn moves_left(raw: &str) -> [Node; 4] {
+    let at_once = ["copies", "softplus", "turns"].map(|name| format!("moves_left.{name}"));
+    let [copies, softplus, turns] = at_once.each_ref().map(String::as_str);
+    [
+        along(1, Node::new("Concat", &[raw; AT_ONCE], copies)),
+        Node::new("Softplus", &[copies], softplus),
+        Node::new("Mul", &[softplus, SCALE_NAME], turns),
+        Node {
+            attribute: vec![Attribute::numbers("axes", &[1])],
+            ..Node::new("ReduceMax", &[turns], OUTPUTS[2])
+        },
+    ]
 }
 
 /// A network and the metadata's keys and values.

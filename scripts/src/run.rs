@@ -75,6 +75,7 @@ const CONFIG: &str = "config.toml";
 const STATE: &str = "state.toml";
 const NETWORK: &str = "network.onnx";
 const QUANTISED: &str = "network.int8.onnx";
+const LEARNER: &str = "learner";
 
 /// Positions by which a network is quantised.
 const CALIBRATION: usize = 1000;
@@ -168,6 +169,7 @@ impl Run {
     /// # Errors
     /// What went wrong; the run can be opened again.
     pub fn learn(&mut self) -> anyhow::Result<()> {
+        self.sweep()?;
         while self.state.iterations < self.config.iterations {
             let clock = ProcessTime::now();
             let before = self.state.cpu_seconds;
@@ -192,12 +194,21 @@ impl Run {
             self.log.push(metrics.finish(&next, &losses, played, steps, self.window.len()));
             Metrics::write(&self.store, &self.log)?;
             self.store.write_toml(STATE, &next)?;
-            // The state counts the new ones, so the old ones have done their part.
-            self.store.remove(&saved(self.state.iterations))?;
-            Journal::clear(&self.store, &parts(self.state.iterations))?;
             self.state = next;
+            self.sweep()?;
         }
         Ok(())
+    }
+
+    /// Removes what has done its part: other checkpoints than the one that the state counts, and the parts
+    /// of the last shard. A process that was killed in time may have left them.
+    fn sweep(&self) -> anyhow::Result<()> {
+        let done = self.state.iterations;
+        self.store.keep_only(LEARNER, &checkpoint(done))?;
+        match done.checked_sub(1) {
+            Some(last) => Journal::clear(&self.store, &parts(last)),
+            None => Ok(()),
+        }
     }
 
     /// The games of the present iteration: read, as far as an earlier process wrote them, else
@@ -314,8 +325,12 @@ fn quantised_net(iteration: u64) -> String {
     format!("nets/{iteration:05}.int8.onnx")
 }
 
+fn checkpoint(iteration: u64) -> String {
+    format!("{iteration:05}.ckpt")
+}
+
 fn saved(iteration: u64) -> String {
-    format!("learner/{iteration:05}.ckpt")
+    format!("{LEARNER}/{}", checkpoint(iteration))
 }
 
 fn progress(length: u64, iteration: u64, unit: &'static str) -> ProgressBar {

@@ -170,8 +170,9 @@ pub enum SelfPlayError {
 }
 
 /// Plays the games of the given numbers, one evaluator a thread, and gives them by number. Each game
-/// depends on its own number and `seed` alone, as far as the network's numbers do not depend on its
-/// batch. `done` is called for every game that ends, from any thread.
+/// depends on its own number and `seed` alone, if the network's numbers do not depend on its batch: on a
+/// CPU those of [`export`](crate::onnx::export) do not. `done` is called for every game that ends, from any
+/// thread.
 ///
 /// # Errors
 /// If the settings make no sense or a network fails; all games are then lost.

@@ -183,6 +183,16 @@ impl Store {
         Ok(names)
     }
 
+    /// Removes all objects directly in a folder but the one of this name.
+    ///
+    /// # Errors
+    /// [`StoreError::Object`].
+    pub fn keep_only(&self, folder: &str, kept: &str) -> Result<(), StoreError> {
+        let mut others = self.list(folder)?;
+        others.retain(|name| name != kept);
+        others.iter().map(|name| format!("{folder}/{name}")).try_for_each(|name| self.remove(&name))
+    }
+
     fn name(&self, name: &str) -> Name {
         self.root.parts().chain(Name::from(name).parts()).collect()
     }
@@ -223,7 +233,16 @@ mod tests {
             }
             let error = store.read("games/1").expect_err("it is gone").to_string();
             assert!(error.contains("games/1"), "{error}");
-            store.remove("games/2").expect("removed");
+            for name in ["games/1", "games/3", "games/4/1"] {
+                store.write(name, vec![1]).expect("written");
+            }
+            store.keep_only("games", "2").expect("removed");
+            assert_eq!(store.list("games").expect("listed"), ["2"]);
+            assert_eq!(store.list("games/4").expect("listed"), ["1"]);
+            store.keep_only("games", "no such").expect("removed");
+            store.keep_only("none", "2").expect("nothing to remove");
+            assert!(store.list("games").expect("listed").is_empty());
+            store.remove("games/4/1").expect("removed");
         }
     }
 

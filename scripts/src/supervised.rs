@@ -65,6 +65,7 @@ const CONFIG: &str = "config.toml";
 const STATE: &str = "state.toml";
 const METRICS: &str = "metrics.csv";
 const NETWORK: &str = "network.onnx";
+const LEARNER: &str = "learner";
 
 impl Supervised {
     /// Opens the run in `store`, which goes on where it stopped, or begins one there with `config`.
@@ -139,6 +140,7 @@ impl Supervised {
     /// # Errors
     /// What went wrong; the run can be opened again.
     pub fn learn(&mut self, told: &dyn Fn(&Metrics)) -> anyhow::Result<()> {
+        self.sweep()?;
         let steps = self.config.steps();
         let every = Duration::from_secs_f64(self.config.checkpoint_seconds);
         let before = self.state.cpu_seconds;
@@ -267,17 +269,23 @@ impl Supervised {
         self.log.push(row.clone());
         rows::write(&self.store, METRICS, &self.log)?;
         self.store.write_toml(STATE, &state)?;
-        let old = std::mem::replace(&mut self.state, state);
-        if old.steps != self.state.steps {
-            // The state counts the new one, so the old one has done its part.
-            self.store.remove(&saved(old.steps))?;
-        }
-        Ok(())
+        self.state = state;
+        self.sweep()
+    }
+
+    /// Removes other checkpoints than the one that the state counts, which a process that was killed in
+    /// time may have left, too.
+    fn sweep(&self) -> anyhow::Result<()> {
+        Ok(self.store.keep_only(LEARNER, &checkpoint(self.state.steps))?)
     }
 }
 
+fn checkpoint(steps: u64) -> String {
+    format!("{steps:010}.ckpt")
+}
+
 fn saved(steps: u64) -> String {
-    format!("learner/{steps:010}.ckpt")
+    format!("{LEARNER}/{}", checkpoint(steps))
 }
 
 /// Cuts a list among threads and gives their results in order.

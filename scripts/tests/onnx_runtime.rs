@@ -158,6 +158,30 @@ fn exported_networks_agree_with_onnx_runtime() {
     }
 }
 
+/// Self-play that goes on after a kill has other games beside one another than it had before.
+#[test]
+fn a_row_is_the_same_to_the_last_bit_in_any_batch() {
+    for (shape, architecture) in architectures() {
+        let network = network(shape, &architecture);
+        let floats = seal(onnx::export(shape, &architecture, &network.tensors(), &[]).unwrap());
+        let planes = noise(99, 7 * shape.input());
+        for bytes in [onnx::quantise(&floats, &planes).unwrap(), floats] {
+            let together = by_runtime(&bytes, shape, &planes);
+            for rows in 1..7 {
+                let parts = planes.chunks(rows * shape.input());
+                let parts: Vec<_> = parts.map(|part| by_runtime(&bytes, shape, part)).collect();
+                let all = |head: fn(&Outputs) -> &[f32]| -> Vec<f32> {
+                    parts.iter().flat_map(head).copied().collect()
+                };
+                let told = format!("{architecture:?} in batches of {rows}");
+                assert_eq!(all(|outputs| &outputs.policy), together.policy, "{told}");
+                assert_eq!(all(|outputs| &outputs.outcome), together.outcome, "{told}");
+                assert_eq!(all(|outputs| &outputs.moves_left), together.moves_left, "{told}");
+            }
+        }
+    }
+}
+
 /// How much of `found` is not `wanted`: the root of the mean square of the differences, in units of
 /// that of `wanted` around its mean.
 fn error(found: &[f32], wanted: &[f32]) -> f32 {

@@ -61,6 +61,12 @@ fn a_run_that_was_stopped_comes_to_the_same_network() {
     fs::write(&saved, learner).expect("written");
     learn(parts.path(), 4);
     assert_eq!(bytes(whole.path()), bytes(parts.path()));
+    // And what one leaves after the state was written.
+    let left = ["learner/00003.ckpt", "games/00003/000000.part"];
+    left.iter().for_each(|name| store(parts.path()).write(name, vec![1]).expect("written"));
+    learn(parts.path(), 4);
+    assert_eq!(lasting(whole.path()), lasting(parts.path()));
+    assert!(store(parts.path()).list("games/00003").expect("listed").is_empty());
     let log = |folder: &Path| -> Vec<(u64, u64, u64)> {
         let rows = Metrics::read(&store(folder)).expect("a log");
         rows.iter().map(|row| (row.iteration, row.games, row.positions)).collect()

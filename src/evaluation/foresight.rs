@@ -10,9 +10,6 @@ const SURE: f32 = 0.99;
 /// How much likelier a mating move is than the likeliest of a policy, as a logit.
 const LIKELIER: f32 = 5.0;
 
-/// On smaller boards a network costs less than a look.
-const SQUARES: usize = 36;
-
 /// A mate of the mover: its first move among the legal ones, and the turns that it takes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Found {
@@ -49,9 +46,6 @@ pub(super) fn decide(outcome: &mut [f32], seat: usize) {
 /// Writes over `into` what a short look tells, if it tells who wins; says whether it does.
 pub(super) fn foresee(query: Query<'_>, into: &mut Remembered) -> bool {
     let Query { encoding, position, legal } = query;
-    if encoding.shape().squares() < SQUARES {
-        return false;
-    }
     let mate = mate_soon(position).and_then(|mate| Found::among(legal, mate));
     let (seat, turns) = match mate {
         Some(found) => (0, found.turns),

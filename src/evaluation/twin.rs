@@ -210,11 +210,12 @@ impl Twin {
 /// mover, below if it is the other side. And the move, if the mover may make it. `None` if nobody is seen
 /// to mate.
 fn mate_at(batch: &Batch, seen: &Seen) -> Option<(f32, Option<Found>)> {
-    let view = batch.position(seen.row)?.view();
+    let whole = batch.position(seen.row)?;
+    let view = whole.view();
     let color = if seen.nth == 0 { Color::White } else { Color::Black };
     let table = if view.turn == color { Table::A } else { Table::B };
     let seat = view.table_of(color).seat;
-    let position = batch.position(seen.row)?.at_table(table).filter(|_| !seat.drawn)?;
+    let position = whole.at_table(table).filter(|_| !seat.drawn)?;
     let mate @ Mate { turns, .. } = mate_soon(&position)?;
     if !seat.on_turn {
         return Some((-f32::from(turns), None));
@@ -248,13 +249,13 @@ fn join<I: Iterator<Item = f32>>(
     softmax(outcome);
     let mut next = || tables.each_mut().map(|numbers| numbers.next().unwrap_or_default());
     let (mates, sits) = (next(), next());
-    let moves_left = foresee(mates, outcome).unwrap_or(moves_left);
+    let moves_left = decide_by(mates, outcome).unwrap_or(moves_left);
     Pair { moves_left, sits, logits: tables }
 }
 
 /// Makes the outcome what mates at the two tables make of it, and says in how many turns that is; the
 /// mover's comes first if both take as long.
-fn foresee(mates: [f32; 2], outcome: &mut [f32]) -> Option<f32> {
+fn decide_by(mates: [f32; 2], outcome: &mut [f32]) -> Option<f32> {
     let soonest = |sign: f32| {
         let turns = mates.into_iter().map(|turns| sign * turns).filter(|&turns| turns > 0.0);
         turns.reduce(f32::min)

@@ -131,7 +131,6 @@ fn halves(input: &str, weight: &str) -> Vec<Node> {
     let [_, output] = TWIN_OUTPUTS;
     let parts = ["first", "other"].map(|part| format!("{output}.{part}"));
     let weights = parts.each_ref().map(|part| format!("{part}.weight"));
-    let along = |axis, node| Node { attribute: vec![Attribute::number("axis", axis)], ..node };
     let split = Node { output: weights.to_vec(), ..Node::new("Split", &[weight], output) };
     let [first, other] = parts.each_ref().map(String::as_str);
     vec![
@@ -140,6 +139,11 @@ fn halves(input: &str, weight: &str) -> Vec<Node> {
         Node::new("MatMul", &[input, &weights[1]], other),
         along(1, Node::new("Concat", &[first, other], output)),
     ]
+}
+
+/// The node with this axis.
+pub(super) fn along(axis: i64, node: Node) -> Node {
+    Node { attribute: vec![Attribute::number("axis", axis)], ..node }
 }
 
 /// A constant of whole numbers.
