@@ -107,7 +107,9 @@ struct Pass {
 /// A value under way: over the board, or without one.
 #[derive(Clone)]
 enum Flow {
+    /// `[batch, height, width, channels]`: channels last is how convolutions take it.
     Board(Tensor<4>),
+    /// `[batch, units]`; what was over a board, by channels first.
     Row(Tensor<2>),
 }
 
@@ -117,14 +119,14 @@ impl Flow {
             Flow::Board(board) => board,
             Flow::Row(row) => {
                 let [batch, units] = row.dims();
-                row.reshape([batch, units, 1, 1])
+                row.reshape([batch, 1, 1, units])
             }
         }
     }
 
     fn row(self) -> Tensor<2> {
         match self {
-            Flow::Board(board) => board.flatten(1, 3),
+            Flow::Board(board) => board.permute([0, 3, 1, 2]).flatten(1, 3),
             Flow::Row(row) => row,
         }
     }
@@ -134,7 +136,7 @@ impl Pass {
     fn new(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f32>, device: &Device) -> Self {
         let batch = planes.len() / shape.input();
         let input = TensorData::new(planes, [batch, shape.planes, shape.height, shape.width]);
-        let mut flows = vec![Flow::Board(Tensor::from_data(input, device))];
+        let mut flows = vec![Flow::Board(channels_last(Tensor::from_data(input, device)))];
         let mut leaves = Vec::with_capacity(plan.parameters.len());
         for op in &plan.ops {
             let flow = match op {
@@ -166,13 +168,14 @@ impl Pass {
                 Op::Flatten(input) => Flow::Row(flows[input.0].clone().row()),
                 Op::Board { input, channels } => {
                     let row = flows[input.0].clone().row();
-                    Flow::Board(row.reshape([batch, *channels, shape.height, shape.width]))
+                    let board = row.reshape([batch, *channels, shape.height, shape.width]);
+                    Flow::Board(channels_last(board))
                 }
                 Op::Pool(input) => {
                     let board = flows[input.0].clone().board();
-                    let [rows, channels, ..] = board.dims();
-                    let means = board.flatten::<3>(2, 3).mean_dim(2);
-                    Flow::Board(means.reshape([rows, channels, 1, 1]))
+                    let [rows, _, _, channels] = board.dims();
+                    let means = board.flatten::<3>(1, 2).mean_dim(1);
+                    Flow::Board(means.reshape([rows, 1, 1, channels]))
                 }
                 Op::Sigmoid(input) => {
                     Flow::Board(activation::sigmoid(flows[input.0].clone().board()))
@@ -180,16 +183,20 @@ impl Pass {
                 Op::Deal { input, planes } => {
                     let board = flows[input.0].clone().board();
                     let Shape { height, width, .. } = shape;
-                    let dealt =
-                        |planes: Tensor<4>, each| planes.reshape([2 * batch, each, height, width]);
-                    let own = board.clone().narrow(1, 2, 2 * (planes - 1));
-                    let first = board.narrow(1, 0, 1);
-                    let firsts = dealt(Tensor::cat(vec![first.clone(), first], 1), 1);
-                    Flow::Board(Tensor::cat(vec![firsts, dealt(own, planes - 1)], 1))
+                    // The planes of the first table stand before those of the other.
+                    let own = board.clone().narrow(3, 2, 2 * (planes - 1));
+                    let own = own.reshape([batch, height, width, 2, planes - 1]);
+                    let own = own.permute([0, 3, 1, 2, 4]);
+                    let first = board.narrow(3, 0, 1).unsqueeze_dim::<5>(1).repeat_dim(1, 2);
+                    let dealt = Tensor::cat(vec![first, own], 4);
+                    Flow::Board(dealt.reshape([2 * batch, height, width, *planes]))
                 }
                 Op::Join { input, channels } => {
                     let board = flows[input.0].clone().board();
-                    Flow::Board(board.reshape([batch, *channels, shape.height, shape.width]))
+                    let [_, height, width, each] = board.dims();
+                    let tables = board.reshape([batch, 2, height, width, each]);
+                    let joined = tables.permute([0, 2, 3, 1, 4]);
+                    Flow::Board(joined.reshape([batch, height, width, *channels]))
                 }
                 Op::Scale(board, factors) => {
                     let [board, factors] =
@@ -206,6 +213,11 @@ impl Pass {
     fn heads(&self, plan: &Plan) -> impl Iterator<Item = Tensor<2>> {
         plan.heads().map(|head| self.flows[head.0].clone().row())
     }
+}
+
+/// Boards `[batch, channels, height, width]` as `[batch, height, width, channels]`.
+fn channels_last(board: Tensor<4>) -> Tensor<4> {
+    board.permute([0, 2, 3, 1])
 }
 
 /// A layer's weights and biases as tensors; on a device that differentiates, as its variables.
