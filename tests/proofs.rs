@@ -3,6 +3,8 @@
 
 mod golden;
 
+use std::collections::HashMap;
+
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::Uniform;
 use menagerie::rules::Position;
@@ -54,6 +56,50 @@ fn what_is_proven_of_3x3_chess_is_true() {
     }
     println!("lost, drawn, won: {proven:?}");
     assert!(proven[0] > 1200 && proven[1] > 80 && proven[2] > 3200, "{proven:?}");
+}
+
+#[test]
+fn lengths_of_3x3_chess_are_exact_where_nothing_is_left_to_find_out() {
+    let variant = Catalogue::shipped().require("3x3").expect("shipped");
+    let rows = golden::rows(include_str!("golden/mini3x3_solved.tsv")).skip(1);
+    let solved: HashMap<&str, (&str, i16)> =
+        rows.map(|[fen, score, plies]| (fen, (score, plies.parse().expect(fen)))).collect();
+    let mut rng = SmallRng::seed_from_u64(5);
+    let rows = golden::rows(include_str!("golden/mini3x3_solved.tsv")).skip(1).step_by(10);
+    let (mut settled, mut open) = (0, 0);
+    for [fen, _, _] in rows {
+        let position = variant.position(&format!("{fen} - - 0 1"), false).expect(fen);
+        let mut evaluator = Uniform::new(Encoding::of(&position).shape());
+        let mut tree = Tree::new(position, Params::default(), 1 << 22);
+        // The tree is kept: what repeated a position of one search need not repeat one of the next.
+        for _ in 0..4 {
+            if tree.root().outcome().is_some() {
+                break;
+            }
+            let mut thinking = Thinking::new(&mut tree, &mut evaluator, rng.random_range(1..5));
+            thinking.visit(4000, || true).expect("Uniform never fails");
+            let fen = tree.root().fen();
+            let fen = fen.split(" - ").next().expect("two fields");
+            // The table has some two thirds of all positions.
+            match (solved.get(fen), tree.proof()) {
+                (None, _) => {}
+                (Some(_), _) if !tree.settled() => open += 1,
+                (Some(&solved), proof) => {
+                    let (score, plies) = match proof {
+                        Proof::Won(turns) => ("1", turns.into()),
+                        Proof::Lost(turns) => ("-1", turns.map_or(-1, i16::from)),
+                        Proof::Drawn | Proof::Open => ("0", -1),
+                    };
+                    assert_eq!((score, plies), solved, "{fen}");
+                    settled += 1;
+                }
+            }
+            let choices = tree.choices();
+            tree.advance(choices[rng.random_range(0..choices.len().min(3))].m);
+        }
+    }
+    println!("settled, open: {settled}, {open}");
+    assert!(settled > 2000 && open < 300, "{settled} {open}");
 }
 
 #[test]

@@ -162,6 +162,17 @@ fn a_win_is_searched_on_until_none_is_shorter() {
 }
 
 #[test]
+fn a_win_that_only_ways_over_earlier_positions_may_hasten_is_settled() {
+    let variant = menagerie::variant::Catalogue::shipped().get("3x3").expect("3x3 is shipped");
+    let position = variant.position("k2/3/1RK w - - 0 1", false).expect("a position");
+    for batch in [1, 4] {
+        let tree = search(&position, 500, batch);
+        assert_eq!(tree.proof(), Proof::Won(5));
+        assert!(tree.settled());
+    }
+}
+
+#[test]
 fn whole_turns_count_once() {
     // a moves twice, then b is to move and the game ends: two turns.
     let tree = search(&toy("a(+a(b(aa)))", 2), 100, 1);

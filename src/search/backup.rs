@@ -205,18 +205,26 @@ impl Tree {
 
     /// Finds out how soon each side may win in every position, which climbing leaves undone as
     /// long as the root is not decided: few positions need it, and it would be most of the work.
+    /// What an earlier search found of that is forgotten: other positions were on the way.
     pub(super) fn measure(&mut self) {
         self.lengths = true;
         let mut stack = vec![(self.root, false)];
         while let Some((id, done)) = stack.pop() {
-            if self.node(id).state() != State::Expanded {
-                continue;
-            }
-            if done {
-                self.node_mut(id).bounds = self.bounds_of(id).and(self.node(id).bounds);
-            } else {
-                stack.push((id, true));
-                stack.extend(self.children_of(id).map(|child| (child, false)));
+            match self.node(id).state() {
+                State::Expanded if done => {
+                    let bounds = self.node(id).bounds.unmeasured();
+                    self.node_mut(id).bounds = self.bounds_of(id).and(bounds);
+                }
+                State::Expanded => {
+                    stack.push((id, true));
+                    stack.extend(self.children_of(id).map(|child| (child, false)));
+                }
+                // Its moves were given up.
+                State::Fresh => {
+                    let node = self.node_mut(id);
+                    node.bounds = node.bounds.unmeasured();
+                }
+                State::Ended | State::Repeated | State::Gone => {}
             }
         }
     }

@@ -11,7 +11,8 @@ use crate::rules::{Known, MAX_SIDES, Outcome, Side};
 pub(super) struct Bounds {
     /// Bit `n`: side `n` may win. Bit [`DRAW`]: nobody may.
     ends: u8,
-    /// For each side: it cannot win sooner than in so many turns; [`NEVER`] if not at all.
+    /// For each side: it cannot win sooner than in so many turns; [`NEVER`] if not at all, or not sooner
+    /// than from a position before.
     shortest: [u8; MAX_SIDES],
     /// If one side is sure to win: it takes at most so many turns.
     longest: u8,
@@ -125,6 +126,18 @@ impl Bounds {
         }
     }
 
+    /// The same for a position that repeats one on the way to it: whoever wins on from here could have
+    /// done so sooner from there.
+    pub(super) fn repeated(self) -> Bounds {
+        Bounds { shortest: [NEVER; MAX_SIDES], ..self }
+    }
+
+    /// The same as long as nothing is known of how soon a win may be.
+    pub(super) fn unmeasured(self) -> Bounds {
+        let possible = |side: usize| if self.ends & 1 << side == 0 { NEVER } else { 0 };
+        Bounds { shortest: std::array::from_fn(possible), ..self }
+    }
+
     /// Whether both leave the same ends, and the same length at most.
     pub(super) fn ends_as(self, other: Bounds) -> bool {
         (self.ends, self.longest) == (other.ends, other.longest)
@@ -177,9 +190,9 @@ impl Bounds {
 
     /// Whether nothing is left to find out: one end, and if it is a win its length.
     pub(super) fn settled(self) -> bool {
-        match self.winner() {
-            Some(winner) => self.shortest(winner) >= self.longest(),
-            None => self.decided(),
+        match self.winner().map(|winner| (self.shortest(winner), self.longest())) {
+            Some((Some(shortest), Some(longest))) => shortest >= longest,
+            _ => self.decided(),
         }
     }
 }

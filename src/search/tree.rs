@@ -265,7 +265,12 @@ impl Tree {
     pub(super) fn bounds_of(&self, id: NodeId) -> Bounds {
         let node = self.node(id);
         let children = self.children_of(id).map(|child| self.node(child));
-        let children = children.map(|child| (child.bounds, child.turns()));
+        let children = children.map(|child| match child.state() {
+            State::Repeated if child.first_slot == self.era => {
+                (child.bounds.repeated(), child.turns())
+            }
+            _ => (child.bounds, child.turns()),
+        });
         Bounds::of_parent(self.sides, node.turn(), children, node.has_more())
     }
 
