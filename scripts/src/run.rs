@@ -75,7 +75,6 @@ const CONFIG: &str = "config.toml";
 const STATE: &str = "state.toml";
 const NETWORK: &str = "network.onnx";
 const QUANTISED: &str = "network.int8.onnx";
-const LEARNER: &str = "learner";
 
 /// Positions by which a network is quantised.
 const CALIBRATION: usize = 1000;
@@ -204,7 +203,7 @@ impl Run {
     /// of the last shard. A process that was killed in time may have left them.
     fn sweep(&self) -> anyhow::Result<()> {
         let done = self.state.iterations;
-        self.store.keep_only(LEARNER, &checkpoint(done))?;
+        self.store.remove_others(&saved(done))?;
         match done.checked_sub(1) {
             Some(last) => Journal::clear(&self.store, &parts(last)),
             None => Ok(()),
@@ -325,12 +324,8 @@ fn quantised_net(iteration: u64) -> String {
     format!("nets/{iteration:05}.int8.onnx")
 }
 
-fn checkpoint(iteration: u64) -> String {
-    format!("{iteration:05}.ckpt")
-}
-
 fn saved(iteration: u64) -> String {
-    format!("{LEARNER}/{}", checkpoint(iteration))
+    format!("learner/{iteration:05}.ckpt")
 }
 
 fn progress(length: u64, iteration: u64, unit: &'static str) -> ProgressBar {

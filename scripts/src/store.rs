@@ -183,14 +183,15 @@ impl Store {
         Ok(names)
     }
 
-    /// Removes all objects directly in a folder but the one of this name.
+    /// Removes all other objects directly in the folder of the one of this name.
     ///
     /// # Errors
     /// [`StoreError::Object`].
-    pub fn keep_only(&self, folder: &str, kept: &str) -> Result<(), StoreError> {
+    pub fn remove_others(&self, name: &str) -> Result<(), StoreError> {
+        let (folder, kept) = name.rsplit_once('/').unwrap_or(("", name));
         let mut others = self.list(folder)?;
-        others.retain(|name| name != kept);
-        others.iter().map(|name| format!("{folder}/{name}")).try_for_each(|name| self.remove(&name))
+        others.retain(|other| other != kept);
+        others.iter().try_for_each(|other| self.remove(&format!("{folder}/{other}")))
     }
 
     fn name(&self, name: &str) -> Name {
@@ -236,11 +237,11 @@ mod tests {
             for name in ["games/1", "games/3", "games/4/1"] {
                 store.write(name, vec![1]).expect("written");
             }
-            store.keep_only("games", "2").expect("removed");
+            store.remove_others("games/2").expect("removed");
             assert_eq!(store.list("games").expect("listed"), ["2"]);
             assert_eq!(store.list("games/4").expect("listed"), ["1"]);
-            store.keep_only("games", "no such").expect("removed");
-            store.keep_only("none", "2").expect("nothing to remove");
+            store.remove_others("games/no such").expect("removed");
+            store.remove_others("none/2").expect("nothing to remove");
             assert!(store.list("games").expect("listed").is_empty());
             store.remove("games/4/1").expect("removed");
         }

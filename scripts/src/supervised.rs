@@ -65,7 +65,6 @@ const CONFIG: &str = "config.toml";
 const STATE: &str = "state.toml";
 const METRICS: &str = "metrics.csv";
 const NETWORK: &str = "network.onnx";
-const LEARNER: &str = "learner";
 
 impl Supervised {
     /// Opens the run in `store`, which goes on where it stopped, or begins one there with `config`.
@@ -276,16 +275,12 @@ impl Supervised {
     /// Removes other checkpoints than the one that the state counts, which a process that was killed in
     /// time may have left, too.
     fn sweep(&self) -> anyhow::Result<()> {
-        Ok(self.store.keep_only(LEARNER, &checkpoint(self.state.steps))?)
+        Ok(self.store.remove_others(&saved(self.state.steps))?)
     }
 }
 
-fn checkpoint(steps: u64) -> String {
-    format!("{steps:010}.ckpt")
-}
-
 fn saved(steps: u64) -> String {
-    format!("{LEARNER}/{}", checkpoint(steps))
+    format!("learner/{steps:010}.ckpt")
 }
 
 /// Cuts a list among threads and gives their results in order.

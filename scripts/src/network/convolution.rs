@@ -32,6 +32,7 @@ pub(super) fn convolve(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>) -> 
         let made = rows.matmul(weight.reshape([outputs, inputs]).transpose());
         return (made + bias.unsqueeze()).reshape([batch, height, width, outputs]);
     }
+    assert_eq!(kernel, 3, "a kernel has 1 or 3 squares along its sides");
     let [input, weight] = [input.into_dispatch(), weight.into_dispatch()];
     Tensor::from_dispatch(Dispatch::convolve_boards(input, weight, bias.into_dispatch()))
 }
@@ -56,11 +57,10 @@ impl BoardConvolution for Flex {
         let [input, weight, bias] = [input, weight, bias].map(|one| one.to_contiguous());
         let (boards, batch) = boards(&input, &weight);
         let Boards { height, width, outputs, .. } = boards;
-        let mut output = vec![0.0; batch * height * width * outputs];
+        let mut output = numbers(&bias).repeat(batch * height * width);
         Arch::new().dispatch(winograd::Forward {
             boards,
             kernels: numbers(&weight),
-            bias: numbers(&bias),
             input: numbers(&input),
             output: &mut output,
         });

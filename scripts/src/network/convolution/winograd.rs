@@ -15,7 +15,7 @@ use aligned_vec::{AVec, ConstAlign};
 use pulp::{Simd, WithSimd, bytemuck};
 
 use points::{
-    Aligned, Made, MadeTurned, Seen, SeenTurned, both, kernel_at_points, kernel_of_points,
+    Aligned, Lines, Made, MadeTurned, Seen, SeenTurned, both, kernel_at_points, kernel_of_points,
 };
 use products::{outer, rows};
 
@@ -50,14 +50,10 @@ impl Boards {
         self.height.div_ceil(TILE) * self.across()
     }
 
-    /// The squares from so many before a tile's first one on, as far as they are on the board.
-    fn around<const SIDE: usize>(
-        self,
-        tile: usize,
-        before: usize,
-    ) -> [[Option<usize>; SIDE]; SIDE] {
+    /// A tile and what is around it, so many squares along the sides, as far as they are on the board.
+    fn around<const SIDE: usize>(self, tile: usize) -> [[Option<usize>; SIDE]; SIDE] {
         let along = |tile: usize, by: usize, length: usize| {
-            (tile * TILE + by).checked_sub(before).filter(|&at| at < length)
+            (tile * TILE + by).checked_sub((SIDE - TILE) / 2).filter(|&at| at < length)
         };
         let square = |down: usize, right: usize| {
             let rank = along(tile / self.across(), down, self.height)?;
@@ -73,13 +69,11 @@ impl Boards {
     }
 }
 
-/// A convolution; [`WithSimd`] computes it.
+/// A convolution, added to what is there; [`WithSimd`] computes it.
 #[derive(Debug)]
 pub(super) struct Forward<'a> {
     pub(super) boards: Boards,
     pub(super) kernels: &'a [f32],
-    /// One for each output.
-    pub(super) bias: &'a [f32],
     pub(super) input: &'a [f32],
     pub(super) output: &'a mut [f32],
 }
@@ -89,7 +83,7 @@ impl WithSimd for Forward<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Forward { boards, kernels, bias, input, output } = self;
+        let Forward { boards, kernels, input, output } = self;
         let kernels = kernels_at_points(simd, boards, kernels, false);
         let (chunk, squares) = (boards.chunk(), boards.squares());
         let inputs = input.chunks(chunk * squares * boards.inputs);
@@ -97,11 +91,9 @@ impl WithSimd for Forward<'_> {
         let mut seen = Points::new(simd, boards.inputs);
         let mut made = Points::new(simd, boards.outputs);
         for (input, output) in inputs.zip(outputs) {
-            let rows = input.len() / (squares * boards.inputs) * boards.tiles();
-            seen.look(simd, boards, input);
-            made.resize(simd, rows);
+            seen.enter::<S, Seen, SPAN>(simd, boards, input);
             made.multiply(simd, &seen, &kernels);
-            made.make(simd, boards, bias, output);
+            made.leave::<S, Made, TILE>(simd, boards, output);
         }
     }
 }
@@ -134,15 +126,13 @@ impl WithSimd for Backward<'_> {
         let mut seen = Points::new(simd, boards.inputs);
         let mut pulled = Points::new(simd, boards.outputs);
         for (nth, slope) in slope.chunks(chunk_out).enumerate() {
-            let rows = slope.len() / (squares * boards.outputs) * boards.tiles();
             let here = nth * chunk_in..(nth * chunk_in + chunk_in).min(input.len());
-            seen.look(simd, boards, &input[here.clone()]);
-            pulled.pull(simd, boards, slope);
+            seen.enter::<S, Seen, SPAN>(simd, boards, &input[here.clone()]);
+            pulled.enter::<S, MadeTurned, TILE>(simd, boards, slope);
             sums.correlate(simd, &seen, &pulled);
             if let Some(input_slope) = &mut input_slope {
-                seen.resize(simd, rows);
                 seen.multiply(simd, &pulled, &turned);
-                seen.spread(simd, boards, &mut input_slope[here]);
+                seen.leave::<S, SeenTurned, SPAN>(simd, boards, &mut input_slope[here]);
             }
         }
         let mut kernels = kernel_slope.as_chunks_mut::<{ TAPS * TAPS }>().0.iter_mut();
@@ -172,7 +162,7 @@ impl<V: Copy + bytemuck::Pod> Points<V> {
         Points { channels, vectors: channels.div_ceil(S::F32_LANES), rows: 0, all: AVec::new(0) }
     }
 
-    /// Makes it so many rows at each point, of whatever numbers.
+    /// Makes it so many rows at each point, noughts at first and later of whatever numbers.
     fn resize<S: Simd<f32s = V>>(&mut self, simd: S, rows: usize) {
         self.rows = rows;
         self.all.resize(POINTS * rows * self.vectors, simd.splat_f32s(0.0));
@@ -234,53 +224,50 @@ impl<V: Copy + bytemuck::Pod> Points<V> {
         square
     }
 
-    /// What a square sees of a position, in the `nth` vector of its channels; noughts beyond the edge.
+    /// Takes boards to the points: for each tile the squares around it.
     #[inline(always)]
-    fn take<S: Simd<f32s = V>, const SIDE: usize>(
-        &self,
+    fn enter<S: Simd<f32s = V>, M: Lines<SIDE, SPAN>, const SIDE: usize>(
+        &mut self,
         simd: S,
-        around: &[[Option<usize>; SIDE]; SIDE],
-        position: &[f32],
-        nth: usize,
-    ) -> Aligned<[[V; SIDE]; SIDE]> {
-        let held = self.held(simd, nth);
-        let mut square = Aligned([[simd.splat_f32s(0.0); SIDE]; SIDE]);
-        for (line, around) in square.0.iter_mut().zip(around) {
-            for (vector, at) in line.iter_mut().zip(around) {
-                if let Some(at) = at {
-                    *vector = load(simd, &position[at * self.channels..][held.clone()]);
-                }
-            }
-        }
-        square
-    }
-
-    /// What the tiles of boards see.
-    #[inline(always)]
-    fn look<S: Simd<f32s = V>>(&mut self, simd: S, boards: Boards, input: &[f32]) {
+        boards: Boards,
+        positions: &[f32],
+    ) {
         let (size, tiles) = (boards.squares() * self.channels, boards.tiles());
-        self.resize(simd, input.len() / size * tiles);
+        self.resize(simd, positions.len() / size * tiles);
         for tile in 0..tiles {
-            let around: [[Option<usize>; SPAN]; SPAN] = boards.around(tile, 1);
-            for (row, position) in (tile..).step_by(tiles).zip(input.chunks_exact(size)) {
-                for nth in 0..self.vectors {
-                    let square = self.take(simd, &around, position, nth);
-                    self.put(row, nth, both::<S, Seen, SPAN, SPAN>(simd, square));
-                }
-            }
-        }
-    }
-
-    /// Adds what the tiles see to the gradient of boards: the reverse of [`Points::look`].
-    #[inline(always)]
-    fn spread<S: Simd<f32s = V>>(&self, simd: S, boards: Boards, slope: &mut [f32]) {
-        let (size, tiles) = (boards.squares() * self.channels, boards.tiles());
-        for tile in 0..tiles {
-            let around: [[Option<usize>; SPAN]; SPAN] = boards.around(tile, 1);
-            for (row, position) in (tile..).step_by(tiles).zip(slope.chunks_exact_mut(size)) {
+            let around: [[Option<usize>; SIDE]; SIDE] = boards.around(tile);
+            for (row, position) in (tile..).step_by(tiles).zip(positions.chunks_exact(size)) {
                 for nth in 0..self.vectors {
                     let held = self.held(simd, nth);
-                    let square = both::<S, SeenTurned, SPAN, SPAN>(simd, self.get(simd, row, nth));
+                    let mut square = Aligned([[simd.splat_f32s(0.0); SIDE]; SIDE]);
+                    for (line, around) in square.0.iter_mut().zip(&around) {
+                        for (vector, at) in line.iter_mut().zip(around) {
+                            let Some(at) = at else { continue };
+                            let channels = &position[at * self.channels..][held.clone()];
+                            *vector = load(simd, channels);
+                        }
+                    }
+                    self.put(row, nth, both::<S, M, SIDE, SPAN>(simd, square));
+                }
+            }
+        }
+    }
+
+    /// The way back: adds to boards what the points of each tile make of the squares around it.
+    #[inline(always)]
+    fn leave<S: Simd<f32s = V>, M: Lines<SPAN, SIDE>, const SIDE: usize>(
+        &self,
+        simd: S,
+        boards: Boards,
+        positions: &mut [f32],
+    ) {
+        let (size, tiles) = (boards.squares() * self.channels, boards.tiles());
+        for tile in 0..tiles {
+            let around: [[Option<usize>; SIDE]; SIDE] = boards.around(tile);
+            for (row, position) in (tile..).step_by(tiles).zip(positions.chunks_exact_mut(size)) {
+                for nth in 0..self.vectors {
+                    let held = self.held(simd, nth);
+                    let square = both::<S, M, SPAN, SIDE>(simd, self.get(simd, row, nth));
                     for (line, around) in square.0.into_iter().zip(&around) {
                         for (vector, at) in line.into_iter().zip(around) {
                             let Some(at) = at else { continue };
@@ -294,50 +281,12 @@ impl<V: Copy + bytemuck::Pod> Points<V> {
         }
     }
 
-    /// The boards that the tiles make, with a bias for each channel.
-    #[inline(always)]
-    fn make<S: Simd<f32s = V>>(&self, simd: S, boards: Boards, bias: &[f32], output: &mut [f32]) {
-        let (size, tiles) = (boards.squares() * self.channels, boards.tiles());
-        for tile in 0..tiles {
-            let around: [[Option<usize>; TILE]; TILE] = boards.around(tile, 0);
-            for (row, position) in (tile..).step_by(tiles).zip(output.chunks_exact_mut(size)) {
-                for nth in 0..self.vectors {
-                    let held = self.held(simd, nth);
-                    let bias = load(simd, &bias[held.clone()]);
-                    let square = both::<S, Made, SPAN, TILE>(simd, self.get(simd, row, nth));
-                    for (line, around) in square.0.into_iter().zip(&around) {
-                        for (vector, at) in line.into_iter().zip(around) {
-                            let Some(at) = at else { continue };
-                            let channels = &mut position[at * self.channels..][held.clone()];
-                            store(simd, channels, simd.add_f32s(vector, bias));
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// The points' share in the gradient of boards: the reverse of [`Points::make`].
-    #[inline(always)]
-    fn pull<S: Simd<f32s = V>>(&mut self, simd: S, boards: Boards, slope: &[f32]) {
-        let (size, tiles) = (boards.squares() * self.channels, boards.tiles());
-        self.resize(simd, slope.len() / size * tiles);
-        for tile in 0..tiles {
-            let around: [[Option<usize>; TILE]; TILE] = boards.around(tile, 0);
-            for (row, position) in (tile..).step_by(tiles).zip(slope.chunks_exact(size)) {
-                for nth in 0..self.vectors {
-                    let square = self.take(simd, &around, position, nth);
-                    self.put(row, nth, both::<S, MadeTurned, TILE, SPAN>(simd, square));
-                }
-            }
-        }
-    }
-
     /// Makes it, at each point, `left` times `right`.
     #[inline(always)]
     fn multiply<S: Simd<f32s = V>>(&mut self, simd: S, left: &Points<V>, right: &Points<V>) {
         let (depth, vectors) = (left.channels, self.vectors);
         let stride = left.vectors * S::F32_LANES;
+        self.resize(simd, left.rows);
         for point in 0..POINTS {
             let right = right.matrix(point);
             let left: &[f32] = bytemuck::cast_slice(left.matrix(point));
