@@ -96,7 +96,7 @@ fn any_bytes_are_answered() {
     engine.bytes(&[b'z'; 100_000]);
     engine.bytes(b"\nusermove \xff\nsetboard \xff\noption \xff\xff=\xff\nlift \xff\nlevel \xff\n");
     engine.next("tellusererror Illegal position: bad FEN \"zzz*");
-    engine.next("Illegal move: \u{fffd}");
+    engine.next("Illegal move (the position was refused): \u{fffd}");
     engine.next("tellusererror Illegal position: bad FEN \"\u{fffd}\"*");
     engine.next("Error (no such option): option \u{fffd}\u{fffd}=\u{fffd}");
     engine.next("Error (no such square): lift \u{fffd}");

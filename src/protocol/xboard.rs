@@ -75,6 +75,8 @@ pub(super) struct XBoard {
     fresh: bool,
     /// First plies that an analysis leaves out.
     excluded: Vec<Move>,
+    /// The position that the user sees could not be set up: nothing is played until another one is.
+    refused: bool,
     /// The first legs of a turn whose rest comes in another line.
     begun_turn: Option<String>,
     picked: Picked,
@@ -106,6 +108,7 @@ impl XBoard {
             paused: false,
             fresh: true,
             excluded: Vec::new(),
+            refused: false,
             begun_turn: None,
             picked: Picked::default(),
             partner: Partner::default(),
@@ -137,8 +140,9 @@ impl XBoard {
     fn new_game(&mut self) {
         self.session.new_game();
         self.choose("normal");
-        (self.side, self.fresh) = (Some(Side::BLACK), true);
-        (self.analyzing, self.paused) = (false, false);
+        // An analysis goes on, of the new game.
+        self.side = (!self.analyzing).then_some(Side::BLACK);
+        (self.fresh, self.paused) = (true, false);
         self.clocks.reset();
         self.told.forget();
         self.partner.new_game();
@@ -158,6 +162,7 @@ impl XBoard {
             |(option, value)| setting::set(&mut self.session, &self.output, option, value).is_ok(),
         );
         self.excluded.clear();
+        self.refused = false;
         set && self.session.set_position(None, &[]).is_ok()
     }
 
@@ -173,8 +178,11 @@ impl XBoard {
     }
 
     fn set_board(&mut self, fen: &str) {
-        match self.session.set_position(Some(fen), &[]) {
+        let set = self.session.set_position(Some(fen), &[]);
+        self.refused = set.is_err();
+        match set {
             Ok(()) => {
+                self.clocks.set_up();
                 self.excluded.clear();
                 self.tell_board();
             }
@@ -184,6 +192,9 @@ impl XBoard {
 
     /// Plays a turn of the opponent, or of anybody in force mode.
     fn user_move(&mut self, text: &str) {
+        if self.refused {
+            return self.say(&format!("Illegal move (the position was refused): {text}"));
+        }
         if self.kind == Kind::Sit {
             self.break_off();
         }
@@ -212,6 +223,7 @@ impl XBoard {
             });
             return self.say(&format!("Illegal move{reason}: {whole}"));
         }
+        self.clocks.turned();
         self.excluded.clear();
         self.turn = Turn::new();
         self.tell_board();
@@ -245,6 +257,9 @@ impl XBoard {
         let mover = self.session.position().turn();
         (self.side, self.analyzing) = (Some(mover), false);
         self.turn = Turn::new();
+        if self.refused {
+            return self.error("the position was refused", "go");
+        }
         if !self.claim() && !self.paused {
             self.think();
         }
@@ -262,13 +277,13 @@ impl XBoard {
         if !self.session.take_back(turns) {
             return self.error("there are not so many turns to take back", line);
         }
-        if turns > 1 {
-            self.clocks.unplayed();
-        }
+        self.clocks.taken_back(turns);
         self.excluded.clear();
     }
 
     fn set(&mut self, name: &str, value: &str, line: &str) {
+        // Who sits is still on turn.
+        let own = self.kind == Kind::Sit && self.break_off();
         match setting::set(&mut self.session, &self.output, name, value) {
             Ok(notes) => notes.iter().for_each(|note| self.note(note)),
             Err(error) => self.error(&error, line),
@@ -278,6 +293,9 @@ impl XBoard {
         // Other files, other games to choose from.
         if name == "VariantPath" {
             self.output.say(&features::variants(self.session.catalogue()));
+        }
+        if own {
+            self.go_on(own);
         }
     }
 
@@ -359,7 +377,7 @@ impl XBoard {
     fn resume(&mut self) {
         let mover = self.session.position().turn();
         let paused = std::mem::take(&mut self.paused);
-        if paused && self.side == Some(mover) && !self.claim() {
+        if paused && !self.refused && self.side == Some(mover) && !self.claim() {
             self.think();
         }
     }

@@ -255,7 +255,7 @@ impl XBoard {
 
     /// Thinks about the engine's turn anew after something has come from the other table, also if
     /// there was no move before.
-    fn go_on(&mut self, own: bool) {
+    pub(super) fn go_on(&mut self, own: bool) {
         let position = self.session.position();
         let on_turn = self.side == Some(position.turn()) && !self.analyzing && !self.paused;
         if on_turn && position.outcome().is_none() {

@@ -34,8 +34,8 @@ pub(super) struct Clocks {
     /// Milliseconds left.
     own: i64,
     opponent: i64,
-    /// Own turns since `level`.
-    played: u32,
+    /// Turns of both sides since `level`, whoever played them: those of a book count, too.
+    turns: u32,
     depth: Option<u64>,
     /// Nodes that count for a second.
     rate: Option<u64>,
@@ -44,12 +44,12 @@ pub(super) struct Clocks {
 impl Clocks {
     pub(super) fn new() -> Clocks {
         let control = Control::Untold;
-        Clocks { control, own: 0, opponent: 0, played: 0, depth: None, rate: None }
+        Clocks { control, own: 0, opponent: 0, turns: 0, depth: None, rate: None }
     }
 
     /// A new game by the same control, by the wall clock and to any depth.
     pub(super) fn reset(&mut self) {
-        (self.depth, self.rate, self.played) = (None, None, 0);
+        (self.depth, self.rate, self.turns) = (None, None, 0);
         if let Control::Level { base, .. } = self.control {
             (self.own, self.opponent) = (base, base);
         }
@@ -66,7 +66,7 @@ impl Clocks {
         let increment = milliseconds(number(increment).ok_or(FORM)?);
         let base = milliseconds(base);
         self.control = Control::Level { turns, base, increment };
-        (self.own, self.opponent, self.played) = (base, base, 0);
+        (self.own, self.opponent, self.turns) = (base, base, 0);
         Ok(())
     }
 
@@ -100,13 +100,29 @@ impl Clocks {
         Ok(())
     }
 
+    /// A turn was played that is not the engine's thought: the opponent's, or anybody's in force mode.
+    pub(super) fn turned(&mut self) {
+        self.turns = self.turns.saturating_add(1);
+    }
+
+    /// So many turns were taken back.
+    pub(super) fn taken_back(&mut self, turns: usize) {
+        self.turns = self.turns.saturating_sub(u32::try_from(turns).unwrap_or(u32::MAX));
+    }
+
+    /// The game goes on from another position.
+    pub(super) fn set_up(&mut self) {
+        self.turns = 0;
+    }
+
     /// The engine has played a turn that took so long.
     pub(super) fn played(&mut self, took: Duration) {
+        self.turned();
         let Control::Level { turns, base, increment } = self.control else { return };
         let took = i64::try_from(took.as_millis()).unwrap_or(i64::MAX);
         self.own = self.own.saturating_sub(took).saturating_add(increment);
-        self.played = self.played.saturating_add(1);
-        if turns > 0 && self.played.is_multiple_of(turns) {
+        // Whoever moved first has half of the turns, rounded up; the other one just half.
+        if turns > 0 && self.turns.div_ceil(2).is_multiple_of(turns) {
             self.own = self.own.saturating_add(base);
         }
     }
@@ -128,11 +144,6 @@ impl Clocks {
         self.own /= i64::from(divisor.max(1));
     }
 
-    /// An own turn was taken back.
-    pub(super) fn unplayed(&mut self) {
-        self.played = self.played.saturating_sub(1);
-    }
-
     /// The limits for the next turn of `mover`, the engine's side.
     pub(super) fn limits(&self, mover: Side, overhead: Duration) -> Limits {
         let mut limits = Limits { depth: self.depth, ..Limits::default() };
@@ -140,7 +151,7 @@ impl Clocks {
             Control::Untold => self.depth.is_none().then_some(UNTOLD),
             Control::Turn(time) => Some(time),
             Control::Level { turns, increment, .. } => {
-                let turns_to_go = (turns > 0).then(|| turns - self.played % turns);
+                let turns_to_go = (turns > 0).then(|| turns - (self.turns / 2) % turns);
                 let clock = |remaining| Clock { remaining, increment, turns_to_go };
                 if self.rate.is_some() {
                     Some(clock(self.own).budget(overhead).soft)
@@ -235,15 +246,39 @@ mod tests {
     #[test]
     fn the_clock_runs_without_being_told() {
         let mut clocks = Clocks::new();
-        assert_eq!(clocks.level(&["2", "1", "1"]), Ok(()));
-        clocks.played(Duration::from_secs(10));
-        assert_eq!((own(&clocks).remaining, own(&clocks).turns_to_go), (51_000, Some(1)));
-        clocks.played(Duration::from_secs(1));
-        assert_eq!((own(&clocks).remaining, own(&clocks).turns_to_go), (111_000, Some(2)));
-        clocks.unplayed();
-        assert_eq!(own(&clocks).turns_to_go, Some(1));
+        // The engine moves first, then second.
+        for first in [true, false] {
+            assert_eq!(clocks.level(&["2", "1", "1"]), Ok(()));
+            if !first {
+                clocks.turned();
+            }
+            clocks.played(Duration::from_secs(10));
+            clocks.turned();
+            assert_eq!((own(&clocks).remaining, own(&clocks).turns_to_go), (51_000, Some(1)));
+            clocks.played(Duration::from_secs(1));
+            clocks.turned();
+            assert_eq!((own(&clocks).remaining, own(&clocks).turns_to_go), (111_000, Some(2)));
+            clocks.taken_back(2);
+            assert_eq!(own(&clocks).turns_to_go, Some(1));
+        }
         clocks.reset();
         assert_eq!((own(&clocks).remaining, own(&clocks).turns_to_go), (60_000, Some(2)));
+    }
+
+    #[test]
+    fn turns_of_a_book_count_for_a_session() {
+        let mut clocks = Clocks::new();
+        assert_eq!(clocks.level(&["40", "1", "0"]), Ok(()));
+        (0..16).for_each(|_| clocks.turned());
+        assert_eq!(own(&clocks).turns_to_go, Some(32));
+        for _ in 8..40 {
+            clocks.played(Duration::ZERO);
+            clocks.turned();
+        }
+        assert_eq!((own(&clocks).remaining, own(&clocks).turns_to_go), (120_000, Some(40)));
+        clocks.set_up();
+        clocks.taken_back(1);
+        assert_eq!(own(&clocks).turns_to_go, Some(40));
     }
 
     #[test]

@@ -4,8 +4,9 @@ use crate::engine::{Declaration, Kind};
 use crate::protocol::announcement;
 use crate::variant::Catalogue;
 
-/// Options that XBoard sets by commands of their own.
-const BY_COMMAND: [&str; 8] = [
+/// Options that XBoard sets by commands of their own, and the one that is for who plays both seats of a
+/// team: XBoard has a board each.
+const BY_COMMAND: [&str; 9] = [
     "UCI_Variant",
     "UCI_Chess960",
     "UCI_AnalyseMode",
@@ -14,6 +15,7 @@ const BY_COMMAND: [&str; 8] = [
     "Hash",
     "Ponder",
     "SyzygyPath",
+    "Team",
 ];
 
 /// All feature lines. The last says that there are no more.

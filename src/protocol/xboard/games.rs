@@ -44,7 +44,8 @@ pub(super) fn description(variant: &Variant) -> Vec<String> {
 /// not from the first on. Asks the rules, with the kings alone on the board.
 fn drops(variant: &Variant, role: Role) -> String {
     let anatomy = variant.start().anatomy();
-    if anatomy.drops.is_empty() {
+    // The kings alone need two ranks.
+    if anatomy.drops.is_empty() || anatomy.ranks < 2 {
         return String::new();
     }
     let last = anatomy.files - 1;

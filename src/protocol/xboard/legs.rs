@@ -4,10 +4,11 @@
 /// How long a leg is that says nothing but from where and to where.
 const STEP: usize = 4;
 
-/// A turn that is written as UCI has it, as XBoard writes it in one word.
+/// A turn that is written as UCI has it, as XBoard writes it in one word. That of a team at two
+/// tables, `(e2e4,d7d5)`, stays as it is.
 pub fn written(turn: &str) -> String {
     match turn.split_once(',') {
-        Some((first, rest)) if first.is_char_boundary(STEP) && !first.starts_with('O') => {
+        Some((first, rest)) if first.is_char_boundary(STEP) && !first.starts_with(['O', '(']) => {
             let (step, becomes) = first.split_at(STEP);
             format!("{step},{rest}{becomes}")
         }
@@ -18,7 +19,9 @@ pub fn written(turn: &str) -> String {
 /// A turn that is written as XBoard has it, as UCI writes it.
 pub fn read(turn: &str) -> String {
     match turn.rsplit_once(',') {
-        Some((first, last)) if last.is_char_boundary(STEP) && last.len() > STEP => {
+        Some((first, last))
+            if last.is_char_boundary(STEP) && last.len() > STEP && !first.starts_with('(') =>
+        {
             let (step, becomes) = last.split_at(STEP);
             format!("{first}{becomes},{step}")
         }
@@ -43,6 +46,8 @@ mod tests {
             ("e2e4,e4e5", "e2e4,e4e5"),
             ("a7a8q,a8a1", "a7a8,a8a1q"),
             ("O-O,g1h3", "O-O,g1h3"),
+            ("(e2e4,d7d5)", "(e2e4,d7d5)"),
+            ("(e2e4,pass)", "(e2e4,pass)"),
             ("", ""),
         ] {
             assert_eq!((written(uci).as_str(), read(xboard).as_str()), (xboard, uci));

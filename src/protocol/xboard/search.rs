@@ -144,7 +144,7 @@ impl XBoard {
     pub(super) fn think_on(&mut self) {
         let position = self.session.position();
         let (mover, over) = (position.turn(), position.outcome().is_some());
-        if self.thinker().is_thinking() || self.paused || over {
+        if self.thinker().is_thinking() || self.paused || self.refused || over {
             return;
         }
         self.teamed = false;
@@ -169,7 +169,9 @@ impl XBoard {
         match self.told.likely(position.key()) {
             _ if self.kind.is_own() || matches!(self.kind, Kind::Aborted | Kind::Hint) => {}
             Some(turn) => self.say_hint(turn),
-            None if self.thinker().is_thinking() || position.outcome().is_some() => {}
+            None if self.thinker().is_thinking()
+                || position.outcome().is_some()
+                || self.refused => {}
             None => {
                 self.teamed = false;
                 let limits = Limits { time: Some(HINT), ..Limits::default() };
