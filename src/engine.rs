@@ -163,8 +163,7 @@ impl Session {
                 }
                 if let Some(variant) = self.select(None).filter(|it| !it.is_same(&self.variant)) {
                     self.game = Game::new(&variant, self.options.chess960);
-                    self.variant = variant;
-                    self.tree = None;
+                    self.change_game(variant);
                 }
             }
             "UCI_Chess960" => {
@@ -237,10 +236,16 @@ impl Session {
         let variant = selected.unwrap_or_else(|| Arc::clone(&self.variant));
         self.game = Game::read(&variant, self.options.chess960, fen, turns)?;
         if !Arc::ptr_eq(&variant, &self.variant) {
-            self.variant = variant;
-            self.tree = None;
+            self.change_game(variant);
         }
         Ok(())
+    }
+
+    /// Another game, perhaps of the same name: what was thought and known of the one before is no use.
+    fn change_game(&mut self, variant: Arc<Variant>) {
+        self.variant = variant;
+        self.tree = None;
+        self.lookup = Lookup::default();
     }
 
     /// Plays one turn on, written as UCI has it, castling also as `O-O` and `O-O-O`.
@@ -361,6 +366,7 @@ impl Session {
             return Ok(());
         }
         seats::take_clocks(self.game.position_mut(), &self.options, &mut limits);
+        limits.assume_clock(self.position().turn());
         // An analysis is as good as can be.
         let skill = self.options.skill().filter(|_| !limits.infinite);
         if let Some(Skill { visits: most, .. }) = skill {

@@ -315,3 +315,29 @@ fn without_the_library_it_plays_and_says_how_to_get_it() {
     engine.until("bestmove *");
     engine.end();
 }
+
+#[test]
+fn a_game_that_is_read_anew_is_evaluated_anew() {
+    let small = "[mine:gardner]\n";
+    let large = "[mine:crazyhouse]\n";
+    let mut engine = Engine::start();
+    for (game, begins) in [(small, "rnbqk/*"), (large, "rnbqkbnr/*"), (small, "rnbqk/*")] {
+        let file = talk::file("anew.ini", game.as_bytes());
+        engine.say(&format!("setoption name VariantPath value {}", file.display()));
+        engine.say("setoption name UCI_Variant value mine");
+        engine.say("position startpos");
+        engine.say("d");
+        engine.until(&format!("Fen: {begins}"));
+        engine.say("eval");
+        engine.until("WDL: *");
+        engine.say("go nodes 10");
+        loop {
+            let line = engine.next("*");
+            assert!(!line.contains("failed"), "{line}");
+            if line.starts_with("bestmove") {
+                break;
+            }
+        }
+    }
+    engine.end();
+}

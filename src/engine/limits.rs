@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::rules::{Move, PerSide, Side};
+use crate::rules::{MAX_SIDES, Move, PerSide, Side};
 use crate::search::Clock;
 
 /// What ends a search. With nothing set it goes on until it is stopped.
@@ -50,6 +50,13 @@ impl Limits {
     pub(super) fn end(&self, mover: Side) -> bool {
         let timed = self.time.is_some() || self.clocks[mover].is_some();
         !self.infinite && (timed || self.nodes.or(self.depth).or(self.mate).is_some())
+    }
+
+    /// A mover of whose clock nothing was told has the shortest of those that were.
+    pub(super) fn assume_clock(&mut self, mover: Side) {
+        let told = Side::all(MAX_SIDES).filter_map(|side| self.clocks[side]);
+        let shortest = told.min_by_key(|clock| clock.remaining);
+        self.clocks[mover] = self.clocks[mover].or(shortest);
     }
 
     /// Leaves of the first plies to choose from only those that are among `best`, unless none is.

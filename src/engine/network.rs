@@ -29,6 +29,10 @@ pub(super) struct Chosen {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Wish {
     variant: String,
+    /// The game of a name may be another one once its file has been read anew.
+    layout: String,
+    /// The game whose network its section wants.
+    network: Option<String>,
     weights: String,
     backend: Backend,
     library: String,
@@ -43,7 +47,7 @@ impl Chosen {
     }
 
     /// What `options` ask for, or the best that can be had in its place: `before`, if it plays
-    /// the same variant, or else the evaluator that knows nothing. What there is to know about it
+    /// the same game, or else the evaluator that knows nothing. What there is to know about it
     /// goes to `notes`, a line each.
     pub(super) fn new(
         variant: &Variant,
@@ -53,7 +57,8 @@ impl Chosen {
     ) -> Chosen {
         let wish = Wish::new(variant, options);
         let name = variant.name();
-        let before = before.filter(|before| before.network && before.wish.variant == name);
+        let same = |before: &Wish| before.variant == name && before.layout == wish.layout;
+        let before = before.filter(|before| before.network && same(&before.wish));
         let named = named(options).map(|weights| (weights, name));
         let shipped = shipped::network(variant).map(|(weights, game)| (Ok(weights), game));
         if let Some(game) = variant.network().filter(|_| shipped.is_none()) {
@@ -135,6 +140,8 @@ impl Wish {
     fn new(variant: &Variant, options: &Options) -> Wish {
         Wish {
             variant: variant.name().to_owned(),
+            layout: Encoding::of(&variant.start()).layout(),
+            network: variant.network().map(str::to_owned),
             weights: options.weights.clone(),
             backend: options.backend,
             library: options.library.clone(),

@@ -48,7 +48,8 @@ pub(super) fn take_clocks(position: &mut Position, options: &Options, limits: &m
     let running = Color::ALL.into_iter().filter(|&color| view.table_of(color).seat.asked);
     let running = running.filter_map(|color| {
         let table = if view.turn == color { Table::A } else { Table::B };
-        told[table as usize][usize::from(color.is_black())]
+        let at = |table: Table| told[table as usize][usize::from(color.is_black())];
+        at(table).or(at(table.other()))
     });
     let shortest = running.min_by_key(|clock| clock.remaining);
     limits.clocks = PerSide::all(
