@@ -207,6 +207,15 @@ fn what_cannot_be_honoured_is_said_with_its_line() {
             "line 2: [made] blastOnCapture = true: the king must be a commoner",
         ),
         ("extinctionPieceCount = x", "line 2: [made] extinctionPieceCount = x: not a number"),
+        (
+            "extinctionPieceTypes = q\nextinctionPseudoRoyal = true",
+            "line 1: [made] extinctionPseudoRoyal is for games with an extinctionValue",
+        ),
+        (
+            "maxRank = 6\ncastlingRank = 7\n\
+             startFen = rnbqkbnr/pppppppp/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+            "line 1: [made] castlingRank is beyond maxRank",
+        ),
     ] {
         let text = format!("[made:chess]\n{keys}\n");
         let (catalogue, faults) = Catalogue::shipped().extended(&text);
@@ -214,6 +223,72 @@ fn what_cannot_be_honoured_is_said_with_its_line() {
         let error = faults.first().expect(keys).to_string();
         assert!(error.starts_with(wanted), "{error}");
     }
+}
+
+#[test]
+fn a_comment_may_follow_a_header_and_one_that_is_refused_has_no_keys() {
+    let text = "[first:chess]   # a comment\ndoubleStep = false\n\
+                [second:chess] ; another\nstalemateValue = loss\n\
+                [third:chess] more\nmaxFile = x\n\
+                [fourth:chess]\t\nnMoveRule = 7\n";
+    let (catalogue, faults) = Catalogue::shipped().extended(text);
+    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert!(faults[0].starts_with("line 5: cannot read \"[third:chess] more"), "{faults:?}");
+    let start = |name| catalogue.get(name).expect(name).start();
+    refuses(&start("first"), "e2e4");
+    let stalemate = "7k/8/6Q1/8/8/8/8/K7 b - - 0 1";
+    for (name, winner) in [("first", None), ("second", Some(Side::WHITE)), ("fourth", None)] {
+        let position = catalogue.get(name).expect(name).position(stalemate, false);
+        let outcome = position.expect("a position").outcome().expect("a stalemate");
+        assert_eq!(outcome.winner, winner, "{name}");
+    }
+    assert!(catalogue.get("third").is_none());
+}
+
+#[test]
+fn a_commoner_castles_out_of_no_check_its_rook_would_hide_it_from() {
+    // Fairy-Stockfish asks with the rook at home.
+    refuses(&shipped("atomic", "4k3/8/8/8/8/8/8/RK5r w A - 0 1", true), "b1a1");
+    refuses(&shipped("atomic", "4k3/8/8/8/8/8/8/r5KR w H - 0 1", true), "g1h1");
+    after(shipped("atomic", "4k3/7r/8/8/8/8/8/RK6 w A - 0 1", true), "b1a1");
+    // Behind the duck that ends the turn it may hide.
+    let (catalogue, faults) = Catalogue::shipped().extended("[made:atomic]\nwallingRule = duck\n");
+    assert!(faults.is_empty(), "{faults:?}");
+    let duck = catalogue.get("made").expect("it is there");
+    let position = || duck.position("4k3/8/8/8/8/8/8/RK5r w A - 0 1", true).expect("a position");
+    refuses(&position(), "b1a1,a1h8");
+    after(position(), "b1a1,a1e1");
+}
+
+#[test]
+fn walls_are_material_to_mate_with() {
+    let keys = "castling = false\nstartFen = k*6/**6/8/1N6/8/8/8/4K3 w - - 0 1";
+    let start = made(keys);
+    assert_eq!(start.claim(), None);
+    let mated = after(start, "b5c7").outcome().expect("a mate");
+    assert_eq!((mated.winner, mated.reason), (Some(Side::WHITE), Reason::Checkmate));
+}
+
+#[test]
+fn a_pawn_dropped_where_it_promotes_stands_there_in_a_fen() {
+    let (catalogue, faults) =
+        Catalogue::shipped().extended("[made:crazyhouse]\npromotionZonePawnDrops = true\n");
+    assert!(faults.is_empty(), "{faults:?}");
+    let made = catalogue.get("made").expect("it is there");
+    let start = made.position("4k3/8/8/8/8/8/8/4K3[P] w - - 0 1", false).expect("a position");
+    let fen = after(start, "P@a8").fen();
+    assert_eq!(fen, "P3k3/8/8/8/8/8/8/4K3[] b - - 0 1");
+    assert_eq!(made.position(&fen, false).expect("a position").fen(), fen);
+}
+
+#[test]
+fn a_man_that_can_go_back_resets_no_clock() {
+    let there_and_back = "g1f3 g8f6 f3g1 f6g8";
+    let twice = after(made("nMoveRuleTypes = pn"), there_and_back);
+    assert!(twice.fen().ends_with(" 4 3"), "{}", twice.fen());
+    let claimed = after(twice, there_and_back).claim().expect("it stood three times");
+    assert_eq!(claimed.reason, Reason::Repetition);
 }
 
 #[test]

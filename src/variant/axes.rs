@@ -34,7 +34,7 @@ pub(super) fn read(section: &mut Section<'_>, start: &str) -> Axes {
         promotion,
         double_step: double_step(section, ranks, has_pawns),
         en_passant: regions(section, "enPassantRegion", EVERYWHERE),
-        castling: castling(section, files, royal, &roles, board),
+        castling: castling(section, [files, ranks], royal, &roles, board),
         ends: ends(section),
         must_capture: section.take("mustCapture", flag).unwrap_or(false),
         blast: blast(section, royal),
@@ -148,7 +148,7 @@ fn checks(section: &mut Section<'_>, start: &str) -> Checks {
 
 fn castling(
     section: &mut Section<'_>,
-    files: usize,
+    [files, ranks]: [usize; 2],
     royal: bool,
     roles: &[Role],
     board: &str,
@@ -169,9 +169,12 @@ fn castling(
             section.take(&format!("castlingKingPiece{color}"), |value| is_there(value, Role::King));
         castles = castles.max(one);
     }
+    if rank >= ranks {
+        section.fault("castlingRank is beyond maxRank");
+    }
     let men = roles.contains(&Role::Rook) && (royal || castles.unwrap_or(false));
     // The rook needs a file on the inner side of each goal.
-    let fits = (1..files).contains(&king_side) && queen_side + 1 < files;
+    let fits = (1..files).contains(&king_side) && queen_side + 1 < files && rank < ranks;
     let usual = file_of_king(board, rank).unwrap_or(king);
     let wins = ByColor { white, black };
     (wanted && men && fits).then_some(Castling {
@@ -206,6 +209,9 @@ fn extinction(section: &mut Section<'_>) -> Option<Extinction> {
     let opponents = section.take("extinctionOpponentPieceCount", number).unwrap_or(0);
     let claim = section.take("extinctionClaim", flag).unwrap_or(false);
     let pseudo_royal = section.take("extinctionPseudoRoyal", flag).unwrap_or(false);
+    if pseudo_royal && value.is_none() {
+        section.fault("extinctionPseudoRoyal is for games with an extinctionValue");
+    }
     value.map(|value| Extinction { roles, all, count, opponents, claim, pseudo_royal, value })
 }
 

@@ -33,16 +33,22 @@ pub(super) fn parse(text: &str, above: &[Raw]) -> (Vec<(Raw, Option<Variant>)>, 
     let mut parser = Parser::new(&text).comment_char(b'#').auto_trim(true);
     while let Some(item) = parser.next() {
         let line = parser.line();
-        match item {
-            Item::Section(header) => {
-                let made = begin(header, line, above, &sections);
-                open = made.is_ok();
-                refused = !open;
-                match made {
-                    Ok(raw) => sections.push(raw),
-                    Err(fault) => faults.push(fault),
-                }
+        let header = match item {
+            Item::Section(header) => Some(header),
+            Item::Error(text) => header(text),
+            _ => None,
+        };
+        if let Some(header) = header {
+            let made = begin(header, line, above, &sections);
+            open = made.is_ok();
+            refused = !open;
+            match made {
+                Ok(raw) => sections.push(raw),
+                Err(fault) => faults.push(fault),
             }
+            continue;
+        }
+        match item {
             // Fairy-Stockfish knows two signs for comments, the parser one.
             Item::Property(key, _) if key.starts_with(';') => {}
             Item::Property(_, _) if refused => {}
@@ -53,8 +59,13 @@ pub(super) fn parse(text: &str, above: &[Raw]) -> (Vec<(Raw, Option<Variant>)>, 
                     faults.push(IniError::Syntax { line, text });
                 }
             },
-            Item::Error(text) => faults.push(IniError::Syntax { line, text: text.to_owned() }),
-            Item::Comment(_) | Item::Blank | Item::SectionEnd => {}
+            Item::Error(text) => {
+                faults.push(IniError::Syntax { line, text: text.to_owned() });
+                // What follows a header that cannot be read is not of the section before it.
+                refused |= text.starts_with('[');
+                open &= !refused;
+            }
+            Item::Section(_) | Item::Comment(_) | Item::Blank | Item::SectionEnd => {}
         }
     }
     let games = sections.into_iter().map(|raw| {
@@ -64,6 +75,13 @@ pub(super) fn parse(text: &str, above: &[Raw]) -> (Vec<(Raw, Option<Variant>)>, 
     let games = games.collect();
     faults.sort_by_key(IniError::line);
     (games, faults)
+}
+
+/// The header of a line that has a comment, or blanks, behind it: the parser takes it for none.
+fn header(line: &str) -> Option<&str> {
+    let (header, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let rest = rest.trim_start();
+    (rest.is_empty() || rest.starts_with(['#', ';'])).then_some(header)
 }
 
 /// Begins the section that a header names.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::section::Section;
 use super::values::flag;
-use crate::rules::{Axes, Bughouse, Order, Role};
+use crate::rules::{Axes, Bughouse, Order, Role, Verdict};
 
 /// Takes the keys of a game whose tables play by `board` from its section.
 pub(super) fn read(section: &mut Section<'_>, board: Arc<Axes>) -> Bughouse {
@@ -27,6 +27,15 @@ pub(super) fn read(section: &mut Section<'_>, board: Arc<Axes>) -> Bughouse {
         && !board.ends.full_board;
     if !plain {
         section.fault("at two tables nothing but mate and stalemate ends a game");
+    }
+    let ends = &board.ends;
+    let usual = ends.checkmate == Verdict::Loss
+        && ends.fold == Verdict::Draw
+        && ends.folds == 3
+        && ends.odds.is_none()
+        && !ends.stalemate_by_men;
+    if !usual {
+        section.fault("at two tables mate loses, and three times the same position is a draw");
     }
     if board.walls.is_some() || board.barriers || board.blast.is_some() {
         section.fault("at two tables there are neither walls nor blasts");

@@ -191,10 +191,7 @@ impl Chess8 {
             Move::Step { from, to, promotion } => {
                 if let Some(path) = self.castles(from, to) {
                     if ours.contains(from) {
-                        let walked = attacks::between(from, path.king_to).with(from);
-                        let open = &after;
-                        let walks_safely = |square| !open.may_be_taken(square, us, theirs);
-                        if !walked.into_iter().all(walks_safely) {
+                        if !self.walks_safely(path, theirs) {
                             return false;
                         }
                         ours = ours.without(from).with(path.king_to);

@@ -7,7 +7,7 @@ use super::attack::Danger;
 use crate::rules::{Move, MoveList};
 
 /// Where king and rook go from and to.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Path {
     pub(super) king: Square,
     pub(super) rook: Square,
@@ -74,6 +74,15 @@ impl Chess8 {
             || !walked.into_iter().any(|square| attacked(square, others.with(rook)))
                 // The rook may have shielded the king's goal.
                 && !attacked(king_to, others.with(rook_to))
+    }
+
+    /// Whether a pseudo-royal king of the side to move that castles could be taken on none of the
+    /// squares that it leaves and passes. Its rook is still at home (Fairy-Stockfish, `Position::legal`).
+    pub(super) fn walks_safely(&self, path: Path, theirs: Bitboard) -> bool {
+        let walked = attacks::between(path.king, path.king_to).with(path.king);
+        let mut open = self.clone();
+        open.board.discard_piece_at(path.king);
+        !walked.into_iter().any(|square| open.may_be_taken(square, self.turn, theirs))
     }
 
     /// Whether `from` -> `to` is castling: nothing else goes to a man of its own side.

@@ -177,7 +177,8 @@ impl Chess8 {
             return false;
         }
         let bishops = board.bishops() & !tied;
-        let others = board.occupied() & !tied & !bishops;
+        // Walls help to mate, too.
+        let others = (board.occupied() | self.walls) & !tied & !bishops;
         let wins_otherwise = axes.ends.stalemate != Verdict::Draw || axes.checks.counted.is_some();
         let both_colours =
             (bishops & Bitboard::DARK_SQUARES).any() && (bishops & Bitboard::LIGHT_SQUARES).any();

@@ -86,7 +86,8 @@ impl Chess8 {
                 return Err(format!("{color} has {kings} kings"));
             }
             let pawns = self.board.pawns() & self.board.by_color(color);
-            if (pawns & self.axes.promotion.area[color]).any() {
+            let dropped = self.axes.drops.map_or(Bitboard::EMPTY, |drops| drops.pawn_area[color]);
+            if (pawns & self.axes.promotion.area[color] & !dropped).any() {
                 return Err(format!("a pawn of {color} stands where it promotes"));
             }
         }

@@ -42,7 +42,8 @@ impl Chess8 {
         let role = promotion.unwrap_or(piece.role);
         self.put_man(to, Piece { role, ..piece });
         let blown = if captured { self.blow_up(to) } else { Bitboard::EMPTY };
-        let counts = self.axes.ends.clocks[self.turn].contains(&piece.role);
+        // Of the men there are a pawn alone cannot go back.
+        let counts = pawn && self.axes.ends.clocks[self.turn].contains(&Role::Pawn);
         let anew = captured || counts || promotion.is_some();
         self.halfmoves = if anew { 0 } else { self.halfmoves.saturating_add(1) };
         self.owe(Owed { blown, ..Owed::after(Some(from), to) });
@@ -123,14 +124,14 @@ impl Chess8 {
         let color = self.turn;
         let royal =
             self.last_men().is_some_and(|rule| self.pseudo_royals(rule, color).contains(path.king));
-        let walked = attacks::between(path.king, path.king_to).with(path.king);
-        let walked = if royal { walked } else { Bitboard::EMPTY };
+        let walked = royal.then_some(path);
         self.board.discard_piece_at(path.king);
         self.board.discard_piece_at(path.rook);
         self.board.set_piece_at(path.king_to, Piece { color, role: Role::King });
         self.board.set_piece_at(path.rook_to, Piece { color, role: Role::Rook });
         self.rights &= !self.board.by_color(color) & !Bitboard::from_rank(path.king.rank());
-        self.halfmoves = self.halfmoves.saturating_add(1);
+        let counts = self.axes.ends.clocks[color].contains(&Role::King);
+        self.halfmoves = if counts { 0 } else { self.halfmoves.saturating_add(1) };
         let Some(rules) = self.axes.castling else { return };
         let king_side = path.is_king_side();
         if rules.wins[color][usize::from(!king_side)] {

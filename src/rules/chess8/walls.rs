@@ -3,6 +3,7 @@
 use shakmaty::{Bitboard, Piece, Role, Square, attacks};
 
 use super::attack::Danger;
+use super::castling::Path;
 use super::{Axes, Chess8, Walling, Walls};
 use crate::rules::{Move, MoveList};
 
@@ -15,14 +16,14 @@ pub(super) struct Owed {
     pub(super) from: Option<Square>,
     /// What the move has blown up: no wall goes there at once.
     pub(super) blown: Bitboard,
-    /// The squares that a king left or passed in castling: it may not have been taken there.
-    pub(super) walked: Bitboard,
+    /// The castling of a king that may not have been taken where it left or passed.
+    pub(super) walked: Option<Path>,
 }
 
 impl Owed {
     /// What is owed after a man went `from` -> `at`.
     pub(super) fn after(from: Option<Square>, at: Square) -> Owed {
-        Owed { at, from, blown: Bitboard::EMPTY, walked: Bitboard::EMPTY }
+        Owed { at, from, blown: Bitboard::EMPTY, walked: None }
     }
 }
 
@@ -102,8 +103,14 @@ impl Chess8 {
                 return !gone(us);
             }
             let theirs = self.pseudo_royals(rule, !us);
-            let safe = |square| !closed.may_be_taken(square, us, theirs);
-            if !owed.walked.into_iter().all(safe) {
+            let walks_safely = |path: Path| {
+                let mut before = closed.clone();
+                before.board.discard_piece_at(path.king_to);
+                before.board.discard_piece_at(path.rook_to);
+                before.board.set_piece_at(path.rook, Piece { color: us, role: Role::Rook });
+                before.walks_safely(path, theirs)
+            };
+            if !owed.walked.is_none_or(walks_safely) {
                 return false;
             }
         }
