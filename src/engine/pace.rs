@@ -146,11 +146,14 @@ impl<'a> Pace<'a> {
             return true;
         }
         let mover = tree.root().turn();
-        if elapsed >= soft {
-            let better = first.value[mover] + DOUBT;
-            return others.iter().all(|other| other.visits == 0 || other.value[mover] <= better);
+        let better = first.value[mover] + DOUBT;
+        if others.iter().any(|other| other.visits > 0 && other.value[mover] > better) {
+            return false;
         }
-        // The others cannot catch up in the time that is left.
+        if elapsed >= soft {
+            return true;
+        }
+        // The others cannot catch up in the time that is left, and none is thought better already.
         let second = others.iter().map(|other| other.visits).max().unwrap_or(0);
         let speed = self.progress.visits as f64 / search.begun.elapsed().as_secs_f64().max(1e-3);
         let coming = speed * (soft - elapsed).as_secs_f64();

@@ -16,6 +16,8 @@ const WAIT: Duration = Duration::from_millis(20);
 struct Shared<'a, 'b> {
     tree: &'a mut Tree,
     pace: &'a mut Pace<'b>,
+    /// How many threads there are.
+    threads: u32,
     /// Leaves that wait for their evaluation, in all threads.
     waiting: u32,
     /// Threads that have nothing to do until another's evaluation arrives.
@@ -40,7 +42,8 @@ pub(super) fn search_together(
     evaluators: &mut [impl Evaluator],
     pace: &mut Pace<'_>,
 ) -> Result<(), EvalError> {
-    let shared = Shared { tree, pace, waiting: 0, idle: 0, over: false, failed: None };
+    let threads = evaluators.len() as u32;
+    let shared = Shared { tree, pace, threads, waiting: 0, idle: 0, over: false, failed: None };
     let team = Team { shared: Mutex::new(shared), changed: Condvar::new() };
     thread::scope(|scope| {
         let Some((first, others)) = evaluators.split_first_mut() else { return };
@@ -102,11 +105,12 @@ impl Shared<'_, '_> {
         self.over
     }
 
-    /// How many more leaves may wait now.
+    /// How many more leaves one thread may let wait now: its share of what may wait in all, so that the
+    /// others are not left without work in a young tree.
     fn room(&self) -> u32 {
         // Without one evaluation there is nothing to choose from.
         let most = self.tree.breadth().min(self.pace.left()).max(1);
-        most.saturating_sub(self.waiting)
+        most.saturating_sub(self.waiting).min(most.div_ceil(self.threads))
     }
 
     fn gather(&mut self, gatherer: &mut Gatherer, evaluator: &dyn Evaluator, room: u32) -> Step {

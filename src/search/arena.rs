@@ -174,6 +174,7 @@ impl Arena {
         let (first, edges) = (node.first_slot as usize, usize::from(node.edges));
         let children = usize::from(node.children);
         (node.first_slot, node.edges, node.children, node.candidates) = (0, 0, 0, 0);
+        node.visited_policy = 0;
         for nth in 0..children {
             self.drop_below(self.slots[first + nth].child());
         }

@@ -144,12 +144,12 @@ impl Tree {
             }
             let first = node.visits == 0;
             node.add(&value, draw, moves_left);
-            let prior = node.edge.prior.get();
+            let prior = node.edge.prior;
             moves_left += f32::from(node.turns());
             if let Some(&parent) = depth.checked_sub(1).filter(|_| first).and_then(|d| path.get(d))
             {
                 let policy = &mut self.node_mut(parent).visited_policy;
-                *policy = policy.saturating_add((prior * f32::from(u16::MAX)) as u16);
+                *policy = policy.saturating_add(prior.of_all());
             }
         }
     }

@@ -29,6 +29,11 @@ impl Prior {
         const LEAST: u32 = (127 - 31) << 23;
         if self.0 == 0 { 0.0 } else { f32::from_bits((u32::from(self.0) << 12) + LEAST) }
     }
+
+    /// It in 65535ths, as [`Node::visited_policy`] counts.
+    pub(super) fn of_all(self) -> u16 {
+        (self.get() * f32::from(u16::MAX)) as u16
+    }
 }
 
 /// A legal move and its prior.
@@ -114,6 +119,11 @@ const TURN_ENDED: u8 = 4;
 const STATE: u32 = 3;
 const STATES: u8 = 7;
 const WAITS: u8 = 1 << 6;
+
+/// The visits that a mean is of, if it is of as many.
+const LONG: u32 = 1 << 20;
+/// The most visits that are counted: those on their way are added to them.
+const MOST_VISITS: u32 = u32::MAX - 2 * u16::MAX as u32;
 
 /// How far a node has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -221,10 +231,11 @@ impl Node {
         PerSide::from_fn(|side| if side.index() < sides { self.score(side) } else { 0.0 })
     }
 
-    /// Takes one more evaluation into the means.
+    /// Takes one more evaluation into the means. After [`LONG`] visits they are of the last ones above
+    /// all: a float would take no notice of smaller parts.
     pub(super) fn add(&mut self, value: &PerSide<f32>, draw: f32, moves_left: f32) {
-        self.visits += 1;
-        let weight = 1.0 / self.visits as f32;
+        self.visits = (self.visits + 1).min(MOST_VISITS);
+        let weight = 1.0 / self.visits.min(LONG) as f32;
         for (nth, mean) in self.values.iter_mut().enumerate() {
             *mean += (value[Side::new(nth)] - *mean) * weight;
         }
@@ -246,6 +257,21 @@ mod tests {
     #[test]
     fn a_node_fits_a_cache_line_and_a_move_has_4_bytes() {
         assert_eq!((size_of::<Node>(), size_of::<Slot>()), (60, 4));
+    }
+
+    #[test]
+    fn means_follow_what_is_found_late_and_visits_do_not_overflow() {
+        let edge = Edge { m: PackedMove(0), prior: Prior::new(1.0) };
+        let mut node = Node::new(edge, 2);
+        node.visits = MOST_VISITS - 1;
+        let score = |score: f32| PerSide::from_fn(|side| [score, -score, 0.0, 0.0][side.index()]);
+        node.set(&score(0.3), 0.0, 40.0);
+        for _ in 0..2 * LONG {
+            node.add(&score(0.2), 0.1, 30.0);
+        }
+        assert_eq!(node.visits, MOST_VISITS);
+        assert!((0.2..0.22).contains(&node.value(Side::WHITE)), "{}", node.value(Side::WHITE));
+        assert!((30.0..33.0).contains(&node.moves_left) && (0.08..0.11).contains(&node.draw));
     }
 
     #[test]

@@ -31,6 +31,10 @@ pub enum Selection {
     Full,
 }
 
+/// The most nodes that are gone through at once to find out how soon sides win: a tenth of a second, in
+/// which nobody looks at the clock. In a larger tree a won game is searched to the limits.
+const MEASURED: usize = 200_000;
+
 impl Leaf {
     /// A leaf for use with `tree`.
     pub fn new(tree: &Tree) -> Leaf {
@@ -71,10 +75,11 @@ impl Tree {
         let mut id = self.root;
         let mut forced = forced;
         // A win that is proven at the root is searched on along its proof until its length is too.
-        let mut settling = self.root_node().bounds.winner();
-        if settling.is_some() && !self.lengths {
+        let winner = self.root_node().bounds.winner();
+        if winner.is_some() && !self.lengths && self.arena.len() <= MEASURED {
             self.measure();
         }
+        let mut settling = winner.filter(|_| self.lengths);
         loop {
             let (top, node) = (id == self.root, self.node(id));
             settling = settling.filter(|_| node.bounds.decided() && self.allowed.is_empty());
@@ -85,7 +90,7 @@ impl Tree {
             }
             match node.state() {
                 State::Expanded => {}
-                State::Repeated if node.first_slot != self.era => self.look_again(id),
+                State::Repeated if node.first_slot != self.era => self.look_again(&leaf.path),
                 State::Ended | State::Repeated | State::Gone => return self.settle(leaf, false),
                 State::Fresh if node.in_flight > 0 => return Selection::Collision,
                 State::Fresh => {}
@@ -153,10 +158,16 @@ impl Tree {
         }
     }
 
-    /// Forgets that a position repeated another in an earlier search.
-    fn look_again(&mut self, id: NodeId) {
-        let fresh = Node::new(self.node(id).edge, self.sides);
-        *self.node_mut(id) = fresh;
+    /// Forgets that the position at the end of a path repeated another in an earlier search.
+    fn look_again(&mut self, path: &[NodeId]) {
+        let Some((&id, before)) = path.split_last() else { return };
+        let node = self.node(id);
+        let (edge, visited) = (node.edge, node.visits > 0);
+        *self.node_mut(id) = Node::new(edge, self.sides);
+        if let Some(&parent) = before.last().filter(|_| visited) {
+            let policy = &mut self.node_mut(parent).visited_policy;
+            *policy = policy.saturating_sub(edge.prior.of_all());
+        }
     }
 
     /// The child through which more is learned of how soon `winner` wins: where it moves itself,
