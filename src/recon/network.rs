@@ -1,7 +1,9 @@
 //! What a player is told by a network that sees both sides.
 
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use parking_lot::FairMutex;
 
 use crate::rules::blind::Request;
 
@@ -24,5 +26,5 @@ pub trait Network: Debug + Send {
     fn best(&mut self, board: &str, simulations: u32) -> Result<Option<Request>, String>;
 }
 
-/// One that several players ask.
-pub type SharedNetwork = Arc<Mutex<dyn Network>>;
+/// One that several players ask, in turns: whoever waits is next.
+pub type SharedNetwork = Arc<FairMutex<dyn Network>>;

@@ -1,6 +1,5 @@
 //! A player: one game from one side, told what the referee tells it.
 
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
@@ -211,7 +210,7 @@ impl Player {
             board_fen(&armies, theirs, 0, 1)
         };
         let fens: Vec<String> = boards.iter().map(fen).collect();
-        let asked = network.lock().unwrap_or_else(PoisonError::into_inner).ask(&fens);
+        let asked = network.lock().ask(&fens);
         match asked {
             Ok(likely) => {
                 let boards = boards.iter().zip(weights).zip(&likely);

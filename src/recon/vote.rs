@@ -1,6 +1,5 @@
 //! The choice of A. Krishnakumar and G. Gutow's agent: a vote of boards.
 
-use std::sync::PoisonError;
 use std::time::Instant;
 
 use super::imagined::Imagined;
@@ -19,10 +18,11 @@ pub(super) fn vote(
     simulations: u32,
     until: Instant,
 ) -> Result<Option<Request>, String> {
-    let mut network = network.lock().unwrap_or_else(PoisonError::into_inner);
     // In the order in which they were first voted for, which decides between equals.
     let mut votes: Vec<(Request, u32)> = Vec::new();
     for (nth, board) in boards.iter().enumerate() {
+        // Others may ask it meanwhile, and time passes until it is free.
+        let mut network = network.lock();
         if nth > 0 && Instant::now() >= until {
             break;
         }

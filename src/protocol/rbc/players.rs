@@ -1,6 +1,8 @@
 //! Players of blind chess as they were asked for.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::FairMutex;
 
 use super::settings::settings;
 use crate::engine::Adviser;
@@ -74,7 +76,7 @@ impl Players {
     fn open(&self) -> Opened {
         let (adviser, notes) = Adviser::open(Catalogue::shipped(), BOARD, &self.network);
         let as_asked = adviser.as_ref().is_some_and(|adviser| !adviser.stands_in());
-        let network = adviser.map(|adviser| -> SharedNetwork { Arc::new(Mutex::new(adviser)) });
+        let network = adviser.map(|adviser| -> SharedNetwork { Arc::new(FairMutex::new(adviser)) });
         Opened { network, as_asked, notes }
     }
 }

@@ -28,7 +28,7 @@ use signal_hook::flag;
 use api::{Server, Table};
 use credentials::Credentials;
 use http::{Failure, Http};
-use journal::{Entry, Folder};
+use journal::{Entry, Folder, Journal};
 use options::Service;
 
 use crate::protocol::output::{Output, one_line};
@@ -79,8 +79,9 @@ pub fn serve(
         Err(Failure::GivenUp) => return Ok(()),
         Err(failure) => return Err(failure.to_string()),
     }
-    let played = thread::scope(|scope| lobby.play(scope));
-    if service.ranked && server.set_ranked(false).is_err() {
+    let mut ranked = service.ranked;
+    let played = thread::scope(|scope| lobby.play(scope, &mut ranked));
+    if ranked && server.set_ranked(false).is_err() {
         output.say("the server was not told that no more ranked games are wanted");
     }
     played.map_err(|failure| failure.to_string())
@@ -96,11 +97,22 @@ struct Lobby<'a> {
     output: &'a Output,
 }
 
+/// Where a game comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// An earlier client has begun it.
+    Before,
+    /// Somebody else has invited us.
+    Invitation(u64),
+    /// We have invited somebody else.
+    Own,
+}
+
 /// What is going on.
 #[derive(Default)]
 struct Tables<'scope> {
-    /// Games and who plays them.
-    running: Vec<(u64, ScopedJoinHandle<'scope, ()>)>,
+    /// Games and who plays them, who tells at last whether the game came to its end.
+    running: Vec<(u64, ScopedJoinHandle<'scope, bool>)>,
     /// Invitations that this client has accepted: the server may list them until they are finished.
     accepted: BTreeSet<u64>,
     /// How many games have been begun.
@@ -143,14 +155,19 @@ impl<'a> Lobby<'a> {
         self.server.set_ranked(self.service.ranked)
     }
 
-    /// Plays games until there are to be no more.
-    fn play<'scope>(self, scope: &'scope Scope<'scope, '_>) -> Result<(), Failure>
+    /// Plays games until there are to be no more. `ranked` is whether the server takes this player for one
+    /// that plays ranked games.
+    fn play<'scope>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        ranked: &mut bool,
+    ) -> Result<(), Failure>
     where
         'a: 'scope,
     {
         let mut tables = Tables::default();
         for game in self.folder.games() {
-            self.begin(scope, &mut tables, game, None);
+            self.begin(scope, &mut tables, game, Origin::Before);
         }
         // Some may have been accepted just before the end of an earlier client.
         let mut accepting = self.folder.accepting();
@@ -168,6 +185,10 @@ impl<'a> Lobby<'a> {
             }
             let idle = tables.running.is_empty();
             let enough = self.service.total.is_some_and(|total| tables.begun >= total);
+            // Nobody is to be matched with a player that takes no more games.
+            if *ranked && (self.leaving() || enough) {
+                *ranked = self.server.set_ranked(false).is_err();
+            }
             let nothing = self.service.once && all && tables.invited >= self.service.invite.len();
             if idle && (self.leaving() || enough || nothing) {
                 return Ok(());
@@ -179,18 +200,20 @@ impl<'a> Lobby<'a> {
     /// Waits for so long, or until a game ends; without a limit until all of them have ended.
     fn wait(self, tables: &mut Tables<'_>, limit: Option<Duration>) {
         let until = limit.map(|limit| Instant::now() + limit);
-        let (running, leaving) = (tables.running.len(), self.leaving());
+        let (mut ended, leaving) = (false, self.leaving());
         while until.is_none_or(|until| Instant::now() < until) {
             let (over, left): (Vec<_>, Vec<_>) =
                 tables.running.drain(..).partition(|(_, game)| game.is_finished());
             tables.running = left;
             for (_, game) in over {
-                if game.join().is_err() {
-                    self.say("a game has broken off: its thread has panicked");
+                match game.join() {
+                    // One that broke off is no reason to hurry to the next, which might do so, too.
+                    Ok(well) => ended |= well,
+                    Err(_) => self.say("a game has broken off: its thread has panicked"),
                 }
             }
-            let ended = tables.running.len() < running || self.leaving() != leaving;
-            if limit.is_some() && ended || tables.running.is_empty() && limit.is_none() {
+            let news = ended || self.leaving() != leaving;
+            if limit.is_some() && news || tables.running.is_empty() && limit.is_none() {
                 return;
             }
             thread::sleep(GLANCE);
@@ -224,11 +247,10 @@ impl<'a> Lobby<'a> {
             && !self.service.invite.is_empty()
             && (!self.service.once || tables.invited < self.service.invite.len())
         {
-            let opponent = &self.service.invite[tables.invited % self.service.invite.len()];
-            let color = if tables.invited.is_multiple_of(2) { Color::White } else { Color::Black };
+            let (opponent, color) = next_invited(&self.service.invite, tables.invited);
             tables.invited += 1;
             let game = self.server.invite(opponent, color)?;
-            self.begin(scope, tables, game, None);
+            self.begin(scope, tables, game, Origin::Own);
         }
         Ok(())
     }
@@ -253,7 +275,7 @@ impl<'a> Lobby<'a> {
         match accepted {
             Ok(game) => {
                 tables.accepted.insert(invitation);
-                self.begin(scope, tables, game, Some(invitation));
+                self.begin(scope, tables, game, Origin::Invitation(invitation));
             }
             Err(Failure::GivenUp) => return Err(Failure::GivenUp),
             Err(Failure::Unauthorized) => return Err(Failure::Unauthorized),
@@ -269,7 +291,7 @@ impl<'a> Lobby<'a> {
         scope: &'scope Scope<'scope, '_>,
         tables: &mut Tables<'scope>,
         game: u64,
-        invitation: Option<u64>,
+        origin: Origin,
     ) where
         'a: 'scope,
     {
@@ -277,13 +299,28 @@ impl<'a> Lobby<'a> {
             return;
         }
         tables.begun += 1;
-        tables.running.push((game, scope.spawn(move || self.game(game, invitation))));
+        tables.running.push((game, scope.spawn(move || self.game(game, origin))));
     }
 
-    fn game(self, game: u64, invitation: Option<u64>) {
+    /// Plays a game; says whether it came to its end.
+    fn game(self, game: u64, origin: Origin) -> bool {
+        let table = || Table { http: &self.server.http, game };
         let mut journal = match self.folder.journal(game) {
             Ok(journal) => journal,
-            Err(error) => return self.say(&format!("game {game} cannot go on: {error}")),
+            Err(error) if origin == Origin::Before => {
+                self.say(&format!("game {game} cannot go on, it is given up: {error}"));
+                self.give_up(&table());
+                return false;
+            }
+            // It is played all the same.
+            Err(error) => {
+                self.say(&format!("game {game}: no journal is kept: {error}"));
+                Journal::none()
+            }
+        };
+        let invitation = match origin {
+            Origin::Invitation(number) => Some(number),
+            Origin::Before | Origin::Own => None,
         };
         let known = journal.entries.iter().find_map(|entry| match entry {
             Entry::Invitation(number) => Some(*number),
@@ -294,23 +331,53 @@ impl<'a> Lobby<'a> {
         {
             self.say(&format!("game {game}: no journal is kept: {error}"));
         }
-        let table = || Table { http: &self.server.http, game };
-        match game::play(table(), journal, self.folder, self.players, self.output) {
+        let played = game::play(table(), journal, self.folder, self.players, self.output);
+        match &played {
             Ok(()) => {}
             Err(failure @ (Failure::Unauthorized | Failure::Impossible(_))) => {
-                return self.say(&format!("game {game} is broken off: {failure}"));
+                self.say(&format!("game {game} is broken off: {failure}"));
+                return false;
             }
             Err(failure) => {
                 self.say(&format!("game {game} is given up: {failure}"));
-                // A server that does not know the game cannot be told.
-                if matches!(table().give_up(), Ok(()) | Err(Failure::Refused { .. })) {
-                    let _ = self.folder.finish(game, None);
-                }
+                self.give_up(&table());
             }
         }
         if let Some(number) = known.or(invitation) {
             // The server may have noticed by itself.
             let _ = self.server.finish(number);
+        }
+        played.is_ok()
+    }
+
+    fn give_up(self, table: &Table<'_>) {
+        // A server that does not know the game cannot be told.
+        if matches!(table.give_up(), Ok(()) | Err(Failure::Refused { .. })) {
+            let _ = self.folder.finish(table.game, None);
+        }
+    }
+}
+
+/// Whose turn it is to be invited after so many, and the colour that we have then: everybody gets either
+/// colour in turns, and so do we.
+fn next_invited(names: &[String], invited: usize) -> (&str, Color) {
+    let (round, place) = (invited / names.len(), invited % names.len());
+    (&names[place], Color::from_white((round + place).is_multiple_of(2)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_who_are_invited_have_either_colour_in_turns() {
+        for count in 1..5 {
+            let names: Vec<String> = (0..count).map(|nth| nth.to_string()).collect();
+            let games: Vec<_> = (0..4 * count).map(|nth| next_invited(&names, nth)).collect();
+            for name in &names {
+                let own: Vec<_> = games.iter().filter(|(who, _)| who == name).collect();
+                assert!(own.len() == 4 && own.windows(2).all(|two| two[0].1 != two[1].1));
+            }
         }
     }
 }

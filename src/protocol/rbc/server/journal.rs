@@ -102,6 +102,11 @@ impl Journal {
         Ok(Journal { file: Some(file), entries: entries.map_err(|error| said(&error))? })
     }
 
+    /// None at all, where none can be had.
+    pub(super) fn none() -> Journal {
+        Journal { file: None, entries: Vec::new() }
+    }
+
     /// Writes a line; says whether it has come to the disk.
     pub(super) fn add(&mut self, entry: &Entry) -> Result<(), std::io::Error> {
         let Some(file) = &mut self.file else { return Ok(()) };
