@@ -44,7 +44,7 @@ struct Outside {
     spec: PlayerSpec,
     engine: Option<Engine>,
     /// Milliseconds on its clock.
-    left: u64,
+    left: i64,
 }
 
 enum Engine {
@@ -118,8 +118,11 @@ impl Outside {
 
     /// How long the next turn may take by the rules of the match, and how long it is waited for.
     fn time(&self) -> (Option<u64>, Duration) {
-        let least = [self.spec.tc.map(|_| self.left), self.spec.movetime];
-        let allowed = least.into_iter().flatten().min().map(|time| time + self.spec.margin());
+        // What was overstepped before is overstepped still.
+        let margin = i64::try_from(self.spec.margin()).unwrap_or(i64::MAX);
+        let clock = self.spec.tc.map(|_| self.left.saturating_add(margin).max(0).unsigned_abs());
+        let turn = self.spec.movetime.map(|time| time.saturating_add(self.spec.margin()));
+        let allowed = [clock, turn].into_iter().flatten().min();
         (allowed, Duration::from_millis(allowed.unwrap_or_else(|| self.spec.patience())))
     }
 
@@ -128,7 +131,8 @@ impl Outside {
         let (_, patience) = self.time();
         let mover = game.position.turn();
         let other = game.clocks.iter().enumerate().find(|(side, _)| *side != mover.index());
-        let clocks = (self.left, other.and_then(|(_, clock)| *clock).unwrap_or(self.left));
+        let left = self.left.max(0).unsigned_abs();
+        let clocks = (left, other.and_then(|(_, clock)| *clock).unwrap_or(left));
         let limits = self.uci_limits(mover, clocks);
         let Some(engine) = &mut self.engine else {
             return Err(NoTurn::Fatal(anyhow::anyhow!("no game has begun")));
@@ -202,7 +206,8 @@ impl Player for Outside {
     fn begin(&mut self, start: &Position, _rng: ChaCha8Rng) -> anyhow::Result<()> {
         let limits = self.spec.xboard_limits();
         let variant = self.xboard_name().to_owned();
-        self.left = self.spec.tc.map_or(0, |time| time.base);
+        let base = self.spec.tc.map_or(0, |time| time.base);
+        self.left = i64::try_from(base).unwrap_or(i64::MAX);
         let mut fresh = false;
         loop {
             let mut engine = match self.engine.take() {
@@ -239,7 +244,9 @@ impl Player for Outside {
             return Err(NoTurn::Fault(Fault::Slow(spent)));
         }
         if let Some(time) = self.spec.tc {
-            self.left = self.left.saturating_sub(spent) + time.increment;
+            let [spent, increment] =
+                [spent, time.increment].map(|time| i64::try_from(time).unwrap_or(i64::MAX));
+            self.left = self.left.saturating_sub(spent).saturating_add(increment);
         }
         let plies = game.position.parse_turn(&text);
         let plies = plies.ok_or(NoTurn::Fault(Fault::Illegal(text)))?;
@@ -252,7 +259,7 @@ impl Player for Outside {
     }
 
     fn clock(&self) -> Option<u64> {
-        self.spec.tc.map(|_| self.left)
+        self.spec.tc.map(|_| self.left.max(0).unsigned_abs())
     }
 
     fn end(&mut self, result: &str, why: &str) {

@@ -245,12 +245,16 @@ impl PlayerSpec {
         [clock, time, depth].into_iter().flatten().collect()
     }
 
-    /// The parameters of the library's search.
+    /// The parameters of the library's search: those with which the engine searches, with a network or
+    /// without one, and what was set besides.
     ///
     /// # Errors
     /// In words, if one of the names or values is none.
     pub fn params(&self) -> Result<Params, String> {
-        let mut params = Params::default();
+        let mut params = match self.kind {
+            Kind::Uniform => Params::blind(),
+            _ => Params::default(),
+        };
         for (name, value) in &self.search {
             params.set(name, *value)?;
         }

@@ -64,17 +64,11 @@ fn minimax(depth: u32) -> Entrant {
     }
 }
 
-/// Search without a network, set as the engine sets it then.
 fn uniform(visits: u32) -> Entrant {
-    let blind = [("lcb", 0.0), ("proof_prior", 0.3), ("proof_bonus", 0.3)];
     Entrant {
         short: format!("U{visits}"),
         long: format!("A0 without a network, {visits} simulations"),
-        player: PlayerSpec {
-            visits: Some(visits),
-            search: blind.map(|(name, value)| (name.to_owned(), value)).into(),
-            ..PlayerSpec::new(Kind::Uniform)
-        },
+        player: PlayerSpec { visits: Some(visits), ..PlayerSpec::new(Kind::Uniform) },
         ours: true,
     }
 }

@@ -81,7 +81,8 @@ impl Watch {
     /// A seat has moved: its clock stops, that of `next` runs. Gives the milliseconds that it has
     /// left, with what the move adds.
     pub(super) fn moved(&mut self, seat: Seat, next: Option<Color>, at: Instant) -> u64 {
-        let left = self.micros(seat, at).max(0);
+        // What was overstepped before is overstepped still.
+        let left = self.micros(seat, at);
         let clock = &mut self.clocks[seat.board as usize][seat.color];
         clock.left = left.saturating_add(clock.increment);
         self.running[seat.board as usize] = next.map(|color| (color, at));
@@ -167,5 +168,17 @@ mod tests {
         // Both have fallen by then, but one a second before the other.
         assert_eq!(later.fallen(after(9_000)), [both[0]]);
         assert_eq!(later.left(both[0], after(9_000)), 0);
+    }
+
+    #[test]
+    fn the_margin_is_there_once() {
+        let now = Instant::now();
+        let after = |milliseconds| now + Duration::from_millis(milliseconds);
+        let mut watch = watch([1_000, 9_000], 0, 50, now);
+        let (white, black) = (seat(Table::A, Color::White), seat(Table::A, Color::Black));
+        assert_eq!(watch.moved(white, Some(Color::Black), after(1_040)), 0);
+        watch.moved(black, Some(Color::White), after(2_000));
+        assert!(watch.fallen(after(2_009)).is_empty());
+        assert_eq!(watch.fallen(after(2_010)), [white]);
     }
 }

@@ -173,8 +173,8 @@ impl Team for UciTeam {
                     self.engine = Some(engine);
                     return Ok(());
                 }
-                // One that died since its last game is started again.
-                Err(EngineError::Io { .. } | EngineError::Ended { .. }) if !fresh => {}
+                // One that died since its last game, or hears no more, is started again.
+                Err(_) if !fresh => {}
                 Err(error) => return Err(error.into()),
             }
         }
