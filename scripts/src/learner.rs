@@ -2,15 +2,18 @@
 //!
 //! A [`Learner`] holds weights, their moving average, and the optimizer's moments as flat slices.
 //! burn differentiates the network only; the losses and their gradients (`loss`) and the optimizer
-//! (`adamw`) are closed forms in plain Rust, so that the policy's loss touches legal moves alone
+//! (`optimizer`) are closed forms in plain Rust, so that the policy's loss touches legal moves alone
 //! and a checkpoint is a handful of slices (`checkpoint`).
 
 mod adamw;
 mod checkpoint;
 mod loss;
+mod muon;
+mod optimizer;
 mod sample;
 
 pub use checkpoint::CheckpointError;
+pub use optimizer::Optimizer;
 pub use sample::{Sample, SampleError};
 
 use std::borrow::Borrow;
@@ -21,14 +24,16 @@ use serde::{Deserialize, Serialize};
 use crate::network::plan::Plan;
 use crate::network::{Architecture, NamedTensor, Network, NetworkError, graph};
 use crate::store::{Store, StoreError};
-use adamw::AdamW;
 use loss::Sums;
+use optimizer::{Group, Moments};
 
 /// How a [`Learner`] learns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LearnerConfig {
-    /// Step size of AdamW once warmed up.
+    /// How weights follow their gradient.
+    pub optimizer: Optimizer,
+    /// Step size of the optimizer once warmed up.
     pub learning_rate: f32,
     /// Steps over which the learning rate rises from zero, linearly.
     pub warm_up_steps: u64,
@@ -57,6 +62,7 @@ pub struct LearnerConfig {
 impl Default for LearnerConfig {
     fn default() -> Self {
         Self {
+            optimizer: Optimizer::AdamW,
             learning_rate: 1e-3,
             warm_up_steps: 100,
             weight_decay: 1e-2,
@@ -197,8 +203,8 @@ pub struct Learner {
     plan: Plan,
     /// How many of the plan's tensors are the network's.
     tensors: usize,
-    /// Where weight decay applies, by weight.
-    decays: Vec<bool>,
+    /// The plan's weights as the optimizer moves them.
+    groups: Vec<Group>,
     state: State,
 }
 
@@ -210,7 +216,7 @@ struct State {
     weights: Vec<f32>,
     /// The weights' exponential moving average.
     average: Vec<f32>,
-    optimizer: AdamW,
+    moments: Moments,
 }
 
 impl Learner {
@@ -249,13 +255,10 @@ impl Learner {
             plan = plan.with_soft_policy()?;
             weights.resize(plan.len(), 0.0);
         }
-        let mut decays = vec![false; plan.len()];
-        for parameter in &plan.parameters {
-            decays[parameter.range.clone()].fill(parameter.decays);
-        }
-        let optimizer = AdamW::new(weights.len());
-        let state = State { step: 0, average: weights.clone(), weights, optimizer };
-        Ok(Self { shape, architecture, config, plan, tensors, decays, state })
+        let groups = Group::all(&plan, config.optimizer);
+        let moments = Moments::new(weights.len());
+        let state = State { step: 0, average: weights.clone(), weights, moments };
+        Ok(Self { shape, architecture, config, plan, tensors, groups, state })
     }
 
     /// The shape of the network's inputs and outputs.
@@ -321,18 +324,14 @@ impl Learner {
             let factor = self.config.gradient_clip / norm;
             gradient.iter_mut().for_each(|g| *g *= factor);
         }
-        let State { step, weights, average, optimizer } = &mut self.state;
+        let State { step, weights, average, moments } = &mut self.state;
         *step += 1;
         let warmth = (*step as f32 / self.config.warm_up_steps.max(1) as f32).min(1.0);
         let learning_rate = self.config.learning_rate * warmth;
-        optimizer.step(
-            weights,
-            &gradient,
-            &self.decays,
-            *step,
-            learning_rate,
-            self.config.weight_decay,
-        );
+        let weight_decay = self.config.weight_decay;
+        for group in &self.groups {
+            group.step(weights, moments, &gradient, *step, learning_rate, weight_decay);
+        }
         let decay = self.config.average_decay.min((*step as f32 + 1.0) / (*step as f32 + 10.0));
         for (average, weight) in average.iter_mut().zip(weights.iter()) {
             *average += (1.0 - decay) * (weight - *average);

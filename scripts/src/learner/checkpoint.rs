@@ -8,7 +8,7 @@ use menagerie::encoding::Shape;
 use serde::{Deserialize, Serialize};
 
 use super::State;
-use super::adamw::AdamW;
+use super::optimizer::Moments;
 use crate::network::Architecture;
 use crate::network::plan::Plan;
 
@@ -81,7 +81,7 @@ pub(super) fn encode(
         tensors: entries(plan),
     };
     let header = toml::to_string(&header)?;
-    let arrays = [&state.weights, &state.average, &state.optimizer.first, &state.optimizer.second];
+    let arrays = [&state.weights, &state.average, &state.moments.first, &state.moments.second];
     let numbers: usize = arrays.iter().map(|array| array.len()).sum();
     let mut bytes = Vec::with_capacity(MAGIC.len() + 16 + header.len() + 4 * numbers);
     bytes.extend_from_slice(MAGIC);
@@ -148,7 +148,7 @@ pub(super) fn decode(
     {
         return Err(damaged("it holds a number that is not finite".into()));
     }
-    Ok(State { step: header.step, weights, average, optimizer: AdamW { first, second } })
+    Ok(State { step: header.step, weights, average, moments: Moments { first, second } })
 }
 
 /// FNV-1a over little-endian words of eight bytes, the last one filled up with zeros.

@@ -222,6 +222,29 @@ impl Plan {
         Ok(Self { ops, parameters, soft_policy: Some(soft_policy), ..self })
     }
 
+    /// The layers between the first ones, which read the planes, and the last ones, which make the
+    /// heads; of these the ones whose weights are a matrix.
+    pub(crate) fn hidden(&self) -> impl Iterator<Item = &Layer> {
+        let last: Vec<Value> = self.heads().map(|head| self.reshaped(head)).collect();
+        self.ops.iter().enumerate().filter_map(move |(index, op)| match op {
+            Op::Conv { input, layer, .. } | Op::Dense { input, layer } => {
+                let first = self.reshaped(*input) == INPUT;
+                (!first && !last.contains(&Value(index + 1))).then_some(layer)
+            }
+            _ => None,
+        })
+    }
+
+    /// The value of which this one is the same numbers in another shape.
+    fn reshaped(&self, value: Value) -> Value {
+        let made_by = value.0.checked_sub(1).map(|index| &self.ops[index]);
+        match made_by {
+            Some(Op::Flatten(input) | Op::Board { input, .. }) => self.reshaped(*input),
+            Some(Op::Deal { input, .. } | Op::Join { input, .. }) => self.reshaped(*input),
+            _ => value,
+        }
+    }
+
     /// What makes the policy, aside from giving it its shape: its last layer.
     pub(crate) fn last(&self) -> &Op {
         let shaped = self.laid_out().count();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use menagerie::variant::Variant;
 use serde::{Deserialize, Serialize};
 
-use crate::learner::LearnerConfig;
+use crate::learner::{LearnerConfig, Optimizer};
 use crate::network::Architecture;
 use crate::record::Targets;
 use crate::run::RunConfig;
@@ -38,9 +38,12 @@ pub struct SupervisedConfig {
     /// How it learns. The learning rate rises over its `warm_up_steps` and then falls to a
     /// twentieth, along a cosine over the whole run.
     pub learner: LearnerConfig,
-    /// What is learnt: `draws` is fitted to the records, whatever stands here.
+    /// What is learnt: `steepness` and `draws` are fitted to the records, whatever stands here.
     pub targets: Targets,
 }
+
+/// The learning rate of Muon. Of 0.001, 0.002, 0.004 and 0.008 the best on 400,000 positions of crazyhouse.
+const LEARNING_RATE: f32 = 4e-3;
 
 impl SupervisedConfig {
     /// Settings for a game: the network of a self-play run of it, so that self-play can go on from
@@ -57,8 +60,13 @@ impl SupervisedConfig {
             checkpoint_seconds: 120.0,
             held_back_positions: 4096,
             network: run.network,
-            learner: LearnerConfig { threads, ..run.learner },
-            targets: Targets { score_share: 0.5, smoothing: 0.05, draws: 0.0 },
+            learner: LearnerConfig {
+                optimizer: Optimizer::Muon,
+                learning_rate: LEARNING_RATE,
+                threads,
+                ..run.learner
+            },
+            targets: Targets { score_share: 0.5, smoothing: 0.05, ..Targets::default() },
         }
     }
 
