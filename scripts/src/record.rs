@@ -4,6 +4,7 @@
 //! does not know (a move that nobody thought about, a score that nobody told, a game that was broken
 //! off) it does not make up: such a ply trains what is known of it.
 
+mod fit;
 mod older;
 mod sample;
 pub(crate) mod surprise;
@@ -29,6 +30,9 @@ pub struct GameRecord {
     /// The clocks before each ply of a game of two tables, in milliseconds: White's and Black's at
     /// the first, then at the second. Empty if nobody knows.
     pub clocks: Vec<[u32; 4]>,
+    /// The checksum of the game of which this is a part, if it is one. It is not written down.
+    #[serde(skip)]
+    pub part_of: Option<u32>,
 }
 
 /// One ply: what was played, and what the search of its position found.

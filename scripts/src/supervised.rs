@@ -93,7 +93,7 @@ impl Supervised {
         let shape = encoding.shape();
         let data = Dataset::new(games);
         anyhow::ensure!(!data.learnt.is_empty(), "the records hold no positions to learn from");
-        let targets = Targets { draws: data.draws(), ..config.targets };
+        let targets = config.targets.fitted(data.games_learnt(), variant);
         let state: State = store.find_toml(STATE)?.unwrap_or_default();
         let learning = config.learner.clone();
         let learner = match (state.steps, from) {
@@ -197,7 +197,7 @@ impl Supervised {
     }
 
     /// What the averaged weights make of positions held back: of the teacher's moves as they are,
-    /// and of the games' results.
+    /// and of the games' results, or what was to be expected before the first mistake.
     fn measure(&self) -> anyhow::Result<Losses> {
         let spots = self.data.held_back(self.config.held_back_positions);
         if spots.is_empty() {
@@ -210,7 +210,8 @@ impl Supervised {
             LearnerConfig { soft_policy_weight: 0.0, ..self.config.learner.clone() },
             &self.learner.averaged_tensors(),
         )?;
-        let samples = self.samples(&spots, Targets::default(), |_| false)?;
+        let targets = Targets { score_share: 0.0, smoothing: 0.0, ..self.targets };
+        let samples = self.samples(&spots, targets, |_| false)?;
         let parts = in_parts(&samples, self.config.learner.threads, |part| {
             let batches = part.chunks(self.config.batch).filter(|batch| {
                 // The last batch of a part may be smaller, and then weighs too much in the mean.

@@ -21,7 +21,7 @@ use trainer::record::{End, GameRecord, Sampler, Targets};
 /// Plays a game over and checks each of its samples.
 fn replays(game: &GameRecord, variant: &Variant) {
     let encoding = Encoding::of(&variant.start());
-    let targets = Targets { score_share: 0.5, smoothing: 0.1, draws: 0.3 };
+    let targets = Targets { score_share: 0.5, smoothing: 0.1, draws: 0.3, ..Targets::default() };
     let sampler = Sampler { variant, encoding: &encoding, targets };
     for nth in 0..game.plies.len() {
         let plain = sampler.sample(game, nth, false).expect("a sample");
@@ -62,6 +62,51 @@ fn teachers_games_are_read() {
         assert_eq!(read("games.tsv.gz", &packed, name).games, found.games);
     }
     assert_eq!(games, TEACHER.lines().count());
+}
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/// A move that the teacher would not have played decides nothing of what came before.
+#[test]
+fn a_mistake_ends_what_a_game_tells() {
+    let (variant, plies) = (variant("chess"), "e2e4:20 d7d5:50/f7f6 g1f3:300 g7g5:-400");
+    let text = format!("chess\t{START}\t1-0\t{plies}");
+    let games = read("a.tsv", text.as_bytes(), "chess").games;
+    let encoding = Encoding::of(&variant.start());
+    let sampler = Sampler { variant: &variant, encoding: &encoding, targets: Targets::default() };
+    let samples = (0..4).map(|nth| sampler.sample(&games[0], nth, false).expect("a sample"));
+    let expected = samples.map(|sample| {
+        // The mistake changes nothing of how long it takes.
+        (sample.outcome[0] - sample.outcome[1], sample.moves_left)
+    });
+    let told = games[0].plies[1].score.expect("a score");
+    let wanted = [-told, told, 1.0, -1.0].into_iter().zip([4.0, 3.0, 2.0, 1.0].map(Some));
+    for ((found, turns), (wanted, left)) in expected.zip(wanted) {
+        assert!((found - wanted).abs() < 1e-6 && turns == left, "{found} {turns:?}, not {wanted}");
+    }
+}
+
+/// Of twenty games in which both sides think that White is to score 0.5, White scores 0.8 on average, and
+/// two are drawn; of those with a mistake the moves before it tell nothing.
+#[test]
+fn targets_are_fitted_to_what_scores_have_come_to() {
+    let variant = variant("chess");
+    let half = (0.5f32.atanh() * 2.0 / 0.003_682_08).round() as i32;
+    let plies = format!("e2e4:{half} e7e5:-{half}");
+    let game = |result: &str| format!("chess\t{START}\t{result}\t{plies}\n");
+    let mut text = game("1-0").repeat(17) + &game("0-1") + &game("1/2-1/2").repeat(2);
+    let mistaken = format!("chess\t{START}\t0-1\te2e4:900 e7e5:-900 g1f3:900/f2f3\n");
+    text += &mistaken.repeat(50);
+    let games = read("a.tsv", text.as_bytes(), "chess").games;
+    assert_eq!(games.len(), 70);
+    let fitted = Targets::default().fitted(games.iter(), &variant);
+    assert!((fitted.steepness - 0.8f32.atanh() / 0.5f32.atanh()).abs() < 5e-3, "{fitted:?}");
+    assert!((fitted.draws - 0.1 / (1.0 - 0.64)).abs() < 5e-3, "{fitted:?}");
+    // Scores that tell nothing stay what they are.
+    let even = read("a.tsv", game("1-0").replace(&half.to_string(), "0").as_bytes(), "chess").games;
+    let fitted = Targets::default().fitted(even.iter(), &variant);
+    assert_eq!((fitted.steepness, fitted.draws), (1.0, 0.0));
+    assert_eq!(Targets::default().fitted([].iter(), &variant), Targets::default());
 }
 
 #[test]
@@ -261,10 +306,19 @@ fn games_of_blind_chess_are_cut_where_somebody_passed() {
         let read: Vec<usize> = found.games.iter().map(|game| game.plies.len()).collect();
         assert_eq!(read, lengths, "{}", path.display());
         let winner = history.winner.map(|color| u8::from(color.is_black()));
+        let mut behind = turns.len();
         for game in &found.games {
             replays(game, &variant);
             assert_eq!(game.end.map(|end| end.winner), history.reason.map(|_| winner));
+            // Passes stand before a part, and all that is left comes behind it.
+            let left = game.end.map_or(0, |end| usize::from(end.turns));
+            behind = behind.checked_sub(game.plies.len()).expect("plies of the game");
+            assert!(left <= behind, "{left} of {behind} turns are left");
+            assert_eq!((game.part_of, game.part_of.is_some()), (found.games[0].part_of, true));
         }
+        let last = turns.iter().rev().take_while(|turn| turn.is_none()).count();
+        let left = found.games.last().and_then(|game| game.end).map(|end| usize::from(end.turns));
+        assert!(left.is_none_or(|left| left == last), "{left:?} turns, not {last}");
         files += 1;
         cuts += lengths.len() - 1;
     }

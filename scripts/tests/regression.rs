@@ -162,7 +162,7 @@ fn games(count: u64) -> Vec<GameRecord> {
             });
         }
         let end = Some(End { winner: Some((seed % 2) as u8), turns: 0 });
-        GameRecord { start: variant.start_fen().to_owned(), plies, end, clocks: Vec::new() }
+        GameRecord { start: variant.start_fen().to_owned(), plies, end, ..GameRecord::default() }
     };
     (0..count).map(game).collect()
 }

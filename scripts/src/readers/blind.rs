@@ -43,7 +43,7 @@ fn records(text: &str, variant: &Variant) -> Result<Vec<GameRecord>, Wrong> {
     cut(&history, end, variant).map_err(|reason| (1, reason))
 }
 
-/// Cuts a game where somebody passed.
+/// Cuts a game where somebody passed. Each part tells how many turns came behind it.
 fn cut(
     history: &GameHistory,
     end: Option<End>,
@@ -58,11 +58,23 @@ fn cut(
     }
     // As the FENs number them; of the same number White's is the first.
     turns.sort_by_key(|&(number, black, ..)| (number, black));
+    let mut hasher = crc32fast::Hasher::new();
+    for (.., fen, taken) in &turns {
+        hasher.update(fen.as_bytes());
+        taken.iter().for_each(|step| hasher.update(step.to_string().as_bytes()));
+    }
+    let part_of = Some(hasher.finalize());
+    let part = |replay: Replay, left: usize| {
+        let turns = u16::try_from(left).unwrap_or(u16::MAX);
+        let end = end.map(|end| End { turns, ..end });
+        GameRecord { part_of, ..replay.finish(end) }
+    };
     let mut all = Vec::new();
     let mut open: Option<Replay> = None;
-    for (.., fen, taken) in turns {
+    let count = turns.len();
+    for (nth, (.., fen, taken)) in turns.into_iter().enumerate() {
         let Some(step) = taken else {
-            all.extend(open.take().map(|replay| replay.finish(end)));
+            all.extend(open.take().map(|replay| part(replay, count - nth)));
             continue;
         };
         let replay = match &mut open {
@@ -72,6 +84,6 @@ fn cut(
         let turn = replay.turn(&step.to_string())?;
         replay.play(&turn, &[(turn.clone(), None)]);
     }
-    all.extend(open.map(|replay| replay.finish(end)));
+    all.extend(open.map(|replay| part(replay, 0)));
     Ok(all)
 }

@@ -19,7 +19,7 @@ pub(super) struct Unclocked {
 impl From<Unclocked> for GameRecord {
     fn from(game: Unclocked) -> GameRecord {
         let Unclocked { start, plies, end } = game;
-        GameRecord { start, plies, end, clocks: Vec::new() }
+        GameRecord { start, plies, end, ..GameRecord::default() }
     }
 }
 
@@ -49,6 +49,6 @@ impl From<Game> for GameRecord {
             surprise: None,
         });
         let (start, end) = (game.start, game.end);
-        GameRecord { start, plies: plies.collect(), end, clocks: Vec::new() }
+        GameRecord { start, plies: plies.collect(), end, ..GameRecord::default() }
     }
 }

@@ -12,7 +12,7 @@ use crate::learner::Sample;
 
 /// How records become targets. The default is what self-play learns: its policy as it stands, and
 /// the games' results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Targets {
     /// How much of the outcome's target is the score told at the ply, 0 to 1; the rest is the
@@ -21,10 +21,20 @@ pub struct Targets {
     /// How much of the policy's target is spread evenly over all legal moves, 0 to 1 (label
     /// smoothing).
     pub smoothing: f32,
+    /// By what the log odds of a score are multiplied before it is learnt, above 0: a score told of `s`
+    /// stands for one of `tanh(steepness * artanh(s))`. Engines' scores are worth more in some games
+    /// than in others.
+    pub steepness: f32,
     /// The chance of a draw where both sides expect the same, 0 to 0.5. A score of `s` stands for
     /// a draw with the chance `draws * (1 - s * s)`; the rest is shared by win and loss so that
     /// their difference is `s`.
     pub draws: f32,
+}
+
+impl Default for Targets {
+    fn default() -> Targets {
+        Targets { score_share: 0.0, smoothing: 0.0, steepness: 1.0, draws: 0.0 }
+    }
 }
 
 impl Targets {
@@ -42,12 +52,23 @@ impl Targets {
                 return Err(format!("{name} is {value}, not between 0 and {most}"));
             }
         }
+        let steepness = self.steepness;
+        if !(steepness.is_finite() && steepness > 0.0) {
+            return Err(format!("steepness is {steepness}, not above 0"));
+        }
         Ok(())
+    }
+
+    /// What a score stands for, both from -1 to 1.
+    pub(super) fn expected(&self, score: f32) -> f32 {
+        let score = score.clamp(-1.0, 1.0);
+        // A certain win is one however steep: its log odds are infinite.
+        (self.steepness * score.atanh()).tanh()
     }
 
     /// A score, -1 to 1, as chances of win, loss and draw.
     fn chances(&self, score: f32) -> [f32; 3] {
-        let score = score.clamp(-1.0, 1.0);
+        let score = self.expected(score);
         let draw = self.draws * (1.0 - score * score);
         [(1.0 - draw + score) / 2.0, (1.0 - draw - score) / 2.0, draw]
     }
@@ -95,16 +116,41 @@ impl GameRecord {
         Some(position)
     }
 
-    /// The end of the game as seen from `position`, before ply `nth`.
-    fn end_from(&self, mut position: Position, nth: usize) -> Option<End> {
+    /// How the game goes on from `position`, before ply `nth`.
+    fn rest(&self, mut position: Position, nth: usize) -> Option<Rest> {
         let end = self.end?;
-        let mut turns = end.turns;
+        let (mover, mut turns, mut mistake) = (position.turn(), end.turns, None);
         for ply in &self.plies[nth..] {
-            position.play(PackedMove(ply.played).unpack()?).then_some(())?;
+            let m = PackedMove(ply.played).unpack()?;
+            if mistake.is_none() && ply.mistaken() {
+                // Of two tables it may be the turn of another seat.
+                position.admit(m);
+                let turned = |score: f32| if position.turn() == mover { score } else { -score };
+                mistake = ply.score.map(turned);
+            }
+            position.play(m).then_some(())?;
             turns = turns.saturating_add(u16::from(!position.mid_turn()));
         }
-        Some(End { turns, ..end })
+        Some(Rest { end: End { turns, ..end }, mistake })
     }
+}
+
+impl PlyRecord {
+    /// Whether another move was played than its teacher would have, as in games of a teacher that are
+    /// to show what is right after mistakes. Self-play chooses among what its search finds.
+    pub(super) fn mistaken(&self) -> bool {
+        let share = |(m, _): &(u16, u16)| *m == self.played;
+        self.surprise.is_none() && !self.policy.is_empty() && !self.policy.iter().any(share)
+    }
+}
+
+/// What became of a position.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    end: End,
+    /// What its mover could still expect just before the first move that was a mistake, if there was
+    /// one: what came of it says little of the position.
+    mistake: Option<f32>,
 }
 
 impl Sampler<'_> {
@@ -113,7 +159,8 @@ impl Sampler<'_> {
     ///
     /// The outcome is the proven one where the search proved it, else that of the game mixed with
     /// the score ([`Targets::score_share`]); scores count in games of two sides only, as they tell
-    /// nothing of how the others share what the mover loses.
+    /// nothing of how the others share what the mover loses. Where a move still comes that the
+    /// teacher would not have played, the score before it stands for the game's outcome.
     ///
     /// `mirrored` turns the board's left and right round, if nobody may castle any more: the
     /// position is then as good as the other in every game whose rules do not tell files apart.
@@ -137,18 +184,18 @@ impl Sampler<'_> {
             legal.iter_mut().for_each(|m| *m = mirror(*m, shape.width));
         }
         let indices = legal.iter().map(|&m| self.encoding.index(&position, m).0).collect();
-        let end = match ply.proven {
-            Some(proven) => Some(proven),
+        let rest = match ply.proven {
+            Some(end) => Some(Rest { end, mistake: None }),
             // A record that knows its end replays to it.
-            None if game.end.is_some() => Some(game.end_from(position.clone(), nth)?),
+            None if game.end.is_some() => Some(game.rest(position.clone(), nth)?),
             None => None,
         };
         Some(Sample {
             planes,
             legal: if policy.is_empty() { Vec::new() } else { indices },
             policy,
-            outcome: self.outcome(ply, end, position.turn())?,
-            moves_left: end.map(|end| f32::from(end.turns)),
+            outcome: self.outcome(ply, rest, position.turn())?,
+            moves_left: rest.map(|rest| f32::from(rest.end.turns)),
             weight: 1.0,
         })
     }
@@ -172,29 +219,30 @@ impl Sampler<'_> {
 
     /// The outcome's target, relative to the mover; empty if nothing is known, `None` if the record
     /// names a side that the game does not have.
-    fn outcome(&self, ply: &PlyRecord, end: Option<End>, mover: Side) -> Option<Vec<f32>> {
+    fn outcome(&self, ply: &PlyRecord, rest: Option<Rest>, mover: Side) -> Option<Vec<f32>> {
         let sides = self.encoding.shape().outcomes - 1;
-        let told = ply.score.filter(|_| sides == 2 && ply.proven.is_none());
-        let told = told.map(|score| self.targets.chances(score));
-        let share = match (told, end) {
-            (None, None) => return Some(Vec::new()),
-            (None, Some(_)) => 0.0,
-            (Some(_), None) => 1.0,
-            (Some(_), Some(_)) => self.targets.score_share,
+        let chances = |score| self.targets.chances(score).to_vec();
+        let told = ply.score.filter(|_| sides == 2 && ply.proven.is_none()).map(chances);
+        let became = match rest {
+            Some(Rest { mistake: Some(score), .. }) if sides == 2 => Some(chances(score)),
+            Some(Rest { end, .. }) => {
+                let class = match end.winner.map(usize::from) {
+                    None => sides,
+                    Some(winner) if winner < sides => Side::new(winner).seat_from(mover, sides),
+                    Some(_) => return None,
+                };
+                Some((0..=sides).map(|of| f32::from(u8::from(of == class))).collect::<Vec<_>>())
+            }
+            None => None,
         };
-        let mut outcome = vec![0.0; sides + 1];
-        if let Some(end) = end {
-            let class = match end.winner.map(usize::from) {
-                None => sides,
-                Some(winner) if winner < sides => Side::new(winner).seat_from(mover, sides),
-                Some(_) => return None,
-            };
-            outcome[class] = 1.0 - share;
-        }
-        for (class, chance) in outcome.iter_mut().zip(told.unwrap_or_default()) {
-            *class += share * chance;
-        }
-        Some(outcome)
+        let share = self.targets.score_share;
+        Some(match (told, became) {
+            (Some(told), Some(became)) => {
+                let mix = |(told, became)| share * told + (1.0 - share) * became;
+                told.into_iter().zip(became).map(mix).collect()
+            }
+            (told, became) => told.or(became).unwrap_or_default(),
+        })
     }
 }
 

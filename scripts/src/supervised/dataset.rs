@@ -37,11 +37,7 @@ impl Dataset {
     pub(super) fn new(games: Vec<GameRecord>) -> Dataset {
         let (mut learnt, mut held_back) = (Vec::new(), Vec::new());
         for (number, game) in (0..).zip(&games) {
-            let list = if fingerprint(game).is_multiple_of(HELD_BACK) {
-                &mut held_back
-            } else {
-                &mut learnt
-            };
+            let list = if is_held_back(game) { &mut held_back } else { &mut learnt };
             let teaches = |nth: &usize| {
                 let ply = &game.plies[*nth];
                 let known = game.end.or(ply.proven).is_some();
@@ -92,23 +88,22 @@ impl Dataset {
         (0..count).map(spot).collect()
     }
 
-    /// [`Targets::draws`](crate::record::Targets::draws) as the games to learn from have it: so
-    /// that the scores told in them foretell as many draws as there were.
-    pub(super) fn draws(&self) -> f32 {
-        let (mut drawn, mut even) = (0.0, 0.0);
-        for &(game, ply) in &self.learnt {
-            let game = &self.games[game as usize];
-            if let (Some(end), Some(score)) = (game.end, game.plies[ply as usize].score) {
-                drawn += if end.winner.is_none() { 1.0 } else { 0.0 };
-                even += 1.0 - f64::from(score * score).min(1.0);
-            }
-        }
-        if even > 0.0 { (drawn / even).min(0.5) as f32 } else { 0.0 }
+    /// The games to learn from.
+    pub(super) fn games_learnt(&self) -> impl Iterator<Item = &GameRecord> {
+        self.games.iter().filter(|game| !is_held_back(game))
     }
 }
 
-/// A number that tells games apart: the checksum of start and moves.
+/// Whether a game is one of those held back.
+fn is_held_back(game: &GameRecord) -> bool {
+    fingerprint(game).is_multiple_of(HELD_BACK)
+}
+
+/// A number that tells games apart: the checksum of start and moves. Parts of a game have one.
 fn fingerprint(game: &GameRecord) -> u32 {
+    if let Some(whole) = game.part_of {
+        return whole;
+    }
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(game.start.as_bytes());
     game.plies.iter().for_each(|ply| hasher.update(&ply.played.to_le_bytes()));
@@ -159,6 +154,14 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_game_are_held_back_together() {
+        let part = |game| GameRecord { part_of: Some(7 * (game % 20)), ..games()[4].clone() };
+        let held_back: Vec<bool> = (0..40u32).map(|game| is_held_back(&part(game))).collect();
+        assert_eq!(held_back[..20], held_back[20..]);
+        assert!(held_back.contains(&true) && held_back.contains(&false));
+    }
+
+    #[test]
     fn what_is_held_back_is_in_the_games_themselves() {
         let data = Dataset::new(games());
         let shares =
@@ -175,14 +178,5 @@ mod tests {
         assert_eq!(starts(&data), starts(&Dataset::new(turned)));
         assert_eq!(data.held_back(1000).len(), data.held_back.len());
         assert_eq!(data.held_back(7).len(), 7);
-    }
-
-    #[test]
-    fn draws_are_as_frequent_as_in_the_games() {
-        let data = Dataset::new(games());
-        let drawn = data.learnt.iter().filter(|at| at.0 % 4 == 0).count();
-        let share = drawn as f32 / data.learnt.len() as f32;
-        assert!((data.draws() - share).abs() < 1e-6);
-        assert_eq!(Dataset::new(vec![]).draws(), 0.0);
     }
 }
