@@ -129,6 +129,11 @@ impl Supervised {
         (self.data.learnt.len(), self.data.held_back.len())
     }
 
+    /// What is learnt, fitted to the records.
+    pub fn targets(&self) -> Targets {
+        self.targets
+    }
+
     /// Where the newest network is.
     pub fn network(&self) -> String {
         format!("{}/{NETWORK}", self.store.place())

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use trainer::readers;
+use trainer::record::Targets;
 use trainer::store::Store;
 use trainer::supervised::{Supervised, SupervisedConfig};
 use trainer::variants::{find_variant, read_sections};
@@ -61,6 +62,11 @@ fn main() -> anyhow::Result<()> {
     let mut run = Supervised::open(store, config, &variant, found.games, from)?;
     let (learnt, held_back) = run.positions();
     println!("{learnt} positions to learn from, {held_back} held back");
+    let Targets { steepness, draws, .. } = run.targets();
+    println!(
+        "a score's log odds count {steepness:.2} times, an even one draws {:.0}%",
+        100.0 * draws
+    );
     println!("{place}: {} of {} steps done", run.steps(), run.config().steps());
     run.learn(&|row| {
         println!(
