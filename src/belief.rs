@@ -26,7 +26,7 @@ use pool::Pool;
 use scene::Scene;
 
 use crate::rules::blind::{Army, Request, Sensed, Taken, Truth};
-use crate::rules::{Bitboard, Color, Square};
+use crate::rules::{Bitboard, Color, Role, Square};
 
 /// So many boards are kept, unless told otherwise.
 pub const CAPACITY: usize = 1_000_000;
@@ -124,7 +124,7 @@ impl Belief {
         }
         let scene = Scene::new(!self.color, self.own, capture);
         if armies.is_empty() {
-            self.repair(|army, color| {
+            self.repair(capture.map_or(Bitboard::EMPTY, Bitboard::from), |army, color| {
                 // Some man must have gone there: the first that is not the king.
                 let king = army.king().map_or(Bitboard::EMPTY, Bitboard::from);
                 let from = army.occupied().without(king).first();
@@ -158,7 +158,7 @@ impl Belief {
         if self.armies.iter().any(agrees) {
             self.retain(agrees);
         } else {
-            self.repair(|army, color| {
+            self.repair(Bitboard(mask), |army, color| {
                 for square in Bitboard(mask) {
                     army.set(color, square, shown.role_at(square));
                 }
@@ -185,8 +185,9 @@ impl Belief {
             self.retain(agrees);
         } else {
             let step = taken.map(|taken| taken.step);
-            self.repair(|army, color| {
-                for square in step.map(|step| step.to).into_iter().chain(capture) {
+            let empty: Bitboard = step.map(|step| step.to).into_iter().chain(capture).collect();
+            self.repair(empty, |army, color| {
+                for square in empty {
                     army.set(color, square, None);
                 }
             });
@@ -246,7 +247,7 @@ impl Belief {
         if pool.len() > 0 {
             self.adopt(pool);
         } else {
-            self.repair(|_, _| {});
+            self.repair(Bitboard::EMPTY, |_, _| {});
         }
     }
 
@@ -264,16 +265,32 @@ impl Belief {
         self.normalise();
     }
 
-    /// Nothing agrees with what was told: makes every board agree with it by `mend`.
-    fn repair(&mut self, mend: impl Fn(&mut Army, Color)) {
+    /// Nothing agrees with what was told of some squares: makes every board agree with it by `mend`.
+    fn repair(&mut self, told: Bitboard, mend: impl Fn(&mut Army, Color)) {
         self.certainty = Certainty::Repaired;
         let mut pool = Pool::new(self.armies.len());
         for (army, &weight) in self.armies.iter().zip(&self.weights) {
-            let mut army = *army;
+            let (mut army, king) = (*army, army.king());
             mend(&mut army, !self.color);
+            self.crown(&mut army, king, told);
             pool.add(army, weight);
         }
         self.adopt(pool);
+    }
+
+    /// Gives an army that was mended one king again: as near as can be to where it stood, or the one that
+    /// was seen. Nothing changes on squares of which something was told.
+    fn crown(&self, army: &mut Army, before: Option<Square>, told: Bitboard) {
+        let (color, kings) = (!self.color, army.by_role(Role::King));
+        let seen = (kings & told).first().or(kings.first());
+        for king in kings.into_iter().filter(|&king| Some(king) != seen && !told.contains(king)) {
+            army.set(color, king, None);
+        }
+        if let (None, Some(before)) = (seen, before) {
+            let free = !(army.occupied() | self.own.occupied() | told);
+            let nearest = free.into_iter().min_by_key(|&square| square.distance(before));
+            nearest.into_iter().for_each(|square| army.set(color, square, Some(Role::King)));
+        }
     }
 
     fn adopt(&mut self, pool: Pool) {

@@ -7,7 +7,7 @@ use menagerie::belief::{
 };
 use menagerie::recon::{Player, Preset};
 use menagerie::rules::blind::{Army, Played, Truth, steps};
-use menagerie::rules::{Bitboard, Color, Square};
+use menagerie::rules::{Bitboard, Color, Role, Square};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -140,6 +140,8 @@ fn what_fits_no_longer_is_a_sample_and_says_so() {
         random_game(seed, SensePolicy::Naive, 200, 1, &Uniform, |belief, _| {
             assert!(belief.armies().len() <= 200, "{}", belief.armies().len());
             assert!(!belief.armies().is_empty());
+            let crowned = |army: &Army| army.by_role(Role::King).count() == 1;
+            assert!(belief.armies().iter().all(crowned), "{:?}", belief.certainty());
             worst = worst.max(belief.certainty());
         });
     }
