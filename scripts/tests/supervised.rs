@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use menagerie::encoding::Encoding;
 use menagerie::variant::{Catalogue, Variant};
-use trainer::learner::LearnerConfig;
+use trainer::learner::{LearnerConfig, Optimizer};
 use trainer::network::Architecture;
 use trainer::readers;
 use trainer::record::{GameRecord, Sampler, Targets};
@@ -33,8 +33,10 @@ fn config(positions: u64, checkpoint_seconds: f64) -> SupervisedConfig {
         positions,
         batch: 16,
         checkpoint_seconds,
-        network: Architecture::Mlp { widths: vec![32], policy_channels: 0 },
+        // Muon is for layers between the first and the last.
+        network: Architecture::Mlp { widths: vec![32, 16], policy_channels: 0 },
         learner: LearnerConfig {
+            optimizer: Optimizer::Muon,
             threads: 2,
             learning_rate: 3e-3,
             warm_up_steps: 5,

@@ -118,6 +118,11 @@ impl XBoard {
         }
     }
 
+    /// Whether nothing is to be thought about now, whoever is on turn.
+    fn rests(&self) -> bool {
+        self.paused || self.refused
+    }
+
     /// The session whose search is in progress.
     fn thinker(&self) -> &Session {
         self.team.as_ref().filter(|_| self.teamed).unwrap_or(&self.session)
@@ -232,7 +237,7 @@ impl XBoard {
             return;
         }
         let over = self.claim();
-        if self.side == Some(mover) && !over && !self.paused {
+        if self.side == Some(mover) && !over && !self.rests() {
             self.think();
         }
     }
@@ -260,7 +265,7 @@ impl XBoard {
         if self.refused {
             return self.error("the position was refused", "go");
         }
-        if !self.claim() && !self.paused {
+        if !self.claim() && !self.rests() {
             self.think();
         }
     }
@@ -377,7 +382,7 @@ impl XBoard {
     fn resume(&mut self) {
         let mover = self.session.position().turn();
         let paused = std::mem::take(&mut self.paused);
-        if paused && !self.refused && self.side == Some(mover) && !self.claim() {
+        if paused && !self.rests() && self.side == Some(mover) && !self.claim() {
             self.think();
         }
     }

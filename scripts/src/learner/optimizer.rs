@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::{adamw, muon};
-use crate::network::plan::Plan;
+use crate::network::plan::{Parameter, Plan};
 
 /// How weights follow their gradient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ impl Group {
             Optimizer::AdamW => Vec::new(),
             Optimizer::Muon => plan.hidden().map(|layer| layer.weight()).collect(),
         };
-        let group = |parameter: &crate::network::plan::Parameter| Group {
+        let group = |parameter: &Parameter| Group {
             range: parameter.range.clone(),
             decays: parameter.decays,
             columns: hidden
@@ -79,6 +79,44 @@ impl Group {
         match self.columns {
             Some(columns) => muon::step(weights, first, gradient, columns, learning_rate, decay),
             None => adamw::step(weights, [first, second], gradient, step, learning_rate, decay),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use menagerie::encoding::Shape;
+
+    use super::*;
+    use crate::network::Architecture;
+
+    /// What reads the planes, and what makes the heads, is AdamW's, whatever lies between.
+    #[test]
+    fn muon_moves_the_matrices_of_hidden_layers() {
+        let shape = Shape { planes: 6, height: 3, width: 3, policy_planes: 4, outcomes: 3 };
+        let tower = [
+            ("block0.first", 36),
+            ("block0.second", 36),
+            ("block0.squeeze", 4),
+            ("block0.excite", 2),
+            ("policy.hidden", 36),
+            ("value.squares", 4),
+            ("value.hidden", 64),
+        ];
+        for (architecture, wanted) in [
+            (Architecture::Residual { blocks: 1, channels: 4, squeeze: 2 }, &tower[..]),
+            (Architecture::Twin { blocks: 1, channels: 4, squeeze: 2 }, &tower[..]),
+            (Architecture::Mlp { widths: vec![8, 5], policy_channels: 0 }, &[("hidden1", 5)][..]),
+        ] {
+            let plan = Plan::new(shape, &architecture).expect("a plan");
+            let groups = Group::all(&plan, Optimizer::Muon);
+            let named = plan.parameters.iter().map(|parameter| parameter.name.as_str());
+            let moved = named.zip(&groups).filter_map(|(name, group)| Some((name, group.columns?)));
+            let moved: Vec<_> =
+                moved.map(|(name, it)| (name.trim_end_matches(".weight"), it)).collect();
+            assert_eq!(moved, wanted);
+            let plain = Group::all(&plan, Optimizer::AdamW);
+            assert!(plain.iter().all(|group| group.columns.is_none()));
         }
     }
 }

@@ -119,10 +119,12 @@ impl GameRecord {
     /// How the game goes on from `position`, before ply `nth`.
     fn rest(&self, mut position: Position, nth: usize) -> Option<Rest> {
         let end = self.end?;
-        let (mover, mut turns, mut mistake) = (position.turn(), end.turns, None);
+        let (mover, mut turns) = (position.turn(), end.turns);
+        let (mut clean, mut mistake) = (true, None);
         for ply in &self.plies[nth..] {
             let m = PackedMove(ply.played).unpack()?;
-            if mistake.is_none() && ply.mistaken() {
+            if clean && ply.mistaken() {
+                clean = false;
                 // Of two tables it may be the turn of another seat.
                 position.admit(m);
                 let turned = |score: f32| if position.turn() == mover { score } else { -score };

@@ -202,7 +202,7 @@ impl XBoard {
     /// Plays what the partner says, if it may be played now.
     fn play_for_partner(&mut self, turn: &str) {
         let own = self.break_off();
-        let on_turn = self.side == Some(self.session.position().turn());
+        let on_turn = self.side == Some(self.session.position().turn()) && !self.refused;
         let written = legs::written(turn);
         if on_turn && self.session.play(turn).is_ok() {
             self.played_at_table(&written);
@@ -257,7 +257,7 @@ impl XBoard {
     /// there was no move before.
     pub(super) fn go_on(&mut self, own: bool) {
         let position = self.session.position();
-        let on_turn = self.side == Some(position.turn()) && !self.analyzing && !self.paused;
+        let on_turn = self.side == Some(position.turn()) && !self.analyzing && !self.rests();
         if on_turn && position.outcome().is_none() {
             self.turn.anew += u32::from(own);
             self.think();

@@ -144,7 +144,7 @@ impl XBoard {
     pub(super) fn think_on(&mut self) {
         let position = self.session.position();
         let (mover, over) = (position.turn(), position.outcome().is_some());
-        if self.thinker().is_thinking() || self.paused || self.refused || over {
+        if self.thinker().is_thinking() || self.rests() || over {
             return;
         }
         self.teamed = false;
