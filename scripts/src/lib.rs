@@ -65,7 +65,7 @@ pub mod warm_start;
 pub mod window;
 pub mod xboard_engine;
 
-/// glibc asks the system for the room of each large tensor and gives it back, page by page: a fifth of the CPU
-/// time of learning.
+/// glibc asks the system for the room of each large tensor and gives it back, page by page: a quarter of the
+/// CPU time of learning.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
