@@ -7,8 +7,10 @@
 
 mod climb;
 pub mod rating;
+mod results;
 mod standing;
 
 pub use climb::{Ladder, Limits, Rung};
+pub use results::{Ascent, Results, Steps};
 pub(crate) use standing::SURE;
 pub use standing::{Climber, Standings};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 use trainer::arena::spec::PlayerSpec;
-use trainer::ladder::{Ladder, Limits, Standings};
+use trainer::ladder::{Ladder, Limits, Results, Standings};
 use trainer::report::ladders;
 
 const LIMITS: Limits = Limits { games: 4, close: 8, rungs: 6, threads: 2 };
@@ -60,9 +60,11 @@ fn a_ladder_goes_on_and_serves_the_next_player() {
     assert_eq!(both.rungs[1].1.expect("a rating").elo, 0.0);
     assert!(both.rungs[0].1.expect("a rating").elo < 0.0);
 
-    let folders = [folder.path().to_owned(), folder.path().to_owned()];
+    // What is kept of the ladder tells the same as its folder.
+    let kept = folder.path().join("results.toml");
+    let ladders = [folder.path(), &kept].map(|path| Results::read(path).expect("results"));
     let picture = folder.path().join("picture.svg");
-    assert_eq!(ladders::draw(&folders, &picture).expect("drawn"), [both.clone(), both.clone()]);
+    assert_eq!(ladders::draw(&ladders, &picture).expect("drawn"), [both.clone(), both.clone()]);
     let picture = std::fs::read_to_string(picture).expect("a picture");
     assert_eq!(picture.matches("../../out").count(), 2);
     let text = both.to_string();
@@ -92,6 +94,30 @@ fn another_ladder_is_refused_and_so_is_nonsense() {
     }
     let error = Ladder::read(&folder.path().join("nowhere")).expect_err("nothing").to_string();
     assert!(error.contains("nowhere"), "{error}");
+}
+
+#[test]
+fn results_that_make_no_sense_are_refused() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("kept.toml");
+    let text = "variant = \"duck\"\nanchor = 1\n\
+        [[rungs]]\nname = \"random\"\n\
+        [[rungs]]\nname = \"engine\"\nover = [20, 0, 0]\n\
+        [[climbers]]\nname = \"ours\"\ngames = [[20, 0, 0], [10, 5, 5]]\n";
+    std::fs::write(&file, text).expect("written");
+    let standings = Standings::of(&Results::read(&file).expect("results"));
+    assert!(standings.to_string().contains("| engine | 0 | 10-5-5 |"), "{standings}");
+    for (from, to, words) in [
+        ("anchor = 1", "anchor = 2", "rung 2"),
+        ("name = \"random\"", "name = \"random\"\nover = [1, 0, 0]", "\"random\""),
+        (", [10, 5, 5]", "", "\"ours\""),
+        ("[10, 5, 5]", "[10, 5, -5]", "-5"),
+        ("games", "gmaes", "gmaes"),
+    ] {
+        std::fs::write(&file, text.replacen(from, to, 1)).expect("written");
+        let error = Results::read(&file).expect_err(to).to_string();
+        assert!(error.contains("kept.toml") && error.contains(words), "{error}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use menagerie::variant::Catalogue;
+use trainer::ladder::Results;
 use trainer::report::{ladders, matches, run, solved};
 use trainer::retrograde::Solution;
 use trainer::store::Store;
@@ -52,7 +53,7 @@ enum Subject {
     },
     /// Draws ladders of the arena beside one another.
     Ladders {
-        /// Folders of ladders.
+        /// Folders of ladders, or files of their results.
         #[arg(required = true)]
         ladders: Vec<PathBuf>,
         /// Where the picture goes.
@@ -87,6 +88,8 @@ fn main() -> anyhow::Result<()> {
             Ok(())
         }
         Subject::Ladders { ladders, picture } => {
+            let ladders = ladders.iter().map(|path| Results::read(path));
+            let ladders = ladders.collect::<anyhow::Result<Vec<_>>>()?;
             for standings in ladders::draw(&ladders, &picture)? {
                 println!("{standings}");
             }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::results::{Ascent, Results, Steps};
 use super::standing::{Points, Standings};
 use crate::arena::Arena;
 use crate::arena::config::MatchConfig;
@@ -64,6 +65,8 @@ const UNGUIDED: u32 = 10_000;
 const BEATEN: f64 = 0.9;
 
 const CONFIG: &str = "ladder.toml";
+/// What came of all matches.
+const RESULTS: &str = "results.toml";
 /// Where the rungs meet one another.
 const RUNGS: &str = "rungs";
 /// Where players climb, each in a folder of its own.
@@ -152,32 +155,35 @@ impl Ladder {
             let players = [player, &self.rungs[number].opponent];
             play(&place(number), players, limits.close.max(limits.games))?;
         }
-        self.standings(folder)
+        let results = self.results(folder)?;
+        let path = folder.join(RESULTS);
+        replace(&path, toml::to_string(&results)?.as_bytes())
+            .map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
+        Ok(Standings::of(&results))
     }
 
     /// What has been played in a folder, by all who climbed there.
     ///
     /// # Errors
     /// If a match cannot be read.
-    pub fn standings(&self, folder: &Path) -> anyhow::Result<Standings> {
-        let rungs = 0..self.rungs.len();
-        let between = rungs.clone().map(|upper| {
+    pub(super) fn results(&self, folder: &Path) -> anyhow::Result<Results> {
+        let step = |(upper, rung): (usize, &Rung)| {
             let path = self.between(upper).map(|(name, _)| folder.join(name));
-            Ok(path.map(|path| result(&path)).transpose()?.flatten().map(|(_, games)| games))
-        });
-        let between = between.collect::<anyhow::Result<Vec<_>>>()?;
+            let over = path.map(|path| result(&path)).transpose()?.flatten();
+            Ok(Steps { name: rung.opponent.name(), over: over.map(|(_, games)| games) })
+        };
+        let steps = self.rungs.iter().enumerate().map(step).collect::<anyhow::Result<Vec<_>>>()?;
         let mut climbers = Vec::new();
         for path in folders(&folder.join(PLAYERS))? {
-            let games = rungs.clone().map(|rung| result(&path.join(self.place(rung))));
+            let games = (0..self.rungs.len()).map(|rung| result(&path.join(self.place(rung))));
             let games = games.collect::<anyhow::Result<Vec<_>>>()?;
             let Some(name) = games.iter().flatten().map(|(name, _)| name.clone()).next() else {
                 continue;
             };
             let games = games.into_iter().map(|met| met.map_or([0; 3], |(_, games)| games));
-            climbers.push((name, games.collect()));
+            climbers.push(Ascent { name, games: games.collect() });
         }
-        let names = self.rungs.iter().map(|rung| rung.opponent.name()).collect();
-        Ok(Standings::new(&self.variant, names, self.anchor, &between, climbers))
+        Ok(Results { variant: self.variant.clone(), anchor: self.anchor, rungs: steps, climbers })
     }
 
     /// The folder of a player's match at a rung, within the player's own.

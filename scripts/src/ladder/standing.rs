@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::rating::{Pairing, Rating, ratings};
+use super::results::{Ascent, Results};
 
 /// Points of some games: 1 for one that was won, 1/2 for a draw.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,15 +44,9 @@ pub struct Standings {
 }
 
 impl Standings {
-    /// What follows from games won, drawn and lost, by the names of the rungs: those of each rung
-    /// against the one below it, and each player's at each rung. All of them bear on all ratings.
-    pub(super) fn new(
-        variant: &str,
-        names: Vec<String>,
-        anchor: usize,
-        between: &[Option<[u64; 3]>],
-        climbers: Vec<(String, Vec<[u64; 3]>)>,
-    ) -> Standings {
+    /// What follows from results: all of them bear on all ratings.
+    pub fn of(results: &Results) -> Standings {
+        let Results { variant, anchor, rungs: steps, climbers } = results;
         let mut pairings = Vec::new();
         let mut pair = |players, games| {
             let Points { won: points, games } = Points::of(games);
@@ -60,23 +55,24 @@ impl Standings {
             }
         };
         // The rungs are numbered first, and then the players.
-        let rungs = names.len();
-        for (upper, games) in between.iter().enumerate() {
-            games.iter().for_each(|games| pair([upper, upper - 1], *games));
+        let rungs = steps.len();
+        for (upper, step) in steps.iter().enumerate() {
+            step.over.iter().for_each(|games| pair([upper, upper - 1], *games));
         }
-        for (number, (_, games)) in climbers.iter().enumerate() {
+        for (number, Ascent { games, .. }) in climbers.iter().enumerate() {
             games.iter().enumerate().for_each(|(rung, games)| pair([rungs + number, rung], *games));
         }
-        let mut ratings = ratings(rungs + climbers.len(), anchor, &pairings);
+        let mut ratings = ratings(rungs + climbers.len(), *anchor, &pairings);
         let own = ratings.split_off(rungs);
-        let climbers = climbers.into_iter().zip(own);
+        let climber = |(ascent, rating): (&Ascent, _)| {
+            let Ascent { name, games } = ascent.clone();
+            Climber { name, rating, games }
+        };
         Standings {
-            variant: variant.to_owned(),
-            anchor: names[anchor].clone(),
-            rungs: names.into_iter().zip(ratings).collect(),
-            climbers: climbers
-                .map(|((name, games), rating)| Climber { name, rating, games })
-                .collect(),
+            variant: variant.clone(),
+            anchor: steps[*anchor].name.clone(),
+            rungs: steps.iter().map(|step| step.name.clone()).zip(ratings).collect(),
+            climbers: climbers.iter().zip(own).map(climber).collect(),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Ladders beside one another, as a picture.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::ladder::{Ladder, SURE, Standings};
+use crate::ladder::{Results, SURE, Standings};
 
 /// A ladder's place in the picture, in pixels.
 const WIDTH: u32 = 230;
@@ -15,17 +15,16 @@ const HEIGHT: u32 = 620;
 /// What is drawn beyond the highest and the lowest point, in Elo.
 const MARGIN: f64 = 120.0;
 
-/// Reads ladders and draws them: each rung as a line at its rating, each player as a point with the
-/// interval that is 95% sure.
+/// Draws ladders: each rung as a line at its rating, each player as a point with the interval that
+/// is 95% sure.
 ///
 /// # Errors
-/// If a ladder cannot be read, or the picture not be written.
-pub fn draw(folders: &[PathBuf], picture: &Path) -> anyhow::Result<Vec<Standings>> {
-    let standings = folders.iter().map(|folder| Ladder::read(folder)?.standings(folder));
-    let standings = standings.collect::<anyhow::Result<Vec<_>>>()?;
-    let area = SVGBackend::new(picture, (WIDTH * folders.len() as u32, HEIGHT)).into_drawing_area();
+/// If the picture cannot be written.
+pub fn draw(ladders: &[Results], picture: &Path) -> anyhow::Result<Vec<Standings>> {
+    let standings: Vec<_> = ladders.iter().map(Standings::of).collect();
+    let area = SVGBackend::new(picture, (WIDTH * ladders.len() as u32, HEIGHT)).into_drawing_area();
     area.fill(&WHITE)?;
-    for (area, standings) in area.split_evenly((1, folders.len())).iter().zip(&standings) {
+    for (area, standings) in area.split_evenly((1, ladders.len())).iter().zip(&standings) {
         one(area, standings)?;
     }
     area.present()?;
