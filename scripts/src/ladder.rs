@@ -5,6 +5,8 @@
 //! one of the [arena](crate::arena) in a folder of its own within the ladder's: so it goes on after
 //! a kill, and the next player finds the rungs measured.
 
+use std::path::Path;
+
 mod climb;
 pub mod rating;
 mod results;
@@ -14,3 +16,11 @@ pub use climb::{Ladder, Limits, Rung};
 pub use results::{Ascent, Results, Steps};
 pub(crate) use standing::SURE;
 pub use standing::{Climber, Standings};
+
+/// What a ladder came to, from its folder or from a file of results that was kept of one.
+///
+/// # Errors
+/// If neither is there, or what is there makes no sense.
+pub fn results(path: &Path) -> anyhow::Result<Results> {
+    if path.is_dir() { Ladder::read(path)?.results(path) } else { Results::read(path) }
+}

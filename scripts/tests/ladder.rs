@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 use trainer::arena::spec::PlayerSpec;
-use trainer::ladder::{Ladder, Limits, Results, Standings};
+use trainer::ladder::{Ladder, Limits, Standings, results};
 use trainer::report::ladders;
 
 const LIMITS: Limits = Limits { games: 4, close: 8, rungs: 6, threads: 2 };
@@ -62,7 +62,7 @@ fn a_ladder_goes_on_and_serves_the_next_player() {
 
     // What is kept of the ladder tells the same as its folder.
     let kept = folder.path().join("results.toml");
-    let ladders = [folder.path(), &kept].map(|path| Results::read(path).expect("results"));
+    let ladders = [folder.path(), &kept].map(|path| results(path).expect("results"));
     let picture = folder.path().join("picture.svg");
     assert_eq!(ladders::draw(&ladders, &picture).expect("drawn"), [both.clone(), both.clone()]);
     let picture = std::fs::read_to_string(picture).expect("a picture");
@@ -105,7 +105,7 @@ fn results_that_make_no_sense_are_refused() {
         [[rungs]]\nname = \"engine\"\nover = [20, 0, 0]\n\
         [[climbers]]\nname = \"ours\"\ngames = [[20, 0, 0], [10, 5, 5]]\n";
     std::fs::write(&file, text).expect("written");
-    let standings = Standings::of(&Results::read(&file).expect("results"));
+    let standings = Standings::of(&results(&file).expect("results"));
     assert!(standings.to_string().contains("| engine | 0 | 10-5-5 |"), "{standings}");
     for (from, to, words) in [
         ("anchor = 1", "anchor = 2", "rung 2"),
@@ -115,7 +115,7 @@ fn results_that_make_no_sense_are_refused() {
         ("games", "gmaes", "gmaes"),
     ] {
         std::fs::write(&file, text.replacen(from, to, 1)).expect("written");
-        let error = Results::read(&file).expect_err(to).to_string();
+        let error = results(&file).expect_err(to).to_string();
         assert!(error.contains("kept.toml") && error.contains(words), "{error}");
     }
 }

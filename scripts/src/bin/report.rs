@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use menagerie::variant::Catalogue;
-use trainer::ladder::Results;
+use trainer::ladder;
 use trainer::report::{ladders, matches, run, solved};
 use trainer::retrograde::Solution;
 use trainer::store::Store;
@@ -88,7 +88,7 @@ fn main() -> anyhow::Result<()> {
             Ok(())
         }
         Subject::Ladders { ladders, picture } => {
-            let ladders = ladders.iter().map(|path| Results::read(path));
+            let ladders = ladders.iter().map(|path| ladder::results(path));
             let ladders = ladders.collect::<anyhow::Result<Vec<_>>>()?;
             for standings in ladders::draw(&ladders, &picture)? {
                 println!("{standings}");

@@ -4,8 +4,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::climb::Ladder;
-
 /// The games of a ladder, won, drawn and lost: all that ratings follow from. `arena ladder` writes it
 /// as `results.toml` into the ladder's folder, and it can be kept without the rest of that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,14 +42,11 @@ pub struct Ascent {
 }
 
 impl Results {
-    /// Reads a ladder's folder, or a file of results.
+    /// Reads a file of results.
     ///
     /// # Errors
-    /// If neither is there, or what is there makes no sense.
-    pub fn read(path: &Path) -> anyhow::Result<Results> {
-        if path.is_dir() {
-            return Ladder::read(path)?.results(path);
-        }
+    /// If there is none, or what is there makes no sense.
+    pub(super) fn read(path: &Path) -> anyhow::Result<Results> {
         let name = path.display();
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
