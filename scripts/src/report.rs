@@ -1,6 +1,7 @@
 //! What came of runs and matches, in tables and pictures.
 
 mod chart;
+pub mod curves;
 pub mod ladders;
 pub mod matches;
 pub mod run;

@@ -1,11 +1,11 @@
-//! What came of runs and matches: `report solved|run|matches|ladders`.
+//! What came of runs and matches: `report solved|run|matches|ladders|curves`.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use menagerie::variant::Catalogue;
-use trainer::ladder;
-use trainer::report::{ladders, matches, run, solved};
+use trainer::ladder::{self, SURE};
+use trainer::report::{curves, ladders, matches, run, solved};
 use trainer::retrograde::Solution;
 use trainer::store::Store;
 
@@ -51,6 +51,14 @@ enum Subject {
         #[arg(long)]
         picture: PathBuf,
     },
+    /// Draws how strong the networks of games became, over the CPU time of learning.
+    Curves {
+        /// A file that has the networks of each game, with their games against the ones before.
+        file: PathBuf,
+        /// Where the picture goes.
+        #[arg(long)]
+        picture: PathBuf,
+    },
     /// Draws ladders of the arena beside one another.
     Ladders {
         /// Folders of ladders, or files of their results.
@@ -84,6 +92,19 @@ fn main() -> anyhow::Result<()> {
                      {margin:.3}"
                 );
             }
+            println!("# {}", picture.display());
+            Ok(())
+        }
+        Subject::Curves { file, picture } => {
+            let curves = curves::read(&file)?;
+            println!("variant,cpu_minutes,elo,margin");
+            for curves::Curve { variant, points } in &curves {
+                for (minutes, rating) in points {
+                    let (elo, margin) = (rating.elo, SURE * rating.error);
+                    println!("{variant},{minutes:.1},{elo:.0},{margin:.0}");
+                }
+            }
+            curves::draw(&curves, &picture)?;
             println!("# {}", picture.display());
             Ok(())
         }

@@ -100,7 +100,7 @@ impl fmt::Display for Standings {
 }
 
 /// The half of an interval that is 95% sure, in standard errors.
-pub(crate) const SURE: f64 = 1.96;
+pub const SURE: f64 = 1.96;
 
 fn words(rating: Option<Rating>) -> String {
     rating.map_or("?".to_owned(), |Rating { elo, error }| {
