@@ -44,6 +44,15 @@ pub struct Folder {
     games: File,
 }
 
+impl Drop for Folder {
+    /// Lets go of the lock at once. To close the file is not enough: a process that another thread
+    /// has just forked holds it, too, until it has become an engine.
+    fn drop(&mut self) {
+        // What could not be locked need not be unlocked.
+        let _ = self.games.unlock();
+    }
+}
+
 const CONFIG: &str = "match.toml";
 const GAMES: &str = "games.csv";
 
