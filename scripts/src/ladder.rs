@@ -14,7 +14,7 @@ mod standing;
 
 pub use climb::{Ladder, Limits, Rung};
 pub use results::{Ascent, Results, Steps};
-pub use standing::{Climber, SURE, Standings};
+pub use standing::{Climber, Standings};
 
 /// What a ladder came to, from its folder or from a file of results that was kept of one.
 ///

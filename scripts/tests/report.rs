@@ -109,6 +109,9 @@ fn networks_are_drawn_over_the_time_that_they_learned() {
         ("41 }", "41, over = [1, 0, 0] }", "network 0 has games"),
         ("26.5", "-26.5", "-26.5 minutes"),
         ("over", "ovre", "ovre"),
+        ("26.5", "1e308", "1 has learned for 1"),
+        ("26.5", "nan", "NaN minutes"),
+        ("[{ cpu_minutes = 6 }]", "[]", "chess: no network"),
         (text, "", "no game"),
     ] {
         std::fs::write(&file, text.replacen(from, to, 1)).expect("written");

@@ -44,15 +44,6 @@ pub struct Folder {
     games: File,
 }
 
-impl Drop for Folder {
-    /// Lets go of the lock at once. To close the file is not enough: a process that another thread
-    /// has just forked holds it, too, until it has become an engine.
-    fn drop(&mut self) {
-        // What could not be locked need not be unlocked.
-        let _ = self.games.unlock();
-    }
-}
-
 const CONFIG: &str = "match.toml";
 const GAMES: &str = "games.csv";
 
@@ -76,22 +67,23 @@ impl Folder {
         let file = path.join(GAMES);
         let options = || OpenOptions::new().read(true).append(true).create(true).open(&file);
         let name = file.display();
-        let mut games = options().map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        let games = options().map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
         match games.try_lock() {
             Err(TryLockError::WouldBlock) => anyhow::bail!("{name}: another arena plays there"),
             // Where there are no locks, none is kept.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
+        // From here on the lock goes with it, also if what is there is refused.
+        let mut folder = Folder { path: path.to_owned(), games };
         let stored = Stored { config: config.clone(), files: config.checksums()? };
         same_match(&path.join(CONFIG), &stored)?;
         let mut text = Vec::new();
-        games.rewind()?;
-        games.read_to_end(&mut text)?;
+        folder.games.rewind()?;
+        folder.games.read_to_end(&mut text)?;
         let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
         if whole < text.len() {
-            games.set_len(whole as u64)?;
+            folder.games.set_len(whole as u64)?;
         }
-        let mut folder = Folder { path: path.to_owned(), games };
         if whole == 0 {
             folder.games.write_all(b"game,seats,scores,end,detail,start,turns\n")?;
         }
@@ -161,6 +153,15 @@ impl Folder {
         }
         let named = |error| anyhow::anyhow!("{}: {error}", path.display());
         replace(&path, text.as_bytes()).map_err(named)
+    }
+}
+
+impl Drop for Folder {
+    /// Lets go of the lock at once. To close the file is not enough: a process that another thread
+    /// has just forked holds it, too, until it has become an engine.
+    fn drop(&mut self) {
+        // What could not be locked need not be unlocked.
+        let _ = self.games.unlock();
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use menagerie::variant::Catalogue;
-use trainer::ladder::{self, SURE};
+use trainer::ladder;
 use trainer::report::{curves, ladders, matches, run, solved};
 use trainer::retrograde::Solution;
 use trainer::store::Store;
@@ -100,7 +100,7 @@ fn main() -> anyhow::Result<()> {
             println!("variant,cpu_minutes,elo,margin");
             for curves::Curve { variant, points } in &curves {
                 for (minutes, rating) in points {
-                    let (elo, margin) = (rating.elo, SURE * rating.error);
+                    let (elo, margin) = (rating.elo, rating.margin());
                     println!("{variant},{minutes:.1},{elo:.0},{margin:.0}");
                 }
             }

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::rating::Pairing;
 use super::results::{Ascent, Results, Steps};
-use super::standing::{Points, Standings};
+use super::standing::Standings;
 use crate::arena::Arena;
 use crate::arena::config::MatchConfig;
 use crate::arena::folder::Folder;
@@ -135,7 +136,7 @@ impl Ladder {
             })?;
             arena.report()?;
             let total = tallies(arena.schedule(), arena.games())[0].total();
-            anyhow::Ok(Points::of(total))
+            anyhow::Ok(Pairing::of([0, 1], total))
         };
         for upper in 1..self.rungs.len() {
             if let Some((name, players)) = self.between(upper) {
@@ -146,8 +147,8 @@ impl Ladder {
         let place = |rung: usize| own.join(self.place(rung));
         let mut close = None;
         for (number, rung) in self.rungs.iter().enumerate() {
-            let points = play(&place(number), [player, &rung.opponent], limits.games)?;
-            if points.won < BEATEN * points.games {
+            let met = play(&place(number), [player, &rung.opponent], limits.games)?;
+            if met.points < BEATEN * met.games {
                 close = close.or(Some(number));
             }
         }

@@ -18,6 +18,14 @@ pub struct Pairing {
     pub games: f64,
 }
 
+impl Pairing {
+    /// Of games that the first won, drew and lost.
+    pub fn of(players: [usize; 2], games: [u64; 3]) -> Pairing {
+        let [won, drawn, lost] = games.map(|count| count as f64);
+        Pairing { players, points: won + drawn / 2.0, games: won + drawn + lost }
+    }
+}
+
 /// A rating and what is known of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rating {
@@ -25,6 +33,16 @@ pub struct Rating {
     pub elo: f64,
     /// Its standard error in Elo, if games were drawn independently of one another.
     pub error: f64,
+}
+
+/// The half of an interval that is 95% sure, in standard errors.
+const SURE: f64 = 1.96;
+
+impl Rating {
+    /// The half of the interval that is 95% sure, in Elo.
+    pub fn margin(&self) -> f64 {
+        SURE * self.error
+    }
 }
 
 /// Elo in a unit of the logistic curve.

@@ -5,20 +5,6 @@ use std::fmt;
 use super::rating::{Pairing, Rating, ratings};
 use super::results::{Ascent, Results};
 
-/// Points of some games: 1 for one that was won, 1/2 for a draw.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Points {
-    pub(super) won: f64,
-    pub(super) games: f64,
-}
-
-impl Points {
-    pub(super) fn of(games: [u64; 3]) -> Points {
-        let [won, drawn, lost] = games.map(|count| count as f64);
-        Points { won: won + drawn / 2.0, games: won + drawn + lost }
-    }
-}
-
 /// A player that has climbed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Climber {
@@ -49,9 +35,9 @@ impl Standings {
         let Results { variant, anchor, rungs: steps, climbers } = results;
         let mut pairings = Vec::new();
         let mut pair = |players, games| {
-            let Points { won: points, games } = Points::of(games);
-            if games > 0.0 {
-                pairings.push(Pairing { players, points, games });
+            let pairing = Pairing::of(players, games);
+            if pairing.games > 0.0 {
+                pairings.push(pairing);
             }
         };
         // The rungs are numbered first, and then the players.
@@ -99,11 +85,9 @@ impl fmt::Display for Standings {
     }
 }
 
-/// The half of an interval that is 95% sure, in standard errors.
-pub const SURE: f64 = 1.96;
-
 fn words(rating: Option<Rating>) -> String {
-    rating.map_or("?".to_owned(), |Rating { elo, error }| {
-        if error > 0.0 { format!("{elo:+.0} ± {:.0}", SURE * error) } else { "0".to_owned() }
+    rating.map_or("?".to_owned(), |rating| match rating.margin() {
+        0.0 => "0".to_owned(),
+        margin => format!("{:+.0} ± {margin:.0}", rating.elo),
     })
 }

@@ -6,7 +6,6 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::chart::{Panel, Series, draw_panels};
-use crate::ladder::SURE;
 use crate::ladder::rating::{Pairing, Rating, ratings};
 
 /// A network that was made of the one before it, or in its place.
@@ -53,14 +52,19 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<Curve>> {
     games.into_iter().map(curve).collect()
 }
 
+/// More learning than this, a million years, is no time, and no axis has room for it.
+const MOST_MINUTES: f64 = 5e11;
+
 fn points(steps: &[Step]) -> anyhow::Result<Vec<(f64, Rating)>> {
+    anyhow::ensure!(!steps.is_empty(), "no network is told of");
     let mut minutes = 0.0;
     let mut times = Vec::new();
     let mut pairings = Vec::new();
     for (number, step) in steps.iter().enumerate() {
         let Step { cpu_minutes, over } = *step;
+        minutes += cpu_minutes;
         anyhow::ensure!(
-            cpu_minutes.is_finite() && cpu_minutes >= 0.0,
+            cpu_minutes >= 0.0 && minutes <= MOST_MINUTES,
             "network {number} has learned for {cpu_minutes} minutes"
         );
         anyhow::ensure!(
@@ -68,15 +72,12 @@ fn points(steps: &[Step]) -> anyhow::Result<Vec<(f64, Rating)>> {
             "network {number} has {} network before it",
             if number > 0 { "no games against the" } else { "games, and no" }
         );
-        minutes += cpu_minutes;
         times.push(minutes);
-        if let Some([won, drawn, lost]) = over.map(|games| games.map(|count| count as f64)) {
-            let (points, games) = (won + drawn / 2.0, won + drawn + lost);
-            pairings.push(Pairing { players: [number, number - 1], points, games });
-        }
+        pairings.extend(over.map(|games| Pairing::of([number, number - 1], games)));
     }
-    let ratings = ratings(steps.len(), 0, &pairings);
-    Ok(times.into_iter().zip(ratings.into_iter().flatten()).collect())
+    let ratings: Option<Vec<Rating>> = ratings(steps.len(), 0, &pairings).into_iter().collect();
+    let ratings = ratings.ok_or_else(|| anyhow::anyhow!("no ratings follow from its games"))?;
+    Ok(times.into_iter().zip(ratings).collect())
 }
 
 /// Draws curves over one axis, with what is 95% sure.
@@ -87,9 +88,9 @@ pub fn draw(curves: &[Curve], picture: &Path) -> anyhow::Result<()> {
     let series = |Curve { variant, points }: &Curve| {
         let mut series =
             Series::new(variant, points.iter().map(|(minutes, rating)| (*minutes, rating.elo)));
-        let error = |rating: &Rating| SURE * rating.error;
-        let ends =
-            |(_, rating): &(f64, Rating)| (rating.elo - error(rating), rating.elo + error(rating));
+        let ends = |(_, rating): &(f64, Rating)| {
+            (rating.elo - rating.margin(), rating.elo + rating.margin())
+        };
         series.errors = points.iter().map(ends).collect();
         series
     };

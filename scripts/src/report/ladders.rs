@@ -6,7 +6,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::ladder::{Results, SURE, Standings};
+use crate::ladder::{Results, Standings};
 
 /// A ladder's place in the picture, in pixels.
 const WIDTH: u32 = 230;
@@ -37,8 +37,8 @@ fn one(area: &DrawingArea<SVGBackend<'_>, Shift>, standings: &Standings) -> anyh
         standings.climbers.iter().filter_map(|climber| Some((&climber.name, climber.rating?)));
     let climbers: Vec<_> = climbers.collect();
     let ends = climbers.iter().flat_map(|(_, rating)| {
-        let error = SURE * rating.error;
-        [rating.elo - error, rating.elo + error]
+        let margin = rating.margin();
+        [rating.elo - margin, rating.elo + margin]
     });
     let ends: Vec<f64> = ends.chain(rungs.clone().map(|(_, rating)| rating.elo)).collect();
     let low = ends.iter().copied().fold(0.0, f64::min) - MARGIN;
@@ -61,7 +61,7 @@ fn one(area: &DrawingArea<SVGBackend<'_>, Shift>, standings: &Standings) -> anyh
     for (nth, (name, rating)) in climbers.iter().enumerate() {
         let at = 0.6 + 0.35 * nth as f64 / climbers.len().max(2) as f64;
         let color = Palette99::pick(nth).to_rgba();
-        let (low, high) = (rating.elo - SURE * rating.error, rating.elo + SURE * rating.error);
+        let (low, high) = (rating.elo - rating.margin(), rating.elo + rating.margin());
         let whisker = ErrorBar::new_vertical(at, low, rating.elo, high, color.filled(), 8);
         chart.draw_series([whisker])?;
         chart.draw_series([Circle::new((at, rating.elo), 5, color.filled())])?;
