@@ -13,6 +13,7 @@ mod architecture;
 mod convolution;
 mod forms;
 pub(crate) mod graph;
+mod growth;
 pub(crate) mod plan;
 pub(crate) mod spread;
 

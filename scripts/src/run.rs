@@ -100,7 +100,7 @@ impl Run {
         let learner = match (state.iterations, from) {
             (0, Some(bytes)) => {
                 let known = warm_start::network("--from", bytes, &encoding)?;
-                let tensors = known.deepened(&config.network, config.seed)?.tensors();
+                let tensors = known.grown(&config.network, config.seed)?.tensors();
                 begin(&config, &encoding, &tensors)?
             }
             // A run that was killed before its first iteration was done may have had a `from`.

@@ -102,7 +102,7 @@ impl Supervised {
                 let fault = |error: String| anyhow::anyhow!("{}: {error}", path.display());
                 let bytes = fs::read(path).map_err(|error| fault(error.to_string()))?;
                 let known = warm_start::network(&path.display().to_string(), &bytes, &encoding)?;
-                let tensors = known.deepened(&config.network, config.seed)?.tensors();
+                let tensors = known.grown(&config.network, config.seed)?.tensors();
                 Learner::with_tensors(shape, &config.network, learning, &tensors)
                     .map_err(|error| fault(error.to_string()))?
             }

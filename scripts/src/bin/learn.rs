@@ -19,7 +19,8 @@ struct Arguments {
     /// The folder of the run, or s3://bucket/folder; runs/VARIANT if not given.
     #[arg(long)]
     run: Option<String>,
-    /// A network whose weights a new run starts from, with a fresh window and optimizer.
+    /// A network whose weights a new run starts from, with a fresh window and optimizer; a smaller one
+    /// grows to the sizes asked for.
     #[arg(long)]
     from: Option<PathBuf>,
     /// A config.toml to begin a new run with, instead of the settings for the game.

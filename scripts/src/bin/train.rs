@@ -33,7 +33,7 @@ struct Arguments {
     /// The seed of a new run.
     #[arg(long)]
     seed: Option<u64>,
-    /// A network whose weights a new run starts from.
+    /// A network whose weights a new run starts from; a smaller one grows to the sizes asked for.
     #[arg(long)]
     from: Option<PathBuf>,
     /// Stops if a game in the files cannot be read, instead of leaving it out.

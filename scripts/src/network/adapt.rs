@@ -35,29 +35,6 @@ impl Network {
         self.carried(shape, architecture, places)
     }
 
-    /// This network with further blocks, if that is all that `architecture` has more: they begin by
-    /// passing on what they get, so that it thinks as before (Net2DeeperNet, Chen et al., 2016), and
-    /// their other weights are drawn from `seed`. Any other architecture leaves it as it is.
-    ///
-    /// # Errors
-    /// [`NetworkError::Architecture`] if the sizes make no network.
-    pub fn deepened(
-        &self,
-        architecture: &Architecture,
-        seed: u64,
-    ) -> Result<Network, NetworkError> {
-        if !architecture.is_deeper(&self.architecture) {
-            return Ok(self.clone());
-        }
-        let mut tensors = Network::new(self.shape, architecture, seed)?.tensors();
-        for known in self.tensors() {
-            if let Some(tensor) = tensors.iter_mut().find(|tensor| tensor.name == known.name) {
-                *tensor = known;
-            }
-        }
-        Network::with_tensors(self.shape, architecture, &tensors)
-    }
-
     fn carried(
         &self,
         shape: Shape,
@@ -169,33 +146,6 @@ mod tests {
                     None => vec![0.0; squares],
                 };
                 assert_near(&expected, &after.policy[nth * squares..][..squares]);
-            }
-        }
-    }
-
-    #[test]
-    fn more_blocks_think_as_before() {
-        let input: Vec<f32> = (0..OLD.input()).map(|nth| ((nth * 7) % 5) as f32 / 5.0).collect();
-        for (known, deeper) in [
-            (
-                Architecture::Residual { blocks: 1, channels: 4, squeeze: 2 },
-                Architecture::Residual { blocks: 3, channels: 4, squeeze: 2 },
-            ),
-            (
-                Architecture::Mobile { blocks: 0, channels: 4, expanded: 6, squeeze: 0 },
-                Architecture::Mobile { blocks: 1, channels: 4, expanded: 6, squeeze: 0 },
-            ),
-        ] {
-            let old = network(&known);
-            let new = old.deepened(&deeper, 3).expect("a network");
-            assert_eq!(new.architecture(), &deeper);
-            let outputs = [&old, &new].map(|network| network.forward(&input).expect("outputs"));
-            assert_eq!(outputs[0], outputs[1]);
-            assert!(new.parameters() > old.parameters());
-            // Not back, nor to other sizes.
-            for other in [&known, &Architecture::Residual { blocks: 9, channels: 5, squeeze: 2 }] {
-                let same = new.deepened(other, 3).expect("a network");
-                assert_eq!((same.architecture(), same.tensors()), (&deeper, new.tensors()));
             }
         }
     }

@@ -1,5 +1,7 @@
 //! The kinds of network that can be trained.
 
+use std::mem::discriminant;
+
 use serde::{Deserialize, Serialize};
 
 /// A kind of network and its sizes, as written in a run's configuration.
@@ -73,32 +75,29 @@ pub enum Architecture {
 }
 
 impl Architecture {
-    /// The same tower of so many blocks; `None` of dense layers, which have none.
-    fn of_blocks(&self, blocks: usize) -> Option<Architecture> {
-        Some(match *self {
-            Architecture::Residual { channels, squeeze, .. } => {
-                Architecture::Residual { blocks, channels, squeeze }
+    /// The sizes that may grow, and one more, which is 0 for a part that is not there.
+    fn sizes(&self) -> (Vec<usize>, usize) {
+        match self {
+            &Architecture::Residual { blocks, channels, squeeze }
+            | &Architecture::Twin { blocks, channels, squeeze } => {
+                (vec![blocks, channels], squeeze)
             }
-            Architecture::Twin { channels, squeeze, .. } => {
-                Architecture::Twin { blocks, channels, squeeze }
+            &Architecture::Mobile { blocks, channels, expanded, squeeze } => {
+                (vec![blocks, channels, expanded], squeeze)
             }
-            Architecture::Mobile { channels, expanded, squeeze, .. } => {
-                Architecture::Mobile { blocks, channels, expanded, squeeze }
-            }
-            Architecture::Mlp { .. } => return None,
-        })
+            Architecture::Mlp { widths, policy_channels } => (widths.clone(), *policy_channels),
+        }
     }
 
-    /// Whether it is another one but for more blocks.
-    pub(super) fn is_deeper(&self, other: &Architecture) -> bool {
-        let blocks = |architecture: &Architecture| match *architecture {
-            Architecture::Residual { blocks, .. }
-            | Architecture::Twin { blocks, .. }
-            | Architecture::Mobile { blocks, .. } => blocks,
-            Architecture::Mlp { .. } => 0,
-        };
-        let same = other.of_blocks(blocks(self)).as_ref() == Some(self);
-        same && blocks(self) > blocks(other)
+    /// Whether it is `known` but for greater sizes: all that `known` has, it has in the same place.
+    pub(super) fn outgrows(&self, known: &Architecture) -> bool {
+        let ((new, part), (old, had)) = (self.sizes(), known.sizes());
+        let kept = |old: usize, new: usize| old <= new && (old == 0) == (new == 0);
+        discriminant(self) == discriminant(known)
+            && self != known
+            && old.len() == new.len()
+            && old.iter().zip(&new).all(|(old, new)| old <= new)
+            && kept(had, part)
     }
 }
 
