@@ -112,11 +112,33 @@ mod tests {
                 (&before.outcome, &after.outcome),
                 (&before.moves_left, &after.moves_left),
             ] {
+                // Wider sums are added up in another order.
                 let near = |(before, after): (&f32, &f32)| {
                     (before - after).abs() <= 1e-5 * before.abs().max(1.0)
                 };
                 assert!(before.iter().zip(after).all(near), "{larger:?}: {before:?}, {after:?}");
             }
+        }
+    }
+
+    #[test]
+    fn more_blocks_change_nothing_at_all() {
+        let input: Vec<f32> = (0..SHAPE.input()).map(|nth| ((nth * 7) % 5) as f32 / 5.0).collect();
+        for (known, deeper) in [
+            (
+                Architecture::Residual { blocks: 1, channels: 4, squeeze: 2 },
+                Architecture::Residual { blocks: 3, channels: 4, squeeze: 2 },
+            ),
+            (
+                Architecture::Mobile { blocks: 0, channels: 4, expanded: 6, squeeze: 0 },
+                Architecture::Mobile { blocks: 1, channels: 4, expanded: 6, squeeze: 0 },
+            ),
+        ] {
+            let old = network(&known);
+            let new = old.grown(&deeper, 3).expect("a network");
+            assert_eq!(new.architecture(), &deeper);
+            let outputs = [&old, &new].map(|network| network.forward(&input).expect("outputs"));
+            assert_eq!(outputs[0], outputs[1]);
         }
     }
 
