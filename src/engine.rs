@@ -6,6 +6,7 @@
 mod adviser;
 mod assessment;
 mod bench;
+mod depth;
 mod endings;
 mod files;
 mod flip;
@@ -36,6 +37,7 @@ pub use adviser::Adviser;
 pub use assessment::Assessment;
 use assessment::assess;
 pub use bench::{Searched, bench};
+use depth::visits_of_depth;
 use endings::Endings;
 pub use files::{FileError, with_files};
 use flip::flipped;
@@ -74,6 +76,8 @@ pub struct Session {
     /// The tree, and the game at whose end its root stands.
     tree: Option<(Tree, Game)>,
     running: Option<Running>,
+    /// Whether the last position was refused, and none was accepted since.
+    position_refused: bool,
     /// What was last said about the evaluator.
     said: Vec<String>,
 }
@@ -121,6 +125,7 @@ impl Session {
             endings: Endings::default(),
             tree: None,
             running: None,
+            position_refused: false,
             said: Vec::new(),
         }
     }
@@ -163,6 +168,7 @@ impl Session {
                 }
                 if let Some(variant) = self.select(None).filter(|it| !it.is_same(&self.variant)) {
                     self.game = Game::new(&variant, self.options.chess960);
+                    self.position_refused = false;
                     self.change_game(variant);
                 }
             }
@@ -228,17 +234,31 @@ impl Session {
     /// written as UCI has it.
     ///
     /// # Errors
-    /// If the position or a turn is none; the game then stays as it was.
+    /// If the FEN is refused or a turn is not legal. The game then stays as it was, but
+    /// [`Session::has_position`] returns `false` until a position is accepted.
     pub fn set_position(&mut self, fen: Option<&str>, turns: &[&str]) -> Result<(), GameError> {
         self.wait();
+        self.position_refused = true;
         // A game of a file that is read no more stays what it was.
         let selected = self.select(fen).filter(|it| !it.is_same(&self.variant));
         let variant = selected.unwrap_or_else(|| Arc::clone(&self.variant));
         self.game = Game::read(&variant, self.options.chess960, fen, turns)?;
+        self.position_refused = false;
         if !Arc::ptr_eq(&variant, &self.variant) {
             self.change_game(variant);
         }
         Ok(())
+    }
+
+    /// Returns `false` if the last position was refused and none was accepted since. A protocol
+    /// that does not ask again must not search the position before it.
+    pub fn has_position(&self) -> bool {
+        !self.position_refused
+    }
+
+    /// Makes [`Session::has_position`] return `false`, for a position that could not even be read.
+    pub fn discard_position(&mut self) {
+        self.position_refused = true;
     }
 
     /// Another game, perhaps of the same name: what was thought and known of the one before is no use.
@@ -271,7 +291,10 @@ impl Session {
     /// If the game has no such position; it then stays as it was.
     pub fn flip(&mut self) -> Result<(), GameError> {
         let fen = flipped(self.position());
-        self.set_position(Some(&fen), &[])
+        let flipped = self.set_position(Some(&fen), &[]);
+        // The position before is still there.
+        self.position_refused = false;
+        flipped
     }
 
     /// The game that is played.
@@ -372,6 +395,10 @@ impl Session {
         if let Some(Skill { visits: most, .. }) = skill {
             limits.nodes = Some(limits.nodes.map_or(most, |nodes| nodes.min(most)));
         }
+        if let Some(depth) = limits.depth {
+            let visits = visits_of_depth(depth);
+            limits.nodes = Some(limits.nodes.map_or(visits, |nodes| nodes.min(visits)));
+        }
         let mut notes = Vec::new();
         let mut chosen = self.choose(&mut notes);
         self.look_for_tables(&mut notes);
@@ -380,11 +407,11 @@ impl Session {
         let fresh = limits.nodes == Some(1);
         let mut tree = self.take_tree(chosen.params(), chosen.tree_bytes(&self.options), fresh);
         let control = Arc::new(Control::default());
-        // Whoever analyses may want to see the other moves, too.
-        if let Some(tables) = self.endings.tables().filter(|_| !limits.infinite)
-            && let Some(best) = tables.best(self.position())
-        {
-            limits.narrow(&best);
+        let endings = self.endings.tables();
+        let probe = endings.as_ref().and_then(|tables| tables.root(self.position()));
+        // An analysis shows the other moves, too.
+        if let Some(probe) = probe.as_ref().filter(|_| !limits.infinite) {
+            limits.narrow(&probe.best);
         }
         let (ends, ponder) = (limits.end(self.position().turn()), limits.ponder);
         let search = Search {
@@ -397,7 +424,7 @@ impl Session {
             begun,
             control: Arc::clone(&control),
             sink: Arc::clone(&sink),
-            knowledge: Knowledge::new(self.lookup.table(), self.endings.tables()),
+            knowledge: Knowledge::new(self.lookup.table(), endings, probe),
         };
         let game = self.game.clone();
         let thread = thread::Builder::new().name("search".to_owned()).spawn(move || {
@@ -443,6 +470,19 @@ impl Session {
     /// Whether the thread of the search or count in progress has ended.
     pub fn has_ended(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.thread.is_finished())
+    }
+
+    /// Whether a perft is in progress.
+    pub fn is_counting(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.sink.is_none())
+    }
+
+    /// Tells the search in progress that commands wait for its end, or that there will be no more
+    /// commands. A search for a mate, which may never find one, then ends after a number of visits.
+    pub fn set_unattended(&self) {
+        if let Some(running) = &self.running {
+            running.control.unattended.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Whether the search in progress ends only when it is told to.

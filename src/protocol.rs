@@ -3,10 +3,10 @@
 //! The first line chooses the dialect: `xboard` that of XBoard, `rbc` that of blind chess, anything
 //! else UCI. Lines are obeyed
 //! in the order in which they come. One that needs the search in progress to be over waits for
-//! that, and so does what comes after it; a search that would not end by itself is then told to
-//! end. What can be obeyed in the middle of a search (`stop`, `isready`, `?`, `quit` and the like)
-//! is obeyed at once, if nothing waits. When the input ends, so does the engine, as soon as all
-//! lines have been obeyed.
+//! that, and so does what comes after it; a search without a limit is stopped then, and one with a
+//! limit runs to its end. What can be executed during a search (`stop`, `isready`, `?`, `quit` and
+//! the like) is executed at once if no earlier line waits. When the input ends, so does the engine,
+//! as soon as all lines have been executed.
 
 mod announcement;
 mod bench;
@@ -186,8 +186,13 @@ fn obey(wakes: &Receiver<Wake>, output: &Output, first: Line, dialect: &mut impl
                 return;
             }
             if dialect.searches() > searches {
-                // It begins after lines came in that may have been meant for it.
-                waiting.iter().for_each(|line| dialect.heard(line));
+                // Lines that came in before the search could begin may be meant for it.
+                for line in &waiting {
+                    if dialect.starts_search(line) {
+                        break;
+                    }
+                    dialect.heard(line);
+                }
             }
             continue;
         }
@@ -198,6 +203,7 @@ fn obey(wakes: &Receiver<Wake>, output: &Output, first: Line, dialect: &mut impl
             if dialect.session().is_endless() {
                 dialect.session().stop();
             }
+            dialect.session().set_unattended();
             if bytes >= WAITING {
                 dialect.finish();
                 continue;
@@ -210,7 +216,9 @@ fn obey(wakes: &Receiver<Wake>, output: &Output, first: Line, dialect: &mut impl
         };
         match wake {
             Ok(Wake::Line(line)) => {
-                dialect.heard(&line);
+                if !waiting.iter().any(|line| dialect.starts_search(line)) {
+                    dialect.heard(&line);
+                }
                 let now = waiting.is_empty() && !dialect.waits(&line);
                 if !now && dialect.session().is_thinking() {
                     bytes += line.bytes();

@@ -81,12 +81,13 @@ fn what_is_won_is_won_in_time() {
 }
 
 #[test]
-fn the_only_move_that_draws_is_played() {
+fn the_best_defence_is_played() {
     let mut engine = engine("chess", &tables());
     let chess = Catalogue::shipped().require("chess").expect("shipped");
     for (fen, only) in [
         ("8/8/4k3/8/4PK2/8/8/8 b - - 0 1", "e6f6"),
         ("8/8/4k3/8/4PK2/8/8/8 b - - 31 50", "e6f6"),
+        // Lost, but no other move puts the promotion off for so long.
         ("8/8/8/8/8/3k4/3p4/4K3 w - - 0 1", "e1d1"),
     ] {
         let position = chess.position(fen, false).expect("a position");
@@ -115,6 +116,34 @@ fn what_is_known_is_told() {
     engine.say("setoption name UCI_Variant value atomic");
     engine.say("isready");
     engine.until("info string atomic: 4 tables of endings of up to 3 men");
+    engine.end();
+}
+
+#[test]
+fn scores_say_what_the_tables_know() {
+    let mut engine = engine("chess", &tables());
+    let chess = Catalogue::shipped().require("chess").expect("shipped");
+    for (fen, score) in [
+        ("8/8/8/3k4/8/8/1R6/K7 w - - 0 1", "cp 12780"),
+        ("8/8/8/3k4/8/8/1R6/K7 b - - 0 1", "cp -12780"),
+        // The win needs more plies than the counter has left.
+        ("8/8/8/3k4/8/8/1R6/K7 w - - 90 80", "cp 0"),
+        ("8/8/8/3k4/8/8/1N6/K7 w - - 0 1", "cp 0"),
+    ] {
+        let position = chess.position(fen, false).expect("a position");
+        let (report, _) = answer(&mut engine, &position, 20);
+        assert!(report.contains(&format!(" score {score} ")), "{fen}: {report}");
+    }
+    engine.end();
+}
+
+#[test]
+fn a_mate_is_preferred_to_the_tables_distance() {
+    let mut engine = engine("chess", &tables());
+    let chess = Catalogue::shipped().require("chess").expect("shipped");
+    let position = chess.position("k7/8/1K6/8/8/8/8/6Q1 w - - 0 1", false).expect("a position");
+    let (report, _) = answer(&mut engine, &position, 50);
+    assert!(report.contains(" score mate 1 "), "{report}");
     engine.end();
 }
 

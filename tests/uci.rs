@@ -51,7 +51,7 @@ fn any_bytes_are_answered() {
     assert!(engine.until("info string unknown command \"xxx*").len() < 1100);
     engine.bytes(&[b'y'; 3_000_000]);
     engine.bytes(b"\nposition fen ");
-    engine.until("info string a line is longer than any command*");
+    engine.until("info string input line too long, ignored");
     engine.bytes(&[b'z'; 100_000]);
     engine.bytes(b"\n");
     assert!(engine.until("info string bad FEN \"zzz*").len() < 1100);
@@ -88,7 +88,7 @@ fn a_closed_input_ends_the_engine_when_all_is_done() {
 #[test]
 fn quit_ends_a_search_at_once() {
     for go in
-        ["go infinite", "go perft 12", "go nodes 1000000000", "go wtime 99999999 btime 99999999"]
+        ["go infinite", "go mate 9", "go nodes 1000000000", "go wtime 99999999 btime 99999999"]
     {
         let mut engine = Engine::start();
         engine.say(go);
@@ -97,6 +97,83 @@ fn quit_ends_a_search_at_once() {
         engine.say("quit");
         engine.ended();
     }
+}
+
+#[test]
+fn bounded_searches_end_before_the_next_command() {
+    // All lines are there before the first search can begin.
+    let mut engine = Engine::start();
+    engine.bytes(
+        b"position startpos\ngo nodes 400\nsetoption name Hash value 32\ngo nodes 300\n\
+          position startpos moves e2e4\ngo depth 6\nucinewgame\nquit\n",
+    );
+    engine.ended();
+    let lines = engine.rest();
+    let best: Vec<_> = (0..lines.len()).filter(|&at| lines[at].starts_with("bestmove ")).collect();
+    assert_eq!(best.len(), 3, "{lines:?}");
+    for (at, nodes) in best.into_iter().zip([400, 300, 80]) {
+        assert!(lines[at - 1].contains(&format!(" nodes {nodes} ")), "{}", lines[at - 1]);
+    }
+}
+
+#[test]
+fn a_stop_is_meant_for_the_last_search_before_it() {
+    let mut engine = Engine::start();
+    engine.bytes(b"go nodes 400\ngo nodes 1000000000\nposition startpos\nstop\nisready\n");
+    engine.until("info depth * nodes 400 *");
+    engine.until("bestmove *");
+    engine.until("bestmove *");
+    engine.until("readyok");
+    engine.end();
+}
+
+#[test]
+fn perft_is_complete_before_quit() {
+    let mut engine = Engine::start();
+    engine.bytes(b"go perft 5\nquit\n");
+    engine.ended();
+    assert!(engine.rest().contains(&"Nodes searched: 4865609".to_owned()));
+    let mut engine = Engine::start();
+    engine.bytes(b"go perft 12\nstop\nquit\n");
+    engine.ended();
+    let lines = engine.rest();
+    assert!(lines.contains(&"info string perft stopped before it was complete".to_owned()));
+}
+
+#[test]
+fn a_search_for_a_mate_ends_when_no_one_can_stop_it() {
+    let mut engine = Engine::start();
+    engine.say("setoption name RuntimeLibrary value /nowhere");
+    engine.say("go mate 1");
+    engine.end();
+    assert!(engine.rest().iter().any(|line| line.starts_with("bestmove ")));
+}
+
+#[test]
+fn the_last_line_is_the_move_that_is_played() {
+    let mut engine = Engine::start();
+    engine.say("setoption name RuntimeLibrary value /nowhere");
+    engine.say("setoption name Skill Level value 5");
+    for multi_pv in [1, 2] {
+        engine.say(&format!("setoption name MultiPV value {multi_pv}"));
+        for _ in 0..30 {
+            engine.say("ucinewgame");
+            engine.say("go");
+            let mut played = String::new();
+            loop {
+                let line = engine.until("*");
+                if let Some((before, pv)) = line.split_once(" pv ") {
+                    if before.contains(" multipv 1 ") {
+                        played = pv.split(' ').next().expect("a move").to_owned();
+                    }
+                } else if let Some(best) = line.strip_prefix("bestmove ") {
+                    assert_eq!(best.split(' ').next(), Some(&*played));
+                    break;
+                }
+            }
+        }
+    }
+    engine.end();
 }
 
 #[test]

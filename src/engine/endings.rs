@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use shakmaty::variant::{Antichess, Atomic};
-use shakmaty::{CastlingMode, Chess, FromSetup, Setup};
+use shakmaty::{Board, CastlingMode, Chess, Color, FromSetup, Setup};
 use shakmaty_syzygy::{AmbiguousWdl, Syzygy, SyzygyError, Tablebase, Wdl};
 
-use crate::rules::{Known, MoveList, Position};
+use crate::rules::{Known, Move, MoveList, Position};
 use crate::variant::Variant;
 
 /// What was found of a game's tables in the folders of `SyzygyPath`.
@@ -36,9 +36,9 @@ impl Endings {
             return (endings, Vec::new());
         }
         let (tables, notes) = match name {
-            "chess" => found::<Chess>(name, folders),
-            "atomic" => found::<Atomic>(name, folders),
-            "antichess" => found::<Antichess>(name, folders),
+            "chess" => found::<Chess>(name, folders, true),
+            "atomic" => found::<Atomic>(name, folders, false),
+            "antichess" => found::<Antichess>(name, folders, false),
             // No user's game has such a name: those of the catalogue are taken.
             _ => (None, vec![format!("{name}: there are no tables of endings for it")]),
         };
@@ -58,7 +58,7 @@ impl Endings {
 
 /// The tables of the game `name` in `folders`, if there are any; and what there is to know about
 /// them.
-fn found<S>(name: &str, folders: &str) -> (Option<Arc<dyn Probe>>, Vec<String>)
+fn found<S>(name: &str, folders: &str, by_mate: bool) -> (Option<Arc<dyn Probe>>, Vec<String>)
 where
     S: shakmaty::Position + FromSetup + Syzygy + Clone + fmt::Debug + Send + Sync + 'static,
 {
@@ -75,7 +75,7 @@ where
     }
     let men = tables.max_pieces();
     notes.push(format!("{name}: {files} tables of endings of up to {men} men"));
-    (Some(Arc::new(tables)), notes)
+    (Some(Arc::new(Tables { tables, by_mate })), notes)
 }
 
 /// Adds the tables of a folder, those too that stand beside a damaged one.
@@ -98,25 +98,43 @@ where
 
 /// Tables of one game's endings, which threads may share.
 pub(super) trait Probe: Send + Sync {
-    /// What they know for certain of a position right after a capture or the move of a pawn; of others
-    /// they do not know whether the win comes in time.
+    /// The result of a position right after a capture or the move of a pawn. Of others the tables do
+    /// not know whether the win comes in time.
     fn known(&self, position: &Position) -> Option<Known>;
 
-    /// The moves that keep the best result there is and come nearer to it, counters considered;
-    /// `None` if that is all of them, or not all that follows is in the tables.
-    fn best(&self, position: &Position) -> Option<MoveList>;
+    /// The result of every legal move, and which of them to choose from; `None` if not all that may
+    /// follow is in the tables.
+    fn root(&self, position: &Position) -> Option<RootProbe>;
 }
 
-impl<S> Probe for Tablebase<S>
+/// What the tables know of the moves of a position.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct RootProbe {
+    /// The score of the mover after each legal move, the 50-move rule considered: 1 for a win, 0 for
+    /// a draw (also one by that rule), -1 for a loss.
+    pub(super) scores: Vec<(Move, i8)>,
+    /// The moves to choose from: all keep the best result, and make progress where the search alone
+    /// might not.
+    pub(super) best: MoveList,
+}
+
+/// The tables of one game.
+struct Tables<S: shakmaty::Position + Clone + Syzygy> {
+    tables: Tablebase<S>,
+    /// Whether games end by mating a bare king. Not so in antichess and in atomic chess.
+    by_mate: bool,
+}
+
+impl<S> Probe for Tables<S>
 where
     S: shakmaty::Position + FromSetup + Syzygy + Clone + fmt::Debug + Send + Sync,
 {
     fn known(&self, position: &Position) -> Option<Known> {
         let view = position.view();
-        if view.halfmoves > 0 || view.board.occupied().count() > self.max_pieces() {
+        if view.halfmoves > 0 || view.board.occupied().count() > self.tables.max_pieces() {
             return None;
         }
-        let wdl = heard(self.probe_wdl_after_zeroing(&as_shakmaty(position)?))?;
+        let wdl = heard(self.tables.probe_wdl_after_zeroing(&as_shakmaty(position)?))?;
         let score = match wdl {
             Wdl::Win => 1,
             Wdl::Loss => -1,
@@ -126,34 +144,111 @@ where
         Some(Known { score, plies: None })
     }
 
-    fn best(&self, position: &Position) -> Option<MoveList> {
+    fn root(&self, position: &Position) -> Option<RootProbe> {
         // A capture may lead into the tables, but of quiet moves they would know nothing.
-        if position.view().board.occupied().count() > self.max_pieces() {
+        if position.view().board.occupied().count() > self.tables.max_pieces() {
             return None;
         }
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
-        let mut ranked = Vec::with_capacity(legal.len());
-        for m in legal {
+        let ranked = legal.into_iter().map(|m| {
             let mut next = position.clone();
             next.play_unchecked(m);
-            let rank = match next.result() {
-                Some(outcome) => (2 * outcome.score(position.turn()), 0),
-                None => rank(self, &as_shakmaty(&next)?)?,
-            };
-            ranked.push((rank, m));
-        }
-        let best = ranked.iter().map(|&(rank, _)| rank).max()?;
-        if ranked.iter().all(|&(rank, _)| rank == best) {
-            return None;
-        }
-        Some(ranked.into_iter().filter(|&(rank, _)| rank == best).map(|(_, m)| m).collect())
+            match next.result() {
+                Some(outcome) => {
+                    let result = 2 * outcome.score(position.turn());
+                    Some(RankedMove { m, result, progress: 0, keeps_material: true })
+                }
+                None => {
+                    let (result, progress) = rank(&self.tables, &as_shakmaty(&next)?)?;
+                    let keeps_material = !can_capture(&next);
+                    Some(RankedMove { m, result, progress, keeps_material })
+                }
+            }
+        });
+        let ranked = ranked.collect::<Option<Vec<_>>>()?;
+        let scores = ranked.iter().map(|ranked| (ranked.m, ranked.result / 2)).collect();
+        Some(RootProbe { scores, best: choose(position, ranked, self.by_mate) })
     }
+}
+
+/// A legal move, and what the tables know of it.
+#[derive(Clone, Copy, Debug)]
+struct RankedMove {
+    m: Move,
+    /// From a loss (-2) to a win (2), with what the 50-move rule spoils between them and a draw.
+    result: i8,
+    /// The greater, the nearer is the next capture or pawn move among wins, and the farther among
+    /// losses.
+    progress: i32,
+    /// Whether the opponent cannot capture anything.
+    keeps_material: bool,
+}
+
+/// From this number of plies without a capture or pawn move on, a won ending is played by the
+/// distance to the next one, as far as that gives nothing away.
+const PLIES_BY_SEARCH: u32 = 20;
+/// From this number of plies on it is played by that distance alone.
+const PLIES_KEEPING_MATERIAL: u32 = 60;
+/// A win that needs fewer plies than this, those already counted included, is safe from the 50-move
+/// rule: 100, less one for the move itself and one for the rounding of tables.
+const SAFE_PLIES: i32 = 98;
+
+/// The moves to choose from.
+///
+/// The tables' distance (DTZ) is not the distance to mate: the shortest way to a capture may be to
+/// give a piece away. It leads straight to mate only if no piece of the winner can be spared.
+/// Otherwise every move that wins in time and gives nothing away may be searched, until there is
+/// no progress.
+fn choose(position: &Position, mut moves: Vec<RankedMove>, by_mate: bool) -> MoveList {
+    let Some(result) = moves.iter().map(|ranked| ranked.result).max() else {
+        return MoveList::new();
+    };
+    moves.retain(|ranked| ranked.result == result);
+    let view = position.view();
+    if result == 2 {
+        let counted = view.halfmoves as i32;
+        let in_time = |ranked: &RankedMove| counted.saturating_sub(ranked.progress) < SAFE_PLIES;
+        let keeps = |ranked: &RankedMove| in_time(ranked) && ranked.keeps_material;
+        if by_mate && view.halfmoves < PLIES_KEEPING_MATERIAL && moves.iter().any(keeps) {
+            moves.retain(keeps);
+        }
+        let searched = by_mate
+            && view.halfmoves < PLIES_BY_SEARCH
+            && !view.repeated
+            && can_spare_a_piece(view.board, view.turn);
+        if !searched || !moves.iter().all(in_time) {
+            let nearest = moves.iter().map(|ranked| ranked.progress).max();
+            moves.retain(|ranked| Some(ranked.progress) == nearest);
+        }
+    }
+    if result == -2 {
+        let farthest = moves.iter().map(|ranked| ranked.progress).max();
+        moves.retain(|ranked| Some(ranked.progress) == farthest);
+    }
+    moves.into_iter().map(|ranked| ranked.m).collect()
+}
+
+/// Whether `color` could still mate a bare king without one of its pieces.
+fn can_spare_a_piece(board: &Board, color: Color) -> bool {
+    let own = board.material_side(color);
+    let (minors, majors) = (own.bishop + own.knight, own.rook + own.queen + own.pawn);
+    // Two minor pieces of which one is a bishop mate, or any other piece alone.
+    majors >= 2 || majors == 1 && minors >= 1 || minors >= 3
+}
+
+/// Whether the side to move can capture anything.
+fn can_capture(position: &Position) -> bool {
+    let mut legal = MoveList::new();
+    position.legal_moves(&mut legal);
+    let view = position.view();
+    let theirs = view.board.by_color(!view.turn);
+    legal.iter().any(|&m| matches!(m, Move::Step { to, .. } if theirs.contains(to)))
 }
 
 /// How good it is to have moved to `next`: what follows with the counter as it is, from a loss (-2)
 /// to a win (2) with what the counter spoils between them and a draw; then, among wins, how near the
-/// next capture or pawn move of the winner is.
+/// next capture or pawn move is, and among losses how far.
 fn rank<S>(tables: &Tablebase<S>, next: &S) -> Option<(i8, i32)>
 where
     S: shakmaty::Position + Syzygy + Clone,
@@ -166,7 +261,7 @@ where
         AmbiguousWdl::BlessedLoss => (1, 0),
         AmbiguousWdl::Draw => (0, 0),
         AmbiguousWdl::CursedWin => (-1, 0),
-        AmbiguousWdl::MaybeWin | AmbiguousWdl::Win => (-2, 0),
+        AmbiguousWdl::MaybeWin | AmbiguousWdl::Win => (-2, dtz.ignore_rounding().0.abs()),
     })
 }
 

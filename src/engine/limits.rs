@@ -16,9 +16,9 @@ pub struct Limits {
     pub time: Option<Duration>,
     /// New visits to the root.
     pub nodes: Option<u64>,
-    /// Whole turns that the best line must have.
+    /// The depth to reach. Depth counts new visits on a logarithmic scale, see `engine/depth.rs`.
     pub depth: Option<u64>,
-    /// A win within so many turns of the side to move.
+    /// A win within this number of turns of the side to move.
     pub mate: Option<u64>,
     /// The best turn is held back until the search is stopped.
     pub infinite: bool,

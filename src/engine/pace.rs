@@ -1,5 +1,6 @@
 //! When a search is over: its limits, and the clock.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::report::Score;
@@ -10,6 +11,9 @@ use crate::search::{Budget, Proof, Step, Tree};
 const LOOK: Duration = Duration::from_millis(10);
 /// Between two looks at the clock alone, which costs as much as part of a visit.
 const CHECK: Duration = Duration::from_micros(50);
+/// The visits after which a search for a mate ends without one, for each turn of the mate, if
+/// commands wait for its end or no one can stop it any more.
+const MATE_VISITS_PER_TURN: u64 = 1 << 18;
 /// How much better than the favourite another move must be to cost more time.
 const DOUBT: f32 = 0.01;
 
@@ -22,15 +26,15 @@ pub(super) struct Pace<'a> {
     /// The visits after which the clock is looked at again.
     next_check: u64,
     next_look: Duration,
-    /// The visits after which lines are looked at again.
-    next_depth: u64,
+    /// The visits after which the proof of a restricted root is looked at again.
+    next_proof: u64,
 }
 
 impl<'a> Pace<'a> {
     pub(super) fn new(search: &'a Search) -> Pace<'a> {
         let progress = Progress::default();
-        let (next_look, next_check, next_depth) = (Duration::ZERO, 0, 0);
-        Pace { search, progress, full: false, next_check, next_look, next_depth }
+        let (next_look, next_check, next_proof) = (Duration::ZERO, 0, 0);
+        Pace { search, progress, full: false, next_check, next_look, next_proof }
     }
 
     /// How far the search has come.
@@ -99,24 +103,27 @@ impl<'a> Pace<'a> {
         self.out_of_time(tree, true)
     }
 
-    /// Whether the depth or the mate that was asked for is found.
+    /// Whether there is nothing left to find: the mate that was asked for, or the result of the
+    /// moves that the search is restricted to.
     fn goal(&mut self, tree: &Tree) -> bool {
-        let (limits, progress) = (&self.search.limits, &mut self.progress);
-        let mated = limits.mate.is_some_and(|mate| {
+        let limits = &self.search.limits;
+        if let Some(mate) = limits.mate {
             let score = Score::new(tree.proof(), 0.0, tree.root().anatomy().sides);
-            matches!(score, Score::Won(turns) if u64::from(turns) <= mate)
-        });
-        let unasked = limits.depth.is_none() && limits.mate.is_none();
-        // Lines are looked for less often the longer they take to change.
-        if mated || unasked || progress.visits < self.next_depth {
-            return mated;
+            if matches!(score, Score::Won(turns) if u64::from(turns) <= mate) {
+                return true;
+            }
+            let unattended = self.search.control.unattended.load(Ordering::Relaxed);
+            if unattended && self.progress.visits >= mate.saturating_mul(MATE_VISITS_PER_TURN) {
+                return true;
+            }
         }
-        self.next_depth = progress.visits + 1 + progress.visits / 16;
-        let Some(line) = tree.lines(1).pop() else { return true };
-        progress.depth = progress.depth.max(line.turns(tree.root()).len());
-        // Where the choice is restricted, the root itself is never settled.
-        let proven = line.choice.proof != Proof::Open && !limits.moves.is_empty();
-        proven || limits.depth.is_some_and(|depth| progress.depth as u64 >= depth)
+        // The proof of a root whose moves are restricted is never complete.
+        let restricted = !limits.moves.is_empty() && limits.depth.or(limits.mate).is_some();
+        if !restricted || self.progress.visits < self.next_proof {
+            return false;
+        }
+        self.next_proof = self.progress.visits + 1 + self.progress.visits / 16;
+        tree.lines(1).pop().is_none_or(|line| line.choice.proof != Proof::Open)
     }
 
     /// Whether the time is up; with `closely`, also whether the rest of it would be wasted.

@@ -35,7 +35,7 @@ pub enum Event {
 pub struct Report {
     /// Its rank among the lines, from 1.
     pub rank: usize,
-    /// Turns of the longest best line so far.
+    /// The depth reached: the visits of this search on a logarithmic scale, see `engine/depth.rs`.
     pub depth: usize,
     /// Turns of the deepest line looked at.
     pub deepest: usize,

@@ -6,10 +6,10 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::endings::Probe;
+use super::endings::{Probe, RootProbe};
 use crate::encoding::Shape;
 use crate::evaluation::{Batch, EvalError, Evaluator, Query, Remembered};
-use crate::rules::{Known, Position};
+use crate::rules::{Known, Move, Position};
 use crate::table::Table;
 use crate::variant::Variant;
 
@@ -80,14 +80,29 @@ fn read(variant: &Variant, path: &str) -> Result<Table, String> {
 pub(super) struct Knowledge {
     /// The table of a solved game.
     pub(super) table: Option<Arc<Table>>,
-    /// Tables of endings.
-    pub(super) endings: Option<Arc<dyn Probe>>,
+    /// Tables of endings. Not probed while the root itself is in them: a win known without its
+    /// length would hide quicker mates.
+    endings: Option<Arc<dyn Probe>>,
+    /// What they know of the root's moves, if it is in them.
+    root: Option<RootProbe>,
     hits: AtomicU64,
 }
 
 impl Knowledge {
-    pub(super) fn new(table: Option<Arc<Table>>, endings: Option<Arc<dyn Probe>>) -> Knowledge {
-        Knowledge { table, endings, hits: AtomicU64::new(0) }
+    pub(super) fn new(
+        table: Option<Arc<Table>>,
+        endings: Option<Arc<dyn Probe>>,
+        root: Option<RootProbe>,
+    ) -> Knowledge {
+        let hits = root.as_ref().map_or(0, |root| root.scores.len() as u64);
+        let endings = endings.filter(|_| root.is_none());
+        Knowledge { table, endings, root, hits: AtomicU64::new(hits) }
+    }
+
+    /// The score of the mover after a move of the root, if the tables of endings know it: 1, 0 or -1.
+    pub(super) fn root_score(&self, m: Move) -> Option<i8> {
+        let scores = &self.root.as_ref()?.scores;
+        scores.iter().find(|&&(other, _)| other == m).map(|&(_, score)| score)
     }
 
     /// How many positions were known so far.

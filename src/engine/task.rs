@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use super::depth::depth_of_visits;
 use super::limits::Limits;
 use super::report::{Asked, Chances, Event, Report, Score, Sink};
 use super::skill::Skill;
@@ -18,6 +19,8 @@ const REPEAT: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(super) struct Control {
     pub(super) stop: AtomicBool,
+    /// Whether commands wait for the end of the search, or no more will come.
+    pub(super) unattended: AtomicBool,
     /// When the opponent played as expected.
     pub(super) hit: OnceLock<Instant>,
 }
@@ -47,7 +50,8 @@ pub(super) struct Search {
 pub(super) struct Progress {
     pub(super) visits: u64,
     pub(super) asked: Asked,
-    pub(super) depth: usize,
+    /// The depth of the last report.
+    depth: usize,
     favourite: Option<(Move, Proof)>,
     /// When there was a report, and after how many visits.
     reported: Option<(Duration, u64)>,
@@ -76,54 +80,88 @@ impl Search {
 
     /// Reports the best lines, if there is news in them, if it is long ago, or at the `end`.
     pub(super) fn report(&self, tree: &Tree, progress: &mut Progress, end: bool) {
-        let root = tree.root();
         let lines = tree.lines(self.lines);
-        let (time, mover) = (self.begun.elapsed(), root.turn());
-        let sides = root.anatomy().sides;
+        let time = self.begun.elapsed();
         let favourite = lines.first().map(|line| (line.choice.m, line.choice.proof));
-        let depth = lines.first().map_or(0, |line| line.turns(root).len());
+        let depth = depth_of_visits(progress.visits);
         let news = depth > progress.depth || favourite != progress.favourite;
         let silent = match progress.reported {
             Some((_, visits)) if end => visits == progress.visits,
             Some((then, _)) => !news && time < then + REPEAT,
             None => false,
         };
-        if silent {
+        // Until a move has been searched its score is that of the root, which may be an old one.
+        let searched = |line: &Line| line.choice.visits > 0 || line.choice.proof != Proof::Open;
+        if silent || !end && lines.first().is_some_and(|line| !searched(line)) {
             return;
         }
-        progress.depth = progress.depth.max(depth);
+        progress.depth = depth;
         progress.favourite = favourite;
         progress.reported = Some((time, progress.visits));
-        let about = |rank, proof, values: PerSide<f32>, draw, moves_left| Report {
-            rank,
-            depth: progress.depth,
-            deepest: tree.deepest().max(progress.depth),
-            score: Score::new(proof, values[mover], sides),
-            values,
-            sides,
-            chances: Chances::new(values[mover], draw),
-            moves_left,
-            nodes: progress.visits,
-            hits: self.knowledge.hits(),
-            full: tree.permille(),
-            time,
-            line: Vec::new(),
-        };
         if lines.is_empty() {
-            let draw = f32::from(u8::from(tree.proof() == Proof::Drawn));
-            let report = about(1, tree.proof(), tree.value(), draw, tree.moves_left());
+            let mut report = self.report_of_root(tree, progress);
+            report.time = time;
             (self.sink)(Event::Report(report));
         }
         for (nth, line) in lines.iter().enumerate() {
-            let choice = &line.choice;
-            // What was never visited has nothing to tell.
-            if nth > 0 && choice.visits == 0 && choice.proof == Proof::Open {
+            if nth > 0 && !searched(line) {
                 continue;
             }
-            let mut report =
-                about(nth + 1, choice.proof, choice.value, choice.draw, choice.moves_left);
-            report.line = self.texts(tree, line);
+            let mut report = self.report_of_line(tree, progress, line);
+            (report.rank, report.time) = (nth + 1, time);
             (self.sink)(Event::Report(report));
+        }
+    }
+
+    /// Reports the line that ranks `nth`-th, from 0, as if it were the best.
+    pub(super) fn report_line(&self, tree: &Tree, progress: &Progress, nth: usize) {
+        if let Some(line) = tree.lines(nth + 1).get(nth) {
+            (self.sink)(Event::Report(self.report_of_line(tree, progress, line)));
+        }
+    }
+
+    /// The report of a position without legal moves.
+    fn report_of_root(&self, tree: &Tree, progress: &Progress) -> Report {
+        let (mover, sides) = (tree.root().turn(), tree.root().anatomy().sides);
+        let values = tree.value();
+        let draw = f32::from(u8::from(tree.proof() == Proof::Drawn));
+        Report {
+            rank: 1,
+            depth: progress.depth,
+            deepest: tree.deepest(),
+            score: Score::new(tree.proof(), values[mover], sides),
+            values,
+            sides,
+            chances: Chances::new(values[mover], draw),
+            moves_left: tree.moves_left(),
+            nodes: progress.visits,
+            hits: self.knowledge.hits(),
+            full: tree.permille(),
+            time: self.begun.elapsed(),
+            line: Vec::new(),
+        }
+    }
+
+    fn report_of_line(&self, tree: &Tree, progress: &Progress, line: &Line) -> Report {
+        let (mover, sides) = (tree.root().turn(), tree.root().anatomy().sides);
+        let choice = &line.choice;
+        let turns = self.texts(tree, line);
+        let (mut values, mut draw) = (choice.value, choice.draw);
+        if let Some(score) = self.knowledge.root_score(choice.m) {
+            // Games that have tables are of two sides.
+            values = PerSide::all(-f32::from(score));
+            values[mover] = f32::from(score);
+            draw = f32::from(u8::from(score == 0));
+        }
+        Report {
+            // The last turn of a line need not have been searched yet.
+            deepest: tree.deepest().max(line.turns(tree.root()).len()),
+            score: Score::new(choice.proof, values[mover], sides),
+            values,
+            chances: Chances::new(values[mover], draw),
+            moves_left: choice.moves_left,
+            line: turns,
+            ..self.report_of_root(tree, progress)
         }
     }
 

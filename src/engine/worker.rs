@@ -35,7 +35,12 @@ impl Search {
         while self.held() {
             thread::park();
         }
-        let best = self.best(tree, chosen.first());
+        let picked = self.skill.map_or(0, |skill| skill.pick(&tree.choices(), &mut rand::rng()));
+        if picked > 0 {
+            // The last line is that of the move which is played.
+            self.report_line(tree, pace.progress(), picked);
+        }
+        let best = self.best(tree, chosen.first(), picked);
         (self.sink)(Event::Best(Best { asked: pace.progress().asked, ..best }));
     }
 
@@ -44,12 +49,10 @@ impl Search {
         !self.is_stopped() && (self.limits.infinite || self.pondering())
     }
 
-    /// The best turn and the reply to it.
-    fn best(&self, tree: &mut Tree, evaluator: &mut dyn Evaluator) -> Best {
+    /// The turn of the line that ranks `picked`-th, from 0, and the reply to it.
+    fn best(&self, tree: &mut Tree, evaluator: &mut dyn Evaluator, picked: usize) -> Best {
         let root = tree.root().clone();
-        let choices = tree.choices();
-        let picked = self.skill.map_or(0, |skill| skill.pick(&choices, &mut rand::rng()));
-        let choices = choices.into_iter();
+        let choices = tree.choices().into_iter();
         let choices = choices.map(|choice| (root.move_text(choice.m), choice)).collect();
         let mut best =
             Best { turn: None, reply: None, choices, mover: root.turn(), asked: Asked::default() };
@@ -106,7 +109,7 @@ mod tests {
             for _ in 0..visits {
                 thinking.step(1).expect("Uniform never fails");
             }
-            let turn = search.best(&mut tree, &mut uniform).turn.expect("a turn");
+            let turn = search.best(&mut tree, &mut uniform, 0).turn.expect("a turn");
             assert_eq!(turn.split(',').count(), 2, "{turn} after {visits}");
             assert!(toy.parse_turn(&turn).is_some());
         }

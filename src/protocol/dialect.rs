@@ -26,6 +26,12 @@ pub(super) trait Dialect {
     /// Whether a line needs the search in progress to be over.
     fn waits(&self, line: &Line) -> bool;
 
+    /// Whether a line starts a search. A `stop` that comes after such a line is meant for that
+    /// search, not for the one in progress.
+    fn starts_search(&self, _line: &Line) -> bool {
+        false
+    }
+
     /// Does what a line says.
     fn obey(&mut self, line: &Line) -> Next;
 

@@ -4,8 +4,9 @@ mod go;
 mod info;
 mod simple;
 
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use go::Go;
 use simple::Signal;
@@ -24,6 +25,30 @@ uci, isready, ucinewgame, position, go, stop, ponderhit, setoption, debug, quit;
 d (the position), flip (its colours), eval (what the network says of it), eval planes (what it is shown),
 go perft N, bench, debug on (every move of the root, when a search ends),
 check FILE (what is wrong with a file of variants), compiler, help.";
+
+/// The commands of the protocol.
+const UCI_COMMANDS: [&str; 11] = [
+    "uci",
+    "debug",
+    "isready",
+    "setoption",
+    "register",
+    "ucinewgame",
+    "position",
+    "go",
+    "stop",
+    "ponderhit",
+    "quit",
+];
+
+/// The commands that this engine adds.
+const OWN_COMMANDS: [&str; 7] = ["d", "eval", "bench", "check", "help", "compiler", "flip"];
+
+/// How the answer to a refused `position` ends.
+const REFUSED: &str = "there is no position until one is accepted";
+
+/// The time of a search whose limits were not understood: short, since the clock is not known.
+const FALLBACK: Duration = Duration::from_millis(100);
 
 /// A conversation in UCI.
 pub(super) struct Uci {
@@ -74,15 +99,25 @@ impl Uci {
             Some((&"startpos", [])) => self.session.set_position(None, turns),
             Some((&"fen", fen @ [_, ..])) => self.session.set_position(Some(&fen.join(" ")), turns),
             _ => {
+                self.session.discard_position();
                 let said = words.join(" ");
                 return self.note(&format!(
-                    "position takes startpos or fen FEN, then moves, not \"{said}\"; it stays as it was"
+                    "position takes startpos or fen FEN, then moves, not \"{said}\"; {REFUSED}"
                 ));
             }
         };
         if let Err(error) = result {
-            self.note(&format!("{error}; the position stays as it was"));
+            self.note(&format!("{error}; {REFUSED}"));
         }
+    }
+
+    /// Returns whether there is a position, and says so if there is none.
+    fn has_position(&self, command: &str) -> bool {
+        let has_position = self.session.has_position();
+        if !has_position {
+            self.note(&format!("{command}: no position, the last one was refused"));
+        }
+        has_position
     }
 
     fn set_option(&mut self, line: &str) {
@@ -109,6 +144,9 @@ impl Uci {
     }
 
     fn flip(&mut self) {
+        if !self.has_position("flip") {
+            return;
+        }
         if let Err(error) = self.session.flip() {
             self.note(&format!("{error}; the position stays as it was"));
         }
@@ -138,8 +176,9 @@ impl Uci {
             }
             Event::Paths { turn, count } => output.say(&format!("{turn}: {count}")),
             Event::AllPaths(count) => {
-                if let Some(count) = count {
-                    output.say(&format!("\nNodes searched: {count}"));
+                match count {
+                    Some(count) => output.say(&format!("\nNodes searched: {count}")),
+                    None => output.say(&simple::note("perft stopped before it was complete")),
                 }
                 ended(number);
             }
@@ -148,17 +187,23 @@ impl Uci {
 
     fn go(&mut self, words: &[&str], begun: Instant) {
         let Go { mut limits, moves, perft, bad, limited } = Go::read(words);
-        if !limited {
-            return self.note(&format!("{}; nothing is searched", bad.join("; ")));
-        }
         bad.iter().for_each(|text| self.note(text));
+        let nothing_to_count = perft.is_none() && words.first() == Some(&"perft");
+        if nothing_to_count || !self.has_position("go") {
+            // Whoever sent `go` waits for exactly one answer.
+            return self.output.say("bestmove (none)");
+        }
+        if !limited {
+            self.note(&format!("go without a limit that is understood: searching {FALLBACK:?}"));
+            limits.time = Some(FALLBACK);
+        }
         let sink = self.sink();
         let started = match perft {
             Some(depth) => self.session.perft(depth, sink),
             None => {
                 let (plies, bad) = self.session.first_plies(&moves);
                 bad.iter().for_each(|text| {
-                    self.note(&format!("searchmoves: \"{text}\" is not legal, and is left out"));
+                    self.note(&format!("searchmoves: \"{text}\" is not legal, ignored"));
                 });
                 limits.moves = plies;
                 self.session.go(limits, begun, sink)
@@ -170,6 +215,9 @@ impl Uci {
     }
 
     fn diagram(&self) {
+        if !self.has_position("d") {
+            return;
+        }
         let position = self.session.position();
         let outcome = position.result();
         let outcome = outcome.map_or("*".to_owned(), |outcome| position.outcome_text(outcome));
@@ -186,6 +234,9 @@ impl Uci {
                     .note(&format!("eval takes nothing or planes, not \"{}\"", words.join(" ")));
             }
         };
+        if !self.has_position("eval") {
+            return;
+        }
         let mut notes = Vec::new();
         let assessment = self.session.assess(&mut notes);
         notes.iter().for_each(|note| self.note(note));
@@ -222,45 +273,58 @@ impl Dialect for Uci {
     }
 
     fn heard(&mut self, line: &Line) {
-        if matches!(line, Line::Text(text) if matches!(text.trim(), "stop" | "quit")) {
+        if command(&line.words()).first() == Some(&"stop") {
             self.session.stop();
         }
     }
 
     fn waits(&self, line: &Line) -> bool {
-        let first = line.words().first().copied();
-        let mut waiting =
-            ["position", "go", "setoption", "ucinewgame", "flip", "eval", "bench"].into_iter();
-        waiting.any(|word| first == Some(word))
+        match command(&line.words()).first() {
+            Some(&"quit") => self.session.is_counting(),
+            Some(&first) => ["position", "go", "setoption", "ucinewgame", "flip", "eval", "bench"]
+                .contains(&first),
+            None => false,
+        }
+    }
+
+    fn starts_search(&self, line: &Line) -> bool {
+        command(&line.words()).first() == Some(&"go")
     }
 
     fn obey(&mut self, line: &Line) -> Next {
         let begun = Instant::now();
         let Line::Text(text) = line else {
-            self.note("a line is longer than any command, and is left out");
+            self.note("input line too long, ignored");
             return Next::Line;
         };
         self.output.heard(text);
-        let words = line.words();
+        let all = line.words();
+        let words = command(&all);
         let Some((&first, rest)) = words.split_first() else { return Next::Line };
-        match simple::signal(&words) {
+        let mut text = Cow::Borrowed(text.trim());
+        if words.len() < all.len() {
+            let skipped = all[..all.len() - words.len()].join(" ");
+            self.note(&format!("unknown command \"{skipped}\", skipped"));
+            text = Cow::Owned(words.join(" "));
+        }
+        match simple::signal(words) {
             Some(Signal::Quit) => return Next::Quit,
             Some(signal) => self.signal(signal),
             None => match first {
                 "position" => self.position(rest),
                 "go" => self.go(rest, begun),
-                "setoption" => self.set_option(text),
+                "setoption" => self.set_option(&text),
                 "d" => self.diagram(),
                 "eval" => self.eval(rest),
                 "bench" => self.bench(),
-                "check" => self.check(word_after(text.trim(), "check").unwrap_or_default()),
+                "check" => self.check(word_after(&text, "check").unwrap_or_default()),
                 "debug" => {
                     self.note(&format!("debug takes on or off, not \"{}\"", rest.join(" ")));
                 }
                 "help" => self.output.say(HELP),
                 "compiler" => self.output.say(&compiler()),
                 "flip" => self.flip(),
-                _ => self.note(&format!("unknown command \"{}\"", text.trim())),
+                _ => self.note(&format!("unknown command \"{text}\"")),
             },
         }
         Next::Line
@@ -268,6 +332,19 @@ impl Dialect for Uci {
 
     fn finish(&mut self) {
         self.session.wait();
+    }
+}
+
+/// The words of a line from its command on. The protocol asks for unknown words in front of a
+/// command to be skipped, as in `joho debug on`. All words if none is a command of UCI; this
+/// engine's own commands are not looked for, because they occur in ordinary text.
+fn command<'a, 'b>(words: &'b [&'a str]) -> &'b [&'a str] {
+    match words.first() {
+        Some(first) if OWN_COMMANDS.contains(first) => words,
+        _ => {
+            let start = words.iter().position(|word| UCI_COMMANDS.contains(word));
+            &words[start.unwrap_or(0)..]
+        }
     }
 }
 

@@ -13,11 +13,11 @@ pub(super) struct Go<'a> {
     pub(super) limits: Limits,
     /// The first turns to choose from.
     pub(super) moves: Vec<&'a str>,
-    /// So deep are paths to be counted, instead of a search.
+    /// The depth of a perft, which takes the place of a search.
     pub(super) perft: Option<u32>,
-    /// What could not be read, in words.
+    /// Error messages, one for each parameter that was not understood.
     pub(super) bad: Vec<String>,
-    /// Whether anything could be read that says when to end, or that nothing does.
+    /// Whether at least one parameter was understood, or none was given.
     pub(super) limited: bool,
 }
 
@@ -65,15 +65,20 @@ impl<'a> Go<'a> {
                     }
                 }
                 _ if !WORDS.contains(&word) => {
-                    go.bad.push(format!("go knows no \"{word}\""));
+                    go.bad.push(format!("unknown go parameter \"{word}\""));
                     continue;
                 }
                 _ => {
                     let text = words.next_if(|word| !WORDS.contains(word)).unwrap_or("");
                     let Some(number) = number(text) else {
-                        go.bad.push(format!("go {word} takes a number, not \"{text}\""));
+                        go.bad.push(format!("go {word} takes an integer, not \"{text}\""));
                         continue;
                     };
+                    if text.contains(|c: char| !c.is_ascii_digit() && c != '-' && c != '+') {
+                        let note =
+                            format!("go {word} takes an integer: \"{text}\" read as {number}");
+                        go.bad.push(note);
+                    }
                     let count = u64::try_from(number).unwrap_or(0);
                     match word {
                         "wtime" => times[0] = Some(number),
@@ -109,14 +114,16 @@ impl<'a> Go<'a> {
     }
 }
 
-/// A whole number; one that is too great or too small becomes the greatest or smallest.
+/// Reads an integer. A number that is out of range becomes the greatest or the smallest `i64`, and
+/// the fraction of a decimal number is dropped.
 fn number(text: &str) -> Option<i64> {
     use std::num::IntErrorKind::{NegOverflow, PosOverflow};
     match text.parse::<i64>() {
         Ok(number) => Some(number),
         Err(error) if *error.kind() == PosOverflow => Some(i64::MAX),
         Err(error) if *error.kind() == NegOverflow => Some(i64::MIN),
-        Err(_) => None,
+        // The cast saturates.
+        Err(_) => text.parse::<f64>().ok().filter(|number| number.is_finite()).map(|n| n as i64),
     }
 }
 
@@ -154,13 +161,26 @@ mod tests {
         assert_eq!(
             go.bad,
             [
-                "go depth takes a number, not \"\"",
-                "go knows no \"fast\"",
-                "go nodes takes a number, not \"x1\"",
-                "go movetime takes a number, not \"\"",
+                "go depth takes an integer, not \"\"",
+                "unknown go parameter \"fast\"",
+                "go nodes takes an integer, not \"x1\"",
+                "go movetime takes an integer, not \"\"",
             ]
         );
         assert!(go.limited);
         assert!(!read("deep").limited);
+    }
+
+    #[test]
+    fn decimal_numbers_are_read_up_to_the_point() {
+        let go = read("wtime 1000.9 btime -0.5 movetime 1e3");
+        let clock = |side| go.limits.clocks[side].map(|clock: Clock| clock.remaining);
+        assert_eq!([clock(Side::WHITE), clock(Side::BLACK)], [Some(1000), Some(0)]);
+        assert_eq!(go.limits.time, Some(Duration::from_secs(1)));
+        assert_eq!(go.bad[0], "go wtime takes an integer: \"1000.9\" read as 1000");
+        assert_eq!(go.bad.len(), 3);
+        for text in ["nan", "inf", "-infinity", "1.5x", ".", "1,5"] {
+            assert_eq!(number(text), None, "{text}");
+        }
     }
 }
