@@ -126,10 +126,9 @@ impl<'a> Labeler<'a> {
         let mut movers = Vec::with_capacity(game.plies.len());
         let mut ends_turn = Vec::with_capacity(game.plies.len());
         let mut replay = position.clone();
-        for (nth, ply) in game.plies.iter().enumerate() {
+        for nth in 0..game.plies.len() {
             let m = prepare(&mut replay, game, nth)?;
             movers.push(replay.turn());
-            let _ = ply;
             replay.play(m).then_some(())?;
             ends_turn.push(!replay.mid_turn());
         }

@@ -154,6 +154,11 @@ impl Unit {
             parameters.restore();
         }
         self.merged = vec![0.0; self.inputs.weights.len()];
+        self.merge_all(groups);
+    }
+
+    /// Adds the rows of groups to those of all inputs.
+    pub(super) fn merge_all(&mut self, groups: &Groups) {
         for input in 0..groups.of_input.len() {
             self.merge(groups, input);
         }
@@ -191,6 +196,17 @@ impl Unit {
     /// Returns the rows of the move table with the padding row; none where the policy reads nothing.
     pub(super) fn move_columns(&self) -> impl Iterator<Item = &[f32]> {
         self.moves.weights.chunks_exact(LANE)
+    }
+
+    /// Returns a table by its number in the tests: inputs, bias, value, moves.
+    #[cfg(test)]
+    pub(super) fn table(&mut self, which: usize) -> &mut Parameters {
+        match which {
+            0 => &mut self.inputs,
+            1 => &mut self.bias,
+            2 => &mut self.value,
+            _ => &mut self.moves,
+        }
     }
 
     fn has_policy(&self) -> bool {
