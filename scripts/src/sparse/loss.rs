@@ -111,9 +111,9 @@ fn softmax(logits: &mut [f32]) -> f32 {
     largest + sum.ln()
 }
 
-/// Adds the loss of the outcome to `sums`; replaces `logits` by the gradient. `blend` is the weight of the
-/// searched score in the target; the rest is what became of the game.
-pub(super) fn outcome(logits: &mut [f32; 3], target: &Target, blend: f32, sums: &mut Sums) {
+/// Returns the target of the outcome, if it is known. `blend` is the weight of the searched score in it; the
+/// rest is what became of the game.
+pub(super) fn outcome_target(target: &Target, blend: f32) -> Option<[f32; 3]> {
     let of_score = |score: f32| [score, 1.0 - score, 0.0];
     let searched = target.score.map(of_score);
     let became = match target.outcome {
@@ -121,12 +121,17 @@ pub(super) fn outcome(logits: &mut [f32; 3], target: &Target, blend: f32, sums: 
         Outcome::Score(score) => Some(of_score(score)),
         Outcome::Unknown => None,
     };
-    let wanted: [f32; 3] = match (searched, became) {
-        (Some(searched), Some(became)) => {
-            std::array::from_fn(|it| blend * searched[it] + (1.0 - blend) * became[it])
-        }
-        (Some(known), None) | (None, Some(known)) => known,
-        (None, None) => return logits.fill(0.0),
+    if let (Some(searched), Some(became)) = (searched, became) {
+        return Some(std::array::from_fn(|it| blend * searched[it] + (1.0 - blend) * became[it]));
+    }
+    searched.or(became)
+}
+
+/// Adds the loss of the outcome to `sums`; replaces `logits` by the gradient. `blend` is as in
+/// [`outcome_target`].
+pub(super) fn outcome(logits: &mut [f32; 3], target: &Target, blend: f32, sums: &mut Sums) {
+    let Some(wanted) = outcome_target(target, blend) else {
+        return logits.fill(0.0);
     };
     let raw = *logits;
     let log_sum = softmax(logits);

@@ -452,6 +452,7 @@ fn accumulate(sums: &mut [f32], factor: f32, addends: &[f32]) {
 #[cfg(test)]
 mod tests {
     use menagerie::encoding::SparseInput;
+    use menagerie::evaluation::network::MOVES_LEFT_SCALE;
     use menagerie::rules::MoveList;
     use menagerie::variant::Catalogue;
 
@@ -505,42 +506,111 @@ mod tests {
         batch
     }
 
-    /// The mean loss that the gradients are those of.
-    fn loss(network: &mut SparseNetwork, batch: &Batch, training: &Training) -> f64 {
-        let masks = network.masks(batch.len(), training.value_dropout, 7);
-        network.forward(batch, &masks, 1.0 / (1.0 - training.value_dropout));
-        let mut sum = 0.0;
-        let hidden_size = SIZES.value_hidden;
-        let layout = HeadLayout::new(hidden_size);
-        let head = &network.state.head.weights;
-        for nth in 0..batch.len() {
-            let target = batch.target(nth);
-            let mut hidden = head[layout.bias.clone()].to_vec();
-            for scratch in &network.scratch {
-                accumulate(&mut hidden, 1.0, &scratch.hidden[nth * hidden_size..][..hidden_size]);
+    /// The tables of a network in `f64`. Losses of `f32` need steps so long that they cross kinks of the
+    /// activations, where finite differences are not gradients.
+    struct ExactNetwork {
+        /// Tables of each unit, numbered as in [`parameters`].
+        units: Vec<[Vec<f64>; 4]>,
+        head: Vec<f64>,
+    }
+
+    impl ExactNetwork {
+        fn new(network: &mut SparseNetwork) -> ExactNetwork {
+            let exact = |weights: &[f32]| weights.iter().map(|&weight| f64::from(weight)).collect();
+            let units = network.state.units.iter_mut();
+            ExactNetwork {
+                units: units
+                    .map(|unit| std::array::from_fn(|which| exact(&unit.table(which).weights)))
+                    .collect(),
+                head: exact(&network.state.head.weights),
+            }
+        }
+
+        /// Returns the weights of a table as [`parameters`] does.
+        fn weights(&mut self, which: usize) -> &mut [f64] {
+            match which {
+                4 => &mut self.head,
+                _ => &mut self.units[0][which],
+            }
+        }
+
+        /// Returns the mean loss of `batch`.
+        fn loss(&self, batch: &Batch, training: &Training, masks: &[Vec<u32>]) -> f64 {
+            let sum: f64 =
+                (0..batch.len()).map(|nth| self.position_loss(batch, nth, training, masks)).sum();
+            sum / batch.len() as f64
+        }
+
+        fn position_loss(
+            &self,
+            batch: &Batch,
+            nth: usize,
+            training: &Training,
+            masks: &[Vec<u32>],
+        ) -> f64 {
+            let layout = HeadLayout::new(SIZES.value_hidden);
+            let kept_scale = 1.0 / (1.0 - f64::from(training.value_dropout));
+            let mut hidden = self.head[layout.bias].to_vec();
+            let mut logits = vec![0.0; batch.moves(nth).len()];
+            for (number, [inputs, bias, value, moves]) in self.units.iter().enumerate() {
+                for i in 0..LANE {
+                    let factor = |column: usize| {
+                        let rows = batch.inputs(nth).iter();
+                        let row_sum: f64 =
+                            rows.map(|&input| inputs[usize::from(input) * 2 * LANE + column]).sum();
+                        (bias[column] + row_sum).clamp(0.0, 1.0)
+                    };
+                    let x = factor(i) * factor(i + LANE);
+                    if masks.get(number).is_none_or(|words| words[nth] >> i & 1 == 1) {
+                        let row = &value[i * SIZES.value_hidden..][..SIZES.value_hidden];
+                        for (sum, weight) in hidden.iter_mut().zip(row) {
+                            *sum += kept_scale * x * weight;
+                        }
+                    }
+                    if moves.is_empty() {
+                        continue;
+                    }
+                    for (logit, m) in logits.iter_mut().zip(batch.moves(nth)) {
+                        let rows = batch.rows(m).iter();
+                        *logit +=
+                            x * rows.map(|&row| moves[usize::from(row) * LANE + i]).sum::<f64>();
+                    }
+                }
             }
             hidden.iter_mut().for_each(|unit| *unit = unit.max(0.0));
-            let outcome: [f32; 3] = std::array::from_fn(|class| {
-                let row = &head[layout.outcome.start + class * hidden_size..][..hidden_size];
-                head[layout.outcome_bias.start + class] + dot(row, &hidden)
-            });
-            let raw = head[layout.moves_left_bias] + dot(&head[layout.moves_left.clone()], &hidden);
-            let (mut sums, mut slopes) = (Sums::default(), outcome);
-            loss::outcome(&mut slopes, target, training.score_blend, &mut sums);
-            loss::moves_left(raw, target, &mut sums);
-            let measures = sums.measures();
-            sum += f64::from(training.value_weight) * measures.value
-                + f64::from(training.moves_left_weight) * measures.moves_left;
-            let Some(best) = target.best else { continue };
-            let moves = batch.moves(nth);
-            let logits: Vec<f64> =
-                network.scratch[0].logits[moves].iter().map(|&logit| f64::from(logit)).collect();
-            let log_sum = logits.iter().map(|logit| logit.exp()).sum::<f64>().ln();
-            let smoothing = f64::from(training.label_smoothing);
-            let mean = logits.iter().sum::<f64>() / logits.len() as f64;
-            sum += log_sum - (1.0 - smoothing) * logits[best] - smoothing * mean;
+            let product = |start: usize| -> f64 {
+                hidden.iter().zip(&self.head[start..]).map(|(unit, weight)| unit * weight).sum()
+            };
+            let target = batch.target(nth);
+            let mut loss = 0.0;
+            if let Some(wanted) = loss::outcome_target(target, training.score_blend) {
+                let outcome: [f64; OUTCOMES] = std::array::from_fn(|class| {
+                    self.head[layout.outcome_bias.start + class]
+                        + product(layout.outcome.start + class * SIZES.value_hidden)
+                });
+                let likelihoods = wanted.iter().zip(&outcome);
+                let expected: f64 =
+                    likelihoods.map(|(&wanted, logit)| f64::from(wanted) * logit).sum();
+                loss += f64::from(training.value_weight) * (log_sum_exp(&outcome) - expected);
+            }
+            if let Some(turns) = target.turns_left {
+                let raw = self.head[layout.moves_left_bias] + product(layout.moves_left.start);
+                let error = raw.exp().ln_1p() - f64::from(turns / MOVES_LEFT_SCALE);
+                let moves_left =
+                    if error.abs() < 1.0 { 0.5 * error * error } else { error.abs() - 0.5 };
+                loss += f64::from(training.moves_left_weight) * moves_left;
+            }
+            if let Some(best) = target.best {
+                let smoothing = f64::from(training.label_smoothing);
+                let mean = logits.iter().sum::<f64>() / logits.len() as f64;
+                loss += log_sum_exp(&logits) - (1.0 - smoothing) * logits[best] - smoothing * mean;
+            }
+            loss
         }
-        sum / batch.len() as f64
+    }
+
+    fn log_sum_exp(logits: &[f64]) -> f64 {
+        logits.iter().map(|logit| logit.exp()).sum::<f64>().ln()
     }
 
     #[test]
@@ -552,6 +622,7 @@ mod tests {
             let mut network = SparseNetwork::new(&encoding, SIZES, 3);
             let masks = network.masks(batch.len(), value_dropout, 7);
             let (_, touched) = network.gradients(&batch, &training, &masks, 7);
+            let mut exact = ExactNetwork::new(&mut network);
             let mut rng = ChaCha8Rng::seed_from_u64(9);
             let input = usize::from(touched.inputs[touched.inputs.len() / 2]);
             let row = usize::from(touched.moves[touched.moves.len() / 2]);
@@ -567,20 +638,15 @@ mod tests {
                     _ => rng.random_range(0..head),
                 };
                 let analytic = f64::from(parameters(&mut network, which).gradient[at]);
-                let step = 2e-3;
-                let mut at_offset = |offset: f32| {
-                    let weights = &mut parameters(&mut network, which).weights;
-                    let before = weights[at];
-                    weights[at] = before + offset;
-                    network.refresh();
-                    let loss = loss(&mut network, &batch, &training);
-                    parameters(&mut network, which).weights[at] = before;
-                    network.refresh();
-                    loss
+                let step = 1e-6;
+                let weight = exact.weights(which)[at];
+                let mut at_offset = |offset: f64| {
+                    exact.weights(which)[at] = weight + offset;
+                    exact.loss(&batch, &training, &masks)
                 };
-                let (high, low) = (at_offset(step), at_offset(-step));
-                let numeric = (high - low) / (2.0 * f64::from(step));
-                let tolerance = 3e-4 + 0.03 * numeric.abs().max(analytic.abs());
+                let numeric = (at_offset(step) - at_offset(-step)) / (2.0 * step);
+                exact.weights(which)[at] = weight;
+                let tolerance = 1e-6 + 1e-4 * numeric.abs().max(analytic.abs());
                 assert!(
                     (numeric - analytic).abs() < tolerance,
                     "dropout {value_dropout}, table {which}, weight {at}: {numeric} {analytic}"
@@ -588,14 +654,6 @@ mod tests {
                 checked += usize::from(numeric.abs() > 1e-3);
             }
             assert!(checked > 40, "only {checked} gradients differ from zero");
-        }
-    }
-
-    impl SparseNetwork {
-        /// Adds the rows of groups again after weights were changed.
-        fn refresh(&mut self) {
-            let groups = &self.groups;
-            self.state.units.iter_mut().for_each(|unit| unit.merge_all(groups));
         }
     }
 
