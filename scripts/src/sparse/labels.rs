@@ -236,7 +236,10 @@ mod tests {
 
     use super::*;
 
-    fn labels(line: &str) -> Vec<(Option<usize>, Option<f32>, Outcome, Option<f32>, usize)> {
+    /// Best move, score, outcome, turns left, and number of legal moves.
+    type Labels = (Option<usize>, Option<f32>, Outcome, Option<f32>, usize);
+
+    fn labels(line: &str) -> Vec<Labels> {
         let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
         let encoding = SparseEncoding::new(&variant.start().anatomy()).expect("it has pieces");
         let game = crate::readers::labelled_game(line, &variant).expect("a game");

@@ -255,8 +255,8 @@ impl Unit {
             let value_x = &mut all_value_x[nth];
             *value_x = *x;
             if let Some(&kept) = kept.get(nth) {
-                for i in 0..LANE {
-                    value_x[i] *= if kept >> i & 1 == 1 { kept_scale } else { 0.0 };
+                for (i, factor) in value_x.iter_mut().enumerate() {
+                    *factor *= if kept >> i & 1 == 1 { kept_scale } else { 0.0 };
                 }
             }
             let hidden = &mut scratch.hidden[nth * value_hidden..][..value_hidden];
@@ -328,8 +328,8 @@ impl Unit {
                 }
             }
             if let Some(&kept) = kept.get(nth) {
-                for i in 0..LANE {
-                    gradient[i] *= if kept >> i & 1 == 1 { kept_scale } else { 0.0 };
+                for (i, slope) in gradient.iter_mut().enumerate() {
+                    *slope *= if kept >> i & 1 == 1 { kept_scale } else { 0.0 };
                 }
             }
         }
