@@ -20,7 +20,7 @@ use flate2::bufread::MultiGzDecoder;
 use menagerie::rules::{Color, Move, Position, Table};
 use menagerie::variant::Variant;
 
-pub(crate) use teacher::CLOCK as TEACHERS_CLOCK;
+pub(crate) use teacher::{CLOCK as TEACHERS_CLOCK, game as labelled_game};
 
 use crate::record::{self, End, GameRecord, PlyRecord, RecordError, WHOLE};
 
@@ -105,6 +105,31 @@ pub fn read(path: &Path, variant: &Variant, found: &mut Games) -> Result<(), Rea
             _ => return Err(ReadError::Format { path: name }),
         };
     lines(path, |lines| format(lines, variant, found))
+}
+
+/// Reads labelled games (`tsv`, `tsv.gz`) line by line and calls `each` with at most `most` lines at a time
+/// that hold games, without their line ends. Memory does not depend on the size of the file.
+///
+/// # Errors
+/// If the file cannot be read, or what `each` returns.
+pub(crate) fn stream_labelled(
+    path: &Path,
+    most: usize,
+    mut each: impl FnMut(Vec<String>) -> io::Result<()>,
+) -> Result<(), ReadError> {
+    lines(path, |lines| {
+        let mut chunk = Vec::with_capacity(most);
+        while let Some(line) = lines.next()? {
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            chunk.push(line);
+            if chunk.len() == most {
+                each(std::mem::take(&mut chunk))?;
+            }
+        }
+        if chunk.is_empty() { Ok(()) } else { each(chunk) }
+    })
 }
 
 /// Reads the lines of a file, which may be packed by gzip.

@@ -30,8 +30,8 @@ pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> i
 /// The seconds that each player has at first, in games of two tables.
 pub(crate) const CLOCK: f64 = 180.0;
 
-/// One line.
-fn game(line: &str, variant: &Variant) -> Result<GameRecord, String> {
+/// Reads one line.
+pub(crate) fn game(line: &str, variant: &Variant) -> Result<GameRecord, String> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [name, start, ended, plies, ..] = fields[..] else {
         return Err(format!("there are {} fields, not 4,", fields.len()));

@@ -140,7 +140,7 @@ impl GameRecord {
 impl PlyRecord {
     /// Whether another move was played than its teacher would have, as in games of a teacher that are
     /// to show what is right after mistakes. Self-play chooses among what its search finds.
-    pub(super) fn mistaken(&self) -> bool {
+    pub(crate) fn mistaken(&self) -> bool {
         let share = |(m, _): &(u16, u16)| *m == self.played;
         self.surprise.is_none() && !self.policy.is_empty() && !self.policy.iter().any(share)
     }

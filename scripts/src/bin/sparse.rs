@@ -1,0 +1,129 @@
+//! Trains a sparse network from labelled games: `sparse VARIANT GAMES..`.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use trainer::sparse::{SparseConfig, SparseMetrics, SparseRun};
+use trainer::variants::{find_variant, read_sections};
+
+/// Trains a sparse network from labelled games. A run that was stopped goes on.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The variant.
+    variant: String,
+    /// Labelled games, tsv or tsv.gz.
+    #[arg(required = true)]
+    games: Vec<PathBuf>,
+    /// A file of your own variants, in the syntax of variants.ini.
+    #[arg(long)]
+    variants: Option<PathBuf>,
+    /// The folder of the run; runs/sparse-VARIANT if not given.
+    #[arg(long)]
+    run: Option<PathBuf>,
+    /// A config.toml to begin a new run with, instead of the default settings.
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// Positions to learn from in all.
+    #[arg(long)]
+    positions: Option<u64>,
+    /// Positions of a step.
+    #[arg(long)]
+    batch: Option<usize>,
+    /// Highest learning rate.
+    #[arg(long)]
+    learning_rate: Option<f32>,
+    /// Width of the accumulator.
+    #[arg(long)]
+    hidden_size: Option<usize>,
+    /// Numbers of the trunk's output that the policy reads.
+    #[arg(long)]
+    policy_size: Option<usize>,
+    /// Share of the searched score in the target of the value.
+    #[arg(long)]
+    score_blend: Option<f32>,
+    /// Share of the trunk's outputs that the value head does not see in a step.
+    #[arg(long)]
+    value_dropout: Option<f32>,
+    /// Centipawns of the logistic from scores to expected scores; fitted to the games if not given.
+    #[arg(long)]
+    score_scale: Option<f32>,
+    /// Seconds between checkpoints.
+    #[arg(long)]
+    checkpoint_seconds: Option<f64>,
+    /// Seed of a new run.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Threads; all cores if not given.
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+impl Arguments {
+    fn config(&self) -> anyhow::Result<SparseConfig> {
+        let mut config = match &self.config {
+            Some(path) => SparseConfig::read(path)?,
+            None => SparseConfig::for_variant(&self.variant),
+        };
+        set(&mut config.positions, self.positions);
+        set(&mut config.batch, self.batch);
+        set(&mut config.learning_rate, self.learning_rate);
+        set(&mut config.network.hidden_size, self.hidden_size);
+        set(&mut config.network.policy_size, self.policy_size);
+        set(&mut config.training.score_blend, self.score_blend);
+        set(&mut config.training.value_dropout, self.value_dropout);
+        set(&mut config.checkpoint_seconds, self.checkpoint_seconds);
+        set(&mut config.seed, self.seed);
+        config.score_scale = self.score_scale.or(config.score_scale);
+        Ok(config)
+    }
+}
+
+fn set<T>(setting: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *setting = value;
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    if let Some(threads) = arguments.threads {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    }
+    let sections = read_sections(arguments.variants.as_deref())?;
+    let variant = find_variant(&arguments.variant, &sections)?;
+    let default = || PathBuf::from(format!("runs/sparse-{}", arguments.variant));
+    let folder = arguments.run.clone().unwrap_or_else(default);
+    let mut run = SparseRun::open(&folder, arguments.config()?, &variant, &arguments.games)?;
+    let cache = run.cache();
+    let (games, bad) = cache.games();
+    println!(
+        "{games} games ({bad} unreadable), {} positions and {} held out, steepness {:.3}; {} of {} steps",
+        cache.positions(),
+        cache.held_out(),
+        cache.steepness(),
+        run.network().steps(),
+        run.config().steps(),
+    );
+    run.train(&|row| println!("{}", line(row)))
+}
+
+fn line(row: &SparseMetrics) -> String {
+    format!(
+        "{:.2} M positions, {:.2} epochs, {:.1} CPU min, {:.0}/CPU s | training top-1 {:.2} % CE {:.4} \
+         sign {:.2} % | held out top-1 {:.2} % CE {:.4} top-3 {:.2} % value CE {:.4} sign {:.2} % \
+         error {:.4}",
+        row.positions as f64 / 1e6,
+        row.epochs,
+        row.cpu_minutes,
+        row.positions_per_cpu_second,
+        100.0 * row.top1,
+        row.policy,
+        100.0 * row.sign,
+        100.0 * row.held_top1,
+        row.held_policy,
+        100.0 * row.held_top3,
+        row.held_value,
+        100.0 * row.held_sign,
+        row.held_error,
+    )
+}

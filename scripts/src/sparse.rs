@@ -1,0 +1,25 @@
+//! Training of sparse networks, on the CPU and in plain Rust.
+//!
+//! - `labels`: labelled games to labelled, encoded positions.
+//! - `cache`: those positions on disk, in shards.
+//! - `batch`, `loss`, `unit`, `network`, `optimizer`: a step.
+//! - `run`: a run in its folder.
+
+mod batch;
+mod cache;
+mod config;
+mod labels;
+mod loss;
+mod network;
+mod optimizer;
+mod run;
+mod unit;
+mod weights;
+
+pub use cache::PositionCache;
+pub use config::{Schedule, SparseConfig, SparseSizes, Training};
+pub use labels::{Labeler, Labelled, Outcome};
+pub use loss::Measures;
+pub use network::{SparseNetwork, StepOptions};
+pub use run::{SparseMetrics, SparseRun};
+pub use weights::{SparseWeights, WeightsError};

@@ -1,0 +1,90 @@
+//! Positions of one step, side by side.
+
+use super::labels::{Labelled, Outcome};
+
+/// What one position teaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Target {
+    /// Number of the reference engine's move among the legal ones.
+    pub(super) best: Option<usize>,
+    pub(super) score: Option<f32>,
+    pub(super) outcome: Outcome,
+    pub(super) turns_left: Option<f32>,
+}
+
+/// Positions of one step. The inputs and moves of all positions follow one another.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    inputs: Vec<u16>,
+    input_starts: Vec<usize>,
+    move_rows: Vec<u16>,
+    /// First move of each position, and the number of moves of all.
+    move_starts: Vec<usize>,
+    targets: Vec<Target>,
+    rows_per_move: usize,
+}
+
+impl Batch {
+    /// Returns an empty batch of positions whose moves have `rows_per_move` rows each.
+    pub(super) fn new(rows_per_move: usize) -> Batch {
+        let mut batch = Batch { rows_per_move, ..Batch::default() };
+        batch.clear();
+        batch
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.inputs.clear();
+        self.move_rows.clear();
+        self.targets.clear();
+        self.input_starts.clear();
+        self.input_starts.push(0);
+        self.move_starts.clear();
+        self.move_starts.push(0);
+    }
+
+    pub(super) fn push(&mut self, position: &Labelled<'_>) {
+        self.inputs.extend_from_slice(position.inputs);
+        self.input_starts.push(self.inputs.len());
+        self.move_rows.extend_from_slice(position.move_rows);
+        self.move_starts.push(self.move_rows.len() / self.rows_per_move);
+        let &Labelled { best, score, outcome, turns_left, .. } = position;
+        self.targets.push(Target { best, score, outcome, turns_left });
+    }
+
+    /// Returns the number of positions.
+    pub(super) fn len(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Returns the active inputs of position `nth`.
+    #[inline]
+    pub(super) fn inputs(&self, nth: usize) -> &[u16] {
+        &self.inputs[self.input_starts[nth]..self.input_starts[nth + 1]]
+    }
+
+    /// Returns the active inputs of all positions, one position after the other.
+    pub(super) fn all_inputs(&self) -> &[u16] {
+        &self.inputs
+    }
+
+    /// Returns the numbers of the moves of position `nth` among those of all positions.
+    #[inline]
+    pub(super) fn moves(&self, nth: usize) -> std::ops::Range<usize> {
+        self.move_starts[nth]..self.move_starts[nth + 1]
+    }
+
+    /// Returns the number of moves of all positions.
+    pub(super) fn move_count(&self) -> usize {
+        self.move_starts[self.len()]
+    }
+
+    /// Returns the rows of a move, by its number among those of all positions.
+    #[inline]
+    pub(super) fn rows(&self, m: usize) -> &[u16] {
+        &self.move_rows[m * self.rows_per_move..][..self.rows_per_move]
+    }
+
+    pub(super) fn target(&self, nth: usize) -> &Target {
+        &self.targets[nth]
+    }
+}

@@ -1,0 +1,426 @@
+//! Position cache: encoded positions on disk, in shards that are random samples of all.
+//!
+//! Games are read and encoded once. Each position goes to a shard drawn by lot, so that a shard, shuffled in
+//! memory, is a sample of all games, and memory depends on the size of a shard only. Shards hold 16-bit
+//! little-endian words, position after position ([`Labelled`]).
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use menagerie::encoding::SparseEncoding;
+use menagerie::variant::Variant;
+use rand::rngs::ChaCha8Rng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::batch::Batch;
+use super::config::SparseConfig;
+use super::labels::{Labeler, Labelled};
+use crate::readers::{labelled_game, stream_labelled};
+use crate::record::{GameRecord, Targets};
+use crate::score::Score;
+
+const INDEX: &str = "index.toml";
+const HELD_OUT: &str = "held-out.positions";
+
+/// Games that are parsed and encoded at a time.
+const GAMES_PER_CHUNK: usize = 2048;
+
+/// Games from which the scale of the scores is fitted.
+const GAMES_TO_FIT: usize = 4096;
+
+/// Bytes of the records, unpacked, for each shard.
+const BYTES_PER_SHARD: u64 = 2_000_000;
+
+/// What gzip makes of records, roughly.
+const GZIP_RATIO: u64 = 4;
+
+const MAX_SHARDS: u64 = 512;
+
+/// What is in a cache, and what it was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Index {
+    source: Source,
+    /// Factor on the log odds of recorded scores.
+    steepness: f32,
+    /// Positions of each shard.
+    shards: Vec<u64>,
+    held_out: u64,
+    games: u64,
+    /// Games that could not be read or replayed.
+    bad_games: u64,
+}
+
+/// All that the content of a cache depends on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Source {
+    /// Files of records with their sizes in bytes.
+    files: Vec<(String, u64)>,
+    layout: String,
+    seed: u64,
+    held_out_of: u32,
+    score_scale: Option<f32>,
+}
+
+/// An open cache.
+#[derive(Debug)]
+pub struct PositionCache {
+    folder: PathBuf,
+    index: Index,
+    rows_per_move: usize,
+}
+
+impl PositionCache {
+    /// Opens the cache in `folder`, and makes it from the records in `files` if there is none, or one of
+    /// other records or settings. `progress` gets the number of positions so far.
+    ///
+    /// # Errors
+    /// If records cannot be read or the cache cannot be written.
+    pub fn open(
+        folder: &Path,
+        files: &[PathBuf],
+        config: &SparseConfig,
+        variant: &Variant,
+        encoding: &SparseEncoding,
+        progress: &dyn Fn(u64),
+    ) -> anyhow::Result<PositionCache> {
+        let source = Source::new(files, config, encoding)?;
+        let rows_per_move = encoding.shape().rows_per_move;
+        let index_path = folder.join(INDEX);
+        if let Ok(text) = fs::read_to_string(&index_path)
+            && let Ok(index) = toml::from_str::<Index>(&text)
+            && index.source == source
+        {
+            return Ok(PositionCache { folder: folder.to_owned(), index, rows_per_move });
+        }
+        if folder.exists() {
+            fs::remove_dir_all(folder)?;
+        }
+        fs::create_dir_all(folder)?;
+        let mut builder = Builder::new(folder, &source, files, variant, encoding)?;
+        for path in files {
+            let encode = |lines: Vec<String>| {
+                builder.add(&lines)?;
+                progress(builder.positions());
+                Ok(())
+            };
+            stream_labelled(path, GAMES_PER_CHUNK, encode)?;
+        }
+        let index = builder.finish(source)?;
+        // Written last: a cache without an index is made again.
+        crate::record::replace(&index_path, toml::to_string(&index)?.as_bytes())?;
+        Ok(PositionCache { folder: folder.to_owned(), index, rows_per_move })
+    }
+
+    /// Returns the number of positions to learn from.
+    pub fn positions(&self) -> u64 {
+        self.index.shards.iter().sum()
+    }
+
+    /// Returns the number of positions held out.
+    pub fn held_out(&self) -> u64 {
+        self.index.held_out
+    }
+
+    /// Returns the games read, and those that could not be read or replayed.
+    pub fn games(&self) -> (u64, u64) {
+        (self.index.games, self.index.bad_games)
+    }
+
+    /// Returns the factor on the log odds of recorded scores that the labels were made with.
+    pub fn steepness(&self) -> f32 {
+        self.index.steepness
+    }
+
+    /// Reads at most `most` positions held out, evenly spread, in batches of at most `batch`.
+    pub(super) fn held_out_batches(&self, most: usize, batch: usize) -> anyhow::Result<Vec<Batch>> {
+        let shard = Shard::read(&self.folder.join(HELD_OUT), self.index.held_out)?;
+        let count = shard.starts.len();
+        let chosen = most.min(count);
+        let mut batches: Vec<Batch> = Vec::new();
+        for nth in 0..chosen {
+            if nth % batch == 0 {
+                batches.push(Batch::new(self.rows_per_move));
+            }
+            let position = shard.position(nth * count / chosen)?;
+            batches.last_mut().into_iter().for_each(|batch| batch.push(&position));
+        }
+        Ok(batches)
+    }
+
+    fn shard(&self, nth: usize) -> anyhow::Result<Shard> {
+        Shard::read(&self.folder.join(shard_name(nth)), self.index.shards[nth])
+    }
+}
+
+fn shard_name(nth: usize) -> String {
+    format!("shard-{nth:04}.positions")
+}
+
+impl Source {
+    fn new(
+        files: &[PathBuf],
+        config: &SparseConfig,
+        encoding: &SparseEncoding,
+    ) -> anyhow::Result<Source> {
+        let described = |path: &PathBuf| {
+            let name = path.display().to_string();
+            let size =
+                fs::metadata(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?.len();
+            Ok((name, size))
+        };
+        Ok(Source {
+            files: files.iter().map(described).collect::<anyhow::Result<_>>()?,
+            layout: encoding.layout(),
+            seed: config.seed,
+            held_out_of: config.held_out_of,
+            score_scale: config.score_scale,
+        })
+    }
+
+    fn shard_count(&self) -> u64 {
+        let unpacked = |(name, size): &(String, u64)| {
+            if name.ends_with(".gz") { size * GZIP_RATIO } else { *size }
+        };
+        let bytes: u64 = self.files.iter().map(unpacked).sum();
+        (bytes / BYTES_PER_SHARD).clamp(1, MAX_SHARDS)
+    }
+}
+
+/// Writes a cache.
+struct Builder<'a> {
+    variant: &'a Variant,
+    encoding: &'a SparseEncoding,
+    steepness: f32,
+    held_out_of: u32,
+    rng: ChaCha8Rng,
+    shards: Vec<BufWriter<File>>,
+    counts: Vec<u64>,
+    held_out_file: BufWriter<File>,
+    held_out: u64,
+    games: u64,
+    bad_games: u64,
+}
+
+impl<'a> Builder<'a> {
+    fn new(
+        folder: &Path,
+        source: &Source,
+        files: &[PathBuf],
+        variant: &'a Variant,
+        encoding: &'a SparseEncoding,
+    ) -> anyhow::Result<Builder<'a>> {
+        let create = |name: &str| Ok(BufWriter::new(File::create(folder.join(name))?));
+        let shard_count = source.shard_count() as usize;
+        let shards = (0..shard_count).map(|nth| create(&shard_name(nth)));
+        Ok(Builder {
+            variant,
+            encoding,
+            steepness: match source.score_scale {
+                Some(scale) => steepness_of_scale(scale),
+                None => fitted_steepness(files, variant)?,
+            },
+            held_out_of: source.held_out_of,
+            rng: ChaCha8Rng::seed_from_u64(source.seed),
+            shards: shards.collect::<anyhow::Result<_>>()?,
+            counts: vec![0; shard_count],
+            held_out_file: create(HELD_OUT)?,
+            held_out: 0,
+            games: 0,
+            bad_games: 0,
+        })
+    }
+
+    fn positions(&self) -> u64 {
+        self.held_out + self.counts.iter().sum::<u64>()
+    }
+
+    /// Adds the positions of games, a line each.
+    fn add(&mut self, lines: &[String]) -> std::io::Result<()> {
+        let (variant, encoding, steepness) = (self.variant, self.encoding, self.steepness);
+        let encoded: Vec<Option<(u32, Vec<u16>)>> = lines
+            .par_iter()
+            .map_init(
+                || Labeler::new(variant, encoding, steepness),
+                |labeler, line| {
+                    let game = labelled_game(line, variant).ok()?;
+                    let mut words = Vec::new();
+                    labeler.label(&game, &mut words)?;
+                    Some((crc32fast::hash(game.start.as_bytes()), words))
+                },
+            )
+            .collect();
+        for game in encoded {
+            self.games += 1;
+            let Some((start, words)) = game else {
+                self.bad_games += 1;
+                continue;
+            };
+            let held_out = start.is_multiple_of(self.held_out_of);
+            let mut rest = &words[..];
+            while let Some((_, length)) = Labelled::read(rest) {
+                let (position, others) = rest.split_at(length);
+                rest = others;
+                let bytes: Vec<u8> = position.iter().flat_map(|word| word.to_le_bytes()).collect();
+                if held_out {
+                    self.held_out += 1;
+                    self.held_out_file.write_all(&bytes)?;
+                } else {
+                    let shard = self.rng.random_range(0..self.shards.len());
+                    self.counts[shard] += 1;
+                    self.shards[shard].write_all(&bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, source: Source) -> anyhow::Result<Index> {
+        for file in self.shards.into_iter().chain([self.held_out_file]) {
+            file.into_inner().map_err(|error| error.into_error())?.sync_all()?;
+        }
+        Ok(Index {
+            source,
+            steepness: self.steepness,
+            shards: self.counts,
+            held_out: self.held_out,
+            games: self.games,
+            bad_games: self.bad_games,
+        })
+    }
+}
+
+/// Returns the factor on the log odds of recorded scores that stands for a logistic of `scale` centipawns.
+fn steepness_of_scale(scale: f32) -> f32 {
+    // Twice the inverse hyperbolic tangent of the score of one centipawn are its recorded log odds.
+    let recorded = 2.0 * Score::Centipawns(100).expected().atanh();
+    100.0 / scale / recorded
+}
+
+/// Fits the factor to the first games.
+fn fitted_steepness(files: &[PathBuf], variant: &Variant) -> anyhow::Result<f32> {
+    let mut games: Vec<GameRecord> = Vec::new();
+    for path in files {
+        if games.len() >= GAMES_TO_FIT {
+            break;
+        }
+        let mut first = true;
+        stream_labelled(path, GAMES_TO_FIT, |lines| {
+            if first {
+                games.extend(
+                    lines
+                        .par_iter()
+                        .filter_map(|line| labelled_game(line, variant).ok())
+                        .collect::<Vec<_>>(),
+                );
+            }
+            first = false;
+            Ok(())
+        })?;
+    }
+    Ok(Targets::default().fitted(games.iter(), variant).steepness)
+}
+
+/// A shard in memory.
+struct Shard {
+    words: Vec<u16>,
+    starts: Vec<usize>,
+}
+
+impl Shard {
+    fn read(path: &Path, positions: u64) -> anyhow::Result<Shard> {
+        let name = path.display();
+        let bytes = fs::read(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        let (pairs, _) = bytes.as_chunks::<2>();
+        let words: Vec<u16> = pairs.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
+        let mut starts = Vec::new();
+        let mut at = 0;
+        while let Some((_, length)) = words.get(at..).and_then(Labelled::read) {
+            starts.push(at);
+            at += length;
+        }
+        let whole = at == words.len() && starts.len() as u64 == positions;
+        anyhow::ensure!(whole, "{name}: damaged; remove its folder to make it again");
+        Ok(Shard { words, starts })
+    }
+
+    fn position(&self, nth: usize) -> anyhow::Result<Labelled<'_>> {
+        let position = Labelled::read(&self.words[self.starts[nth]..]);
+        position.map(|(position, _)| position).ok_or_else(|| anyhow::anyhow!("damaged shard"))
+    }
+}
+
+/// The positions of a cache, round after round, each round in an order of its own. The order depends on the
+/// seed and on nothing else.
+pub(super) struct Stream<'a> {
+    cache: &'a PositionCache,
+    seed: u64,
+    round: u64,
+    /// Shards of the round that are still to be read, the next one last.
+    shards: Vec<usize>,
+    shard: Shard,
+    /// Positions of the shard that are still to be given, the next one last.
+    order: Vec<u32>,
+}
+
+impl<'a> Stream<'a> {
+    /// Returns the stream from position number `first` on.
+    pub(super) fn new(
+        cache: &'a PositionCache,
+        seed: u64,
+        first: u64,
+    ) -> anyhow::Result<Stream<'a>> {
+        anyhow::ensure!(cache.positions() > 0, "the records hold no positions to learn from");
+        let (round, mut skipped) = (first / cache.positions(), first % cache.positions());
+        let shard = Shard { words: vec![], starts: vec![] };
+        let shards = shard_order(cache, seed, round);
+        let mut stream = Stream { cache, seed, round, shards, shard, order: vec![] };
+        while let Some(&next) = stream.shards.last()
+            && skipped >= cache.index.shards[next]
+        {
+            skipped -= cache.index.shards[next];
+            stream.shards.pop();
+        }
+        if skipped > 0 {
+            stream.open_next()?;
+            stream.order.truncate(stream.order.len() - skipped as usize);
+        }
+        Ok(stream)
+    }
+
+    /// Fills `batch` with the next `count` positions.
+    pub(super) fn fill(&mut self, batch: &mut Batch, count: usize) -> anyhow::Result<()> {
+        batch.clear();
+        while batch.len() < count {
+            match self.order.pop() {
+                Some(nth) => batch.push(&self.shard.position(nth as usize)?),
+                None => self.open_next()?,
+            }
+        }
+        Ok(())
+    }
+
+    fn open_next(&mut self) -> anyhow::Result<()> {
+        if self.shards.is_empty() {
+            self.round += 1;
+            self.shards = shard_order(self.cache, self.seed, self.round);
+        }
+        let Some(nth) = self.shards.pop() else { return Ok(()) };
+        self.shard = self.cache.shard(nth)?;
+        self.order = (0..self.shard.starts.len() as u32).collect();
+        let seed = self.seed ^ self.round.rotate_left(40) ^ (nth as u64).rotate_left(20);
+        self.order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+        Ok(())
+    }
+}
+
+fn shard_order(cache: &PositionCache, seed: u64, round: u64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..cache.index.shards.len()).collect();
+    order.shuffle(&mut ChaCha8Rng::seed_from_u64(!seed ^ round.rotate_left(32)));
+    order
+}

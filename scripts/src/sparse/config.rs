@@ -1,0 +1,189 @@
+//! Settings of the training of a sparse network.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::unit::LANE;
+
+/// Sizes of a sparse network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SparseSizes {
+    /// Width of the accumulator.
+    pub hidden_size: usize,
+    /// Numbers of the trunk's output that the policy reads, at most half of `hidden_size`.
+    pub policy_size: usize,
+    /// Units of the hidden layer of the value head.
+    pub value_hidden: usize,
+}
+
+impl SparseSizes {
+    /// Returns the width of the trunk's output.
+    pub fn x_size(&self) -> usize {
+        self.hidden_size / 2
+    }
+}
+
+/// Losses and regularisation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Training {
+    /// Share of the searched score, 0 to 1, in the target of the value; the rest is the game's result, or the
+    /// score at the next move that the reference engine did not choose.
+    pub score_blend: f32,
+    /// Share of the policy's target, 0 to 1, that is spread evenly over the legal moves.
+    pub label_smoothing: f32,
+    /// Weight of the outcome's loss against that of the policy.
+    pub value_weight: f32,
+    /// Weight of the loss of the turns left.
+    pub moves_left_weight: f32,
+    /// Share of the trunk's outputs, 0 to below 1, that the value head does not see in a step.
+    pub value_dropout: f32,
+    /// Share of the learning rate by which weights shrink in each step that touches them.
+    pub weight_decay: f32,
+    /// Gradients of logits below this are dropped or raised to it by lot: most moves have none to speak of.
+    pub policy_threshold: f32,
+}
+
+/// How the learning rate falls after the warm-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Schedule {
+    /// Along half a cosine.
+    Cosine,
+    /// Linearly.
+    Linear,
+}
+
+/// Settings of a run, as `config.toml` has them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SparseConfig {
+    /// The variant.
+    pub variant: String,
+    /// Seed of all that is random.
+    pub seed: u64,
+    /// Positions to learn from in all; those of the records come again when all have been seen.
+    pub positions: u64,
+    /// Positions of a step.
+    pub batch: usize,
+    /// Highest learning rate.
+    pub learning_rate: f32,
+    /// Steps over which the learning rate rises at the start.
+    pub warm_up_steps: u64,
+    /// How it falls to `final_learning_rate` then.
+    pub schedule: Schedule,
+    /// Learning rate at the end.
+    pub final_learning_rate: f32,
+    /// One game of so many, by a hash of its start, is held out.
+    pub held_out_of: u32,
+    /// Held-out positions that a checkpoint is measured on, at most.
+    pub held_out_positions: usize,
+    /// Seconds between checkpoints.
+    pub checkpoint_seconds: f64,
+    /// Centipawns of the logistic from scores to expected scores. Without it they are fitted to the records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score_scale: Option<f32>,
+    /// The network.
+    pub network: SparseSizes,
+    /// Losses and regularisation.
+    pub training: Training,
+}
+
+impl SparseConfig {
+    /// Returns the settings for a variant.
+    pub fn for_variant(variant: &str) -> SparseConfig {
+        SparseConfig {
+            variant: variant.to_owned(),
+            seed: 1,
+            positions: 30_000_000,
+            batch: 4096,
+            learning_rate: 1e-3,
+            warm_up_steps: 100,
+            schedule: Schedule::Linear,
+            final_learning_rate: 3e-6,
+            held_out_of: 50,
+            held_out_positions: 12_288,
+            checkpoint_seconds: 120.0,
+            score_scale: None,
+            network: SparseSizes { hidden_size: 640, policy_size: 192, value_hidden: 32 },
+            training: Training {
+                score_blend: 0.5,
+                label_smoothing: 0.0,
+                value_weight: 1.0,
+                moves_left_weight: 0.05,
+                value_dropout: 0.0,
+                weight_decay: 0.02,
+                policy_threshold: 0.01,
+            },
+        }
+    }
+
+    /// Reads a `config.toml`.
+    ///
+    /// # Errors
+    /// What is wrong, with the file and the place.
+    pub fn read(path: &Path) -> anyhow::Result<SparseConfig> {
+        let name = path.display();
+        let text = fs::read_to_string(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        toml::from_str(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))
+    }
+
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// The first setting that is out of range.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let SparseSizes { hidden_size, policy_size, value_hidden } = self.network;
+        let (unit, training) = (2 * LANE, &self.training);
+        anyhow::ensure!(
+            hidden_size > 0 && hidden_size.is_multiple_of(unit),
+            "hidden_size is {hidden_size}, not a multiple of {unit}"
+        );
+        anyhow::ensure!(
+            policy_size > 0 && policy_size.is_multiple_of(LANE) && policy_size <= hidden_size / 2,
+            "policy_size is {policy_size}, not a multiple of {LANE} up to {}",
+            hidden_size / 2
+        );
+        anyhow::ensure!(value_hidden > 0, "value_hidden is 0");
+        anyhow::ensure!(self.batch > 0, "batch is 0");
+        anyhow::ensure!(self.held_out_of > 1, "held_out_of is {}, below 2", self.held_out_of);
+        let shares = [
+            ("score_blend", training.score_blend),
+            ("label_smoothing", training.label_smoothing),
+            ("policy_threshold", training.policy_threshold),
+        ];
+        for (name, share) in shares {
+            anyhow::ensure!((0.0..=1.0).contains(&share), "{name} is {share}, not 0 to 1");
+        }
+        let dropout = training.value_dropout;
+        anyhow::ensure!((0.0..1.0).contains(&dropout), "value_dropout is {dropout}, not 0 to 1");
+        if let Some(scale) = self.score_scale {
+            anyhow::ensure!(scale > 0.0, "score_scale is {scale}, not above 0");
+        }
+        Ok(())
+    }
+
+    /// Returns the number of steps of the whole run.
+    pub fn steps(&self) -> u64 {
+        self.positions.div_ceil(self.batch as u64)
+    }
+
+    /// Returns the learning rate of a step, counted from 0.
+    pub fn learning_rate(&self, step: u64) -> f32 {
+        let warm_up = self.warm_up_steps;
+        if step < warm_up {
+            return self.learning_rate * (step + 1) as f32 / warm_up as f32;
+        }
+        let rest = self.steps().saturating_sub(warm_up).max(1);
+        let done = ((step - warm_up) as f64 / rest as f64).min(1.0);
+        let left = match self.schedule {
+            Schedule::Cosine => (1.0 + (std::f64::consts::PI * done).cos()) / 2.0,
+            Schedule::Linear => 1.0 - done,
+        };
+        let last = self.final_learning_rate;
+        last + (self.learning_rate - last) * left as f32
+    }
+}

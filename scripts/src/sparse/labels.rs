@@ -1,0 +1,280 @@
+//! Labelled positions: encoded once, kept as 16-bit words.
+
+use menagerie::encoding::{SparseEncoding, SparseInput};
+use menagerie::rules::{ByColor, Clocks, MoveList, PackedMove, Position, Side};
+use menagerie::variant::Variant;
+
+use crate::record::{GameRecord, PlyRecord};
+
+/// Words before the inputs of a position.
+const HEADER_WORDS: usize = 7;
+
+/// Stands for a number that is not known.
+const UNKNOWN: u16 = u16::MAX;
+
+/// The largest word that stands for an expected score of 1.
+const WHOLE: f32 = (u16::MAX - 1) as f32;
+
+/// What became of a position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome {
+    /// The game's result by class: the mover won, the other side won, draw.
+    Result(usize),
+    /// Score, 0 to 1 for the mover, that the reference engine expected where the game left its moves.
+    Score(f32),
+    /// Neither a result nor a later score is known.
+    Unknown,
+}
+
+/// One labelled position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Labelled<'a> {
+    /// Active inputs.
+    pub inputs: &'a [u16],
+    /// Move rows, `rows_per_move` a legal move.
+    pub move_rows: &'a [u16],
+    /// Number of the reference engine's move among the legal ones.
+    pub best: Option<usize>,
+    /// Expected score of the mover by the reference engine, 0 to 1, as its logistic has it.
+    pub score: Option<f32>,
+    /// What became of the position.
+    pub outcome: Outcome,
+    /// Turns until the game ended.
+    pub turns_left: Option<f32>,
+}
+
+impl<'a> Labelled<'a> {
+    /// Adds the words of the position to `words`.
+    pub fn write(&self, words: &mut Vec<u16>) {
+        let share = |score: f32| (score.clamp(0.0, 1.0) * WHOLE).round() as u16;
+        let (kind, end) = match self.outcome {
+            Outcome::Result(class) => (class as u16, 0),
+            Outcome::Score(score) => (3, share(score)),
+            Outcome::Unknown => (UNKNOWN, 0),
+        };
+        words.extend([
+            self.inputs.len() as u16,
+            self.move_rows.len() as u16,
+            self.best.map_or(UNKNOWN, |best| best as u16),
+            self.score.map_or(UNKNOWN, share),
+            kind,
+            end,
+            self.turns_left.map_or(UNKNOWN, |turns| turns as u16),
+        ]);
+        words.extend_from_slice(self.inputs);
+        words.extend_from_slice(self.move_rows);
+    }
+
+    /// Returns the position whose words begin `words`, and the number of its words; `None` if they are
+    /// cut short or no position's.
+    pub fn read(words: &'a [u16]) -> Option<(Labelled<'a>, usize)> {
+        let (&[inputs, rows, best, score, kind, end, turns], rest) =
+            words.split_first_chunk::<HEADER_WORDS>()?;
+        let (inputs, rest) = rest.split_at_checked(usize::from(inputs))?;
+        let move_rows = rest.get(..usize::from(rows))?;
+        let known = |word: u16| (word != UNKNOWN).then_some(word);
+        let share = |word: u16| f32::from(word) / WHOLE;
+        let outcome = match kind {
+            0..=2 => Outcome::Result(usize::from(kind)),
+            3 => Outcome::Score(share(end)),
+            UNKNOWN => Outcome::Unknown,
+            _ => return None,
+        };
+        let position = Labelled {
+            inputs,
+            move_rows,
+            best: known(best).map(usize::from),
+            score: known(score).map(share),
+            outcome,
+            turns_left: known(turns).map(f32::from),
+        };
+        Some((position, HEADER_WORDS + inputs.len() + move_rows.len()))
+    }
+}
+
+/// Labels the positions of games and encodes them.
+#[derive(Debug)]
+pub struct Labeler<'a> {
+    variant: &'a Variant,
+    encoding: &'a SparseEncoding,
+    /// Factor on the log odds of the scores in the records.
+    steepness: f32,
+    legal: MoveList,
+    input: SparseInput,
+}
+
+impl<'a> Labeler<'a> {
+    /// Returns a labeler of games of `variant`. `steepness` is the factor on the log odds of recorded
+    /// scores with which they foretell the results of this variant.
+    pub fn new(variant: &'a Variant, encoding: &'a SparseEncoding, steepness: f32) -> Self {
+        Labeler { variant, encoding, steepness, legal: vec![], input: SparseInput::default() }
+    }
+
+    /// Adds the words of every position of `game` from which something can be learned. Returns the number of
+    /// positions, or `None` if the game does not replay; `words` is then as it was.
+    pub fn label(&mut self, game: &GameRecord, words: &mut Vec<u16>) -> Option<usize> {
+        let before = words.len();
+        let count = self.label_plies(game, words);
+        if count.is_none() {
+            words.truncate(before);
+        }
+        count
+    }
+
+    fn label_plies(&mut self, game: &GameRecord, words: &mut Vec<u16>) -> Option<usize> {
+        let mut position = game.position(self.variant, 0)?;
+        let mut movers = Vec::with_capacity(game.plies.len());
+        let mut ends_turn = Vec::with_capacity(game.plies.len());
+        let mut replay = position.clone();
+        for nth in 0..game.plies.len() {
+            let m = prepare(&mut replay, game, nth)?;
+            movers.push(replay.turn());
+            replay.play(m).then_some(())?;
+            ends_turn.push(!replay.mid_turn());
+        }
+        let outcomes = self.outcomes(game, &movers);
+        let turns = turns_left(game, &ends_turn);
+        let mut count = 0;
+        for (nth, ply) in game.plies.iter().enumerate() {
+            let m = prepare(&mut position, game, nth)?;
+            position.legal_moves(&mut self.legal);
+            let best = best_move(ply);
+            let best = best.and_then(|best| self.legal.iter().position(|&m| m == best));
+            let score = ply.score.map(|score| self.expected(score));
+            let labelled = best.is_some() || score.is_some() || outcomes[nth] != Outcome::Unknown;
+            if labelled && !self.legal.is_empty() {
+                self.encoding.write(&position, &self.legal, &mut self.input);
+                let label = Labelled {
+                    inputs: &self.input.inputs,
+                    move_rows: &self.input.move_rows,
+                    best,
+                    score,
+                    outcome: outcomes[nth],
+                    turns_left: turns[nth],
+                };
+                label.write(words);
+                count += 1;
+            }
+            position.play_unchecked(m);
+        }
+        Some(count)
+    }
+
+    /// Returns what became of each ply: the score where the next move was played that the reference engine
+    /// did not choose, else the game's result.
+    fn outcomes(&self, game: &GameRecord, movers: &[Side]) -> Vec<Outcome> {
+        let mut outcomes = vec![Outcome::Unknown; game.plies.len()];
+        let mut later_score = None;
+        let mut left_line = false;
+        for (nth, ply) in game.plies.iter().enumerate().rev() {
+            if ply.mistaken() {
+                left_line = true;
+                later_score = ply.score.map(|score| (self.expected(score), movers[nth]));
+            }
+            outcomes[nth] = match (left_line, later_score, game.end) {
+                (true, Some((score, mover)), _) => {
+                    Outcome::Score(if mover == movers[nth] { score } else { 1.0 - score })
+                }
+                (false, _, Some(end)) => Outcome::Result(match end.winner {
+                    None => 2,
+                    Some(winner) => usize::from(usize::from(winner) != movers[nth].index()),
+                }),
+                _ => Outcome::Unknown,
+            };
+        }
+        outcomes
+    }
+
+    /// Returns the expected score, 0 to 1, of a recorded one, -1 to 1.
+    fn expected(&self, score: f32) -> f32 {
+        // The records' scores are the hyperbolic tangent of half the log odds.
+        let half_log_odds = score.clamp(-1.0, 1.0).atanh();
+        (1.0 + (self.steepness * half_log_odds).tanh()) / 2.0
+    }
+}
+
+/// Returns the move of ply `nth` and lets its player be the one to move, with the clocks that it had.
+fn prepare(
+    position: &mut Position,
+    game: &GameRecord,
+    nth: usize,
+) -> Option<menagerie::rules::Move> {
+    let m = PackedMove(game.plies[nth].played).unpack()?;
+    if position.clocks().is_some() {
+        if let Some(&[white_a, black_a, white_b, black_b]) = game.clocks.get(nth) {
+            let clock = |white, black| ByColor { white, black };
+            position.set_clocks(Clocks([clock(white_a, black_a), clock(white_b, black_b)]));
+        }
+        position.admit(m).then_some(())?;
+    }
+    Some(m)
+}
+
+fn best_move(ply: &PlyRecord) -> Option<menagerie::rules::Move> {
+    let (best, _) = ply.policy.iter().max_by_key(|(_, share)| *share)?;
+    PackedMove(*best).unpack()
+}
+
+/// Returns the turns until the end of the game, where every later move was the reference engine's.
+fn turns_left(game: &GameRecord, ends_turn: &[bool]) -> Vec<Option<f32>> {
+    let mut left = vec![None; game.plies.len()];
+    let Some(end) = game.end else { return left };
+    let mut turns = f32::from(end.turns);
+    for (nth, ply) in game.plies.iter().enumerate().rev() {
+        if ply.mistaken() {
+            break;
+        }
+        turns += f32::from(u8::from(ends_turn[nth]));
+        left[nth] = Some(turns);
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use menagerie::variant::Catalogue;
+
+    use super::*;
+
+    /// Best move, score, outcome, turns left, and number of legal moves.
+    type Labels = (Option<usize>, Option<f32>, Outcome, Option<f32>, usize);
+
+    fn labels(line: &str) -> Vec<Labels> {
+        let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
+        let encoding = SparseEncoding::new(&variant.start().anatomy()).expect("it has pieces");
+        let game = crate::readers::labelled_game(line, &variant).expect("a game");
+        let mut words = Vec::new();
+        let mut labeler = Labeler::new(&variant, &encoding, 1.0);
+        let count = labeler.label(&game, &mut words).expect("it replays");
+        let mut found = Vec::new();
+        let mut rest = &words[..];
+        while let Some((position, length)) = Labelled::read(rest) {
+            let moves = position.move_rows.len() / encoding.shape().rows_per_move;
+            let Labelled { best, score, outcome, turns_left, .. } = position;
+            found.push((best, score, outcome, turns_left, moves));
+            rest = &rest[length..];
+        }
+        assert!(rest.is_empty());
+        assert_eq!(found.len(), count);
+        found
+    }
+
+    #[test]
+    fn labels_before_a_random_move_have_the_score_at_that_move() {
+        let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 0 1";
+        let line = format!(
+            "crazyhouse\t{start}\t1-0\te2e4:0 e7e5:0 g1f3:100/f1c4 b8c6:0 d1f3:m2 d7d6:m-1"
+        );
+        let found = labels(&line);
+        assert_eq!(found.len(), 6);
+        assert!(found.iter().all(|(best, ..)| best.is_some()));
+        assert_eq!(found[0].4, 20);
+        let score = found[2].1.expect("a score");
+        assert!((score - 0.591).abs() < 1e-3, "{score}");
+        let close = |outcome: Outcome, wanted: f32| matches!(outcome, Outcome::Score(score) if (score - wanted).abs() < 1e-4);
+        assert!(close(found[0].2, score) && close(found[1].2, 1.0 - score));
+        assert_eq!([found[3].2, found[4].2], [Outcome::Result(1), Outcome::Result(0)]);
+        assert_eq!([found[2].3, found[3].3, found[5].3], [None, Some(3.0), Some(1.0)]);
+        assert_eq!(found[4].1, Some(1.0));
+    }
+}

@@ -1,0 +1,297 @@
+//! A training run of a sparse network in its folder, which can be killed at any moment and goes on.
+//!
+//! ```text
+//! config.toml      settings
+//! positions/       encoded positions, made once (PositionCache)
+//! state.toml       steps of the newest checkpoint, written last
+//! checkpoints/     weights and optimizer after so many steps; the newest only
+//! weights.sparse   weights at the newest checkpoint (SparseWeights)
+//! metrics.csv      a row per checkpoint
+//! events.tfevents  the same for TensorBoard
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cpu_time::ProcessTime;
+use indicatif::{ProgressBar, ProgressStyle};
+use menagerie::encoding::SparseEncoding;
+use menagerie::variant::Variant;
+use serde::{Deserialize, Serialize};
+
+use super::batch::Batch;
+use super::cache::{PositionCache, Stream};
+use super::config::SparseConfig;
+use super::loss::{Measures, Sums};
+use super::network::{SparseNetwork, StepOptions};
+use crate::rows;
+use crate::store::Store;
+use crate::tensorboard::{Scalar, events};
+
+const CONFIG: &str = "config.toml";
+const STATE: &str = "state.toml";
+const METRICS: &str = "metrics.csv";
+const EVENTS: &str = "events.tfevents";
+const WEIGHTS: &str = "weights.sparse";
+const POSITIONS: &str = "positions";
+
+/// How far a run has come.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Progress {
+    /// Steps taken.
+    steps: u64,
+    /// CPU seconds spent on training.
+    cpu_seconds: f64,
+}
+
+/// Measures of a checkpoint. `held_` are those of games held out; the others those of the positions learned
+/// from since the checkpoint before, each before the step that learned from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SparseMetrics {
+    /// Steps taken.
+    pub steps: u64,
+    /// Positions learned from, each time anew.
+    pub positions: u64,
+    /// The same in units of the positions that there are.
+    pub epochs: f64,
+    /// CPU minutes spent on training.
+    pub cpu_minutes: f64,
+    /// Positions learned from per CPU second since the checkpoint before, without measuring.
+    pub positions_per_cpu_second: f64,
+    /// Learning rate of the last step.
+    pub learning_rate: f32,
+    /// See [`Measures::top1`].
+    pub top1: f64,
+    /// See [`Measures::policy`].
+    pub policy: f64,
+    /// See [`Measures::value`].
+    pub value: f64,
+    /// See [`Measures::sign`].
+    pub sign: f64,
+    /// See [`Measures::top1`].
+    pub held_top1: f64,
+    /// See [`Measures::top3`].
+    pub held_top3: f64,
+    /// See [`Measures::policy`].
+    pub held_policy: f64,
+    /// See [`Measures::value`].
+    pub held_value: f64,
+    /// See [`Measures::sign`].
+    pub held_sign: f64,
+    /// See [`Measures::error`].
+    pub held_error: f64,
+    /// See [`Measures::moves_left`].
+    pub held_moves_left: f64,
+}
+
+/// A training run.
+#[derive(Debug)]
+pub struct SparseRun {
+    store: Store,
+    config: SparseConfig,
+    cache: PositionCache,
+    held_out: Vec<Batch>,
+    network: SparseNetwork,
+    progress: Progress,
+    log: Vec<SparseMetrics>,
+    rows_per_move: usize,
+}
+
+impl SparseRun {
+    /// Opens the run in `folder`, which goes on where it stopped, or begins one there with `config`. The
+    /// settings of a run that exists stay, but for the number of positions.
+    ///
+    /// # Errors
+    /// What is wrong, with the file.
+    pub fn open(
+        folder: &Path,
+        config: SparseConfig,
+        variant: &Arc<Variant>,
+        files: &[PathBuf],
+    ) -> anyhow::Result<SparseRun> {
+        let store = Store::open(&folder.display().to_string())?;
+        let config = match store.find_toml::<SparseConfig>(CONFIG)? {
+            Some(own) => SparseConfig { positions: config.positions, ..own },
+            None => config,
+        };
+        config.check()?;
+        let (own, wanted) = (&config.variant, variant.name());
+        anyhow::ensure!(own == wanted, "{}: a run of {own}, not of {wanted}", folder.display());
+        let encoding = SparseEncoding::new(&variant.start().anatomy())
+            .ok_or_else(|| anyhow::anyhow!("{wanted} has no pieces that move"))?;
+        store.write_toml(CONFIG, &config)?;
+        let bar = ProgressBar::no_length().with_style(ProgressStyle::with_template(
+            "encoding positions: {human_pos} ({per_sec}, {elapsed})",
+        )?);
+        let positions = folder.join(POSITIONS);
+        let told = |count| bar.set_position(count);
+        let cache = PositionCache::open(&positions, files, &config, variant, &encoding, &told)?;
+        bar.finish_and_clear();
+        let progress: Progress = store.find_toml(STATE)?.unwrap_or_default();
+        let network = if progress.steps == 0 {
+            SparseNetwork::new(&encoding, config.network, config.seed)
+        } else {
+            let name = checkpoint_name(progress.steps);
+            SparseNetwork::from_checkpoint(&encoding, config.network, &store.read(&name)?)
+                .map_err(|error| anyhow::anyhow!("{}/{name}: {error}", folder.display()))?
+        };
+        let mut log: Vec<SparseMetrics> = rows::read(&store, METRICS)?;
+        log.retain(|row| row.steps <= progress.steps);
+        let held_out = cache.held_out_batches(config.held_out_positions, config.batch)?;
+        let rows_per_move = encoding.shape().rows_per_move;
+        Ok(SparseRun { store, config, cache, held_out, network, progress, log, rows_per_move })
+    }
+
+    /// Returns the settings.
+    pub fn config(&self) -> &SparseConfig {
+        &self.config
+    }
+
+    /// Returns the encoded positions.
+    pub fn cache(&self) -> &PositionCache {
+        &self.cache
+    }
+
+    /// Returns the network.
+    pub fn network(&self) -> &SparseNetwork {
+        &self.network
+    }
+
+    /// Trains until all positions asked for were learned from. `report` gets the row of each checkpoint.
+    ///
+    /// # Errors
+    /// What went wrong; the run can be opened again.
+    pub fn train(&mut self, report: &dyn Fn(&SparseMetrics)) -> anyhow::Result<()> {
+        let (steps, batch_size) = (self.config.steps(), self.config.batch);
+        let bar = ProgressBar::new(steps).with_style(ProgressStyle::with_template(
+            "{bar:40} {pos}/{len} steps, {elapsed} of {duration}, {msg}",
+        )?);
+        bar.set_position(self.network.steps());
+        let mut stream =
+            Stream::new(&self.cache, self.config.seed, self.network.steps() * batch_size as u64)?;
+        let mut batch = Batch::new(self.rows_per_move);
+        let every = Duration::from_secs_f64(self.config.checkpoint_seconds);
+        let (mut saved_at, mut clock) = (Instant::now(), ProcessTime::now());
+        let mut sums = Sums::default();
+        while self.network.steps() < steps {
+            stream.fill(&mut batch, batch_size)?;
+            let learning_rate = self.config.learning_rate(self.network.steps());
+            let training = &self.config.training;
+            let options = StepOptions { training, learning_rate, seed: self.config.seed };
+            sums.add(&self.network.step(&batch, options));
+            bar.inc(1);
+            if saved_at.elapsed() < every && self.network.steps() < steps {
+                continue;
+            }
+            let spent = clock.elapsed().as_secs_f64();
+            let row = checkpoint_row(
+                &self.config,
+                &self.cache,
+                &self.progress,
+                &mut self.network,
+                &self.held_out,
+                &sums.measures(),
+                spent,
+            );
+            self.log.push(row);
+            let done = Progress {
+                steps: self.network.steps(),
+                cpu_seconds: self.progress.cpu_seconds + spent,
+            };
+            save(&self.store, &self.network, &self.log, &done)?;
+            self.progress = done;
+            if let Some(row) = self.log.last() {
+                bar.set_message(format!("top-1 {:.1} %", 100.0 * row.held_top1));
+                bar.suspend(|| report(row));
+            }
+            sums = Sums::default();
+            (saved_at, clock) = (Instant::now(), ProcessTime::now());
+        }
+        bar.finish();
+        Ok(())
+    }
+}
+
+/// Measures the network on the positions held out.
+fn checkpoint_row(
+    config: &SparseConfig,
+    cache: &PositionCache,
+    before: &Progress,
+    network: &mut SparseNetwork,
+    held_out: &[Batch],
+    learned: &Measures,
+    spent: f64,
+) -> SparseMetrics {
+    let mut sums = Sums::default();
+    for batch in held_out {
+        sums.add(&network.measure(batch, &config.training));
+    }
+    let held = sums.measures();
+    let (steps, batch) = (network.steps(), config.batch as u64);
+    let positions = steps * batch;
+    SparseMetrics {
+        steps,
+        positions,
+        epochs: positions as f64 / cache.positions() as f64,
+        cpu_minutes: (before.cpu_seconds + spent) / 60.0,
+        positions_per_cpu_second: ((steps - before.steps) * batch) as f64 / spent,
+        learning_rate: config.learning_rate(steps.saturating_sub(1)),
+        top1: learned.top1,
+        policy: learned.policy,
+        value: learned.value,
+        sign: learned.sign,
+        held_top1: held.top1,
+        held_top3: held.top3,
+        held_policy: held.policy,
+        held_value: held.value,
+        held_sign: held.sign,
+        held_error: held.error,
+        held_moves_left: held.moves_left,
+    }
+}
+
+/// Writes a checkpoint: network, weights, log, and at last the state that counts them.
+fn save(
+    store: &Store,
+    network: &SparseNetwork,
+    log: &[SparseMetrics],
+    progress: &Progress,
+) -> anyhow::Result<()> {
+    let name = checkpoint_name(progress.steps);
+    store.write(&name, network.checkpoint()?)?;
+    store.write(WEIGHTS, network.weights().to_bytes())?;
+    rows::write(store, METRICS, log)?;
+    store.write(EVENTS, events(&log.iter().flat_map(scalars).collect::<Vec<_>>()))?;
+    store.write_toml(STATE, progress)?;
+    Ok(store.remove_others(&name)?)
+}
+
+fn checkpoint_name(steps: u64) -> String {
+    format!("checkpoints/{steps:010}.ckpt")
+}
+
+fn scalars(row: &SparseMetrics) -> Vec<Scalar> {
+    let values = [
+        ("learning_rate", f64::from(row.learning_rate)),
+        ("training/top1", row.top1),
+        ("training/policy", row.policy),
+        ("training/value", row.value),
+        ("training/sign", row.sign),
+        ("held_out/top1", row.held_top1),
+        ("held_out/top3", row.held_top3),
+        ("held_out/policy", row.held_policy),
+        ("held_out/value", row.held_value),
+        ("held_out/sign", row.held_sign),
+        ("held_out/error", row.held_error),
+        ("held_out/moves_left", row.held_moves_left),
+    ];
+    let scalar = |(tag, value): (&str, f64)| Scalar {
+        tag: tag.to_owned(),
+        step: row.steps as i64,
+        seconds: row.cpu_minutes * 60.0,
+        value: value as f32,
+    };
+    values.map(scalar).to_vec()
+}
