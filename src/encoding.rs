@@ -4,11 +4,13 @@ mod layout;
 mod planes;
 mod policy;
 mod shape;
+pub mod sparse;
 
 pub use layout::{Layout, Places};
 use planes::Planes;
 use policy::Policy;
 pub use shape::Shape;
+pub use sparse::{SparseEncoding, SparseInput, SparseShape};
 
 use crate::rules::{Anatomy, Color, Key, Move, Position, Seat, Table, View};
 

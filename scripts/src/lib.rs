@@ -4,6 +4,7 @@
 //! - [`network`]: what a network is made of, its named weights, and its forward pass.
 //! - [`learner`]: samples in, gradient steps and checkpoints out.
 //! - [`onnx`]: weights to ONNX bytes and back.
+//! - [`sparse`]: training of sparse networks.
 //! - [`starts`]: where self-play games begin.
 //! - [`report`]: what came of runs and matches, as tables and pictures.
 //! - [`retrograde`]: small games solved exactly.
@@ -53,6 +54,7 @@ pub mod run;
 pub mod san;
 pub mod score;
 pub mod selfplay;
+pub mod sparse;
 pub mod starts;
 pub mod store;
 pub mod supervised;

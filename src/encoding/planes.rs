@@ -80,6 +80,12 @@ pub(super) fn clock_step(halfmoves: u32) -> u32 {
 
 const CLOCK_LIMIT: u32 = 100;
 
+/// The largest [`clock_step`].
+pub(super) const MAX_CLOCK_STEP: u32 = CLOCK_LIMIT / 8;
+
+/// The largest [`lead_step`].
+pub(super) const LEAD_STEPS: usize = LEADS.len();
+
 impl Planes {
     pub(super) fn new(anatomy: &Anatomy) -> Planes {
         let mut planes = vec![Plane::Board];

@@ -20,7 +20,9 @@ pub(super) use text::{PASS, of_table};
 
 use self::game::{Game, Standing};
 use super::chess8::{Axes, Chess8};
-use super::{Anatomy, Key, Move, MoveList, Outcome, Reason, Rules, Seat, Side, Table, View};
+use super::{
+    Anatomy, Key, Move, MoveList, Outcome, Reason, Rules, Seat, Side, Symmetry, Table, View,
+};
 
 /// The rules of one game of this family.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -172,7 +174,9 @@ impl Tables {
 
 impl Rules for Tables {
     fn anatomy(&self) -> Anatomy {
-        Anatomy { tables: true, ..self.games[0].chess.anatomy() }
+        let board = self.games[0].chess.anatomy();
+        let symmetry = Symmetry { colours: self.rules.order == Order::Timed, ..board.symmetry };
+        Anatomy { tables: true, symmetry, ..board }
     }
 
     fn turn(&self) -> Side {

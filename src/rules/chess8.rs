@@ -155,11 +155,13 @@ impl Rules for Chess8 {
             places: false,
             walls: axes.walls.is_some(),
             barriers: axes.barriers,
+            wall_moves: axes.walls.is_some_and(|walls| walls.rule == Walling::Duck),
             castling: axes.castling.is_some(),
             en_passant: Color::ALL.into_iter().any(|color| axes.double_step[color].any()),
             checks: axes.checks.counted,
             promoted: axes.tells_promoted(),
             mirrored: !self.runs_one_way(),
+            symmetry: axes.symmetry(),
         }
     }
 

@@ -12,7 +12,8 @@ use shakmaty::{Bitboard, Board, Color, Square};
 
 use super::notation::{FenError, area, square};
 use super::{
-    Anatomy, Key, MAX_SIDES, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, View,
+    Anatomy, Key, MAX_SIDES, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, Symmetry,
+    View,
 };
 
 /// The rules of one game of this family.
@@ -177,11 +178,13 @@ impl Rules for Grid {
             places: true,
             walls: false,
             barriers: false,
+            wall_moves: false,
             castling: false,
             en_passant: false,
             checks: None,
             promoted: false,
             mirrored: false,
+            symmetry: Symmetry::default(),
         }
     }
 

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Board, Color, Square};
 
-use super::{Anatomy, Key, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, View};
+use super::{
+    Anatomy, Key, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, Symmetry, View,
+};
 
 #[derive(Debug)]
 enum Node {
@@ -102,11 +104,13 @@ impl Rules for Toy {
             places: true,
             walls: false,
             barriers: false,
+            wall_moves: false,
             castling: false,
             en_passant: false,
             checks: None,
             promoted: false,
             mirrored: false,
+            symmetry: Symmetry::default(),
         }
     }
 

@@ -28,6 +28,8 @@ pub struct Anatomy {
     pub walls: bool,
     /// Whether there may be walls on the board.
     pub barriers: bool,
+    /// Whether a wall leaves its square when the next one is put down, as the duck does.
+    pub wall_moves: bool,
     /// Whether there are castling rights.
     pub castling: bool,
     /// Whether there is en passant.
@@ -39,6 +41,9 @@ pub struct Anatomy {
     /// Whether the second side's board is the first one's upside down. Not so where both run for
     /// the same rank.
     pub mirrored: bool,
+    /// Which images of a position without castling rights the rules do not tell apart. With two
+    /// boards, `files` is about each board, and `colours` about the two teams.
+    pub symmetry: Symmetry,
 }
 
 /// One position as the side to move sees it.

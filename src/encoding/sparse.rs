@@ -1,0 +1,159 @@
+//! Sparse encoding: a position as a list of active inputs, a legal move as a few rows of a table.
+//!
+//! A sparse network sums one row of weights per active input and scores a legal move by the rows of that
+//! move. The work depends on what stands on the board, not on the size of the board, and moves that are
+//! not legal cost nothing.
+//!
+//! Inputs and move rows come in named blocks ([`Block`]), which are derived from [`Anatomy`] alone.
+//! Games that have a block of the same name and size in common mean the same by it.
+
+mod attack_map;
+mod blocks;
+mod geometry;
+mod inputs;
+mod moves;
+mod scene;
+
+use std::sync::Arc;
+
+use self::blocks::BlockList;
+use self::geometry::Geometry;
+use self::inputs::InputBlocks;
+use self::moves::MoveBlocks;
+use self::scene::Scene;
+use super::planes::table_name;
+use crate::rules::{Anatomy, Color, Move, Position};
+
+pub use self::blocks::Block;
+
+/// Rows that are summed for each legal move.
+const ROWS_PER_MOVE: usize = 4;
+
+/// Version of the encoding: raised when an index of the same layout changes its meaning.
+const VERSION: u32 = 1;
+
+/// Sizes of a sparse encoding.
+///
+/// All indices fit 16 bits, including the padding rows `inputs` and `move_rows`, which are one past the
+/// end and stand for a row of zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SparseShape {
+    /// Number of inputs: rows of the input table.
+    pub inputs: usize,
+    /// Number of rows of the move table.
+    pub move_rows: usize,
+    /// Rows of the move table that are summed for one legal move.
+    pub rows_per_move: usize,
+    /// Classes of the value head: the mover wins, the next side wins, draw.
+    pub outcomes: usize,
+}
+
+/// Active inputs and move rows of one position. A reused value keeps its memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SparseInput {
+    /// Indices of the active inputs, each at most once, below [`SparseShape::inputs`].
+    pub inputs: Vec<u16>,
+    /// Rows of the legal moves in their order, [`SparseShape::rows_per_move`] each, at most
+    /// [`SparseShape::move_rows`], which is the padding row.
+    pub move_rows: Vec<u16>,
+}
+
+/// Sparse encoding of one game.
+///
+/// Each board is seen from the side to move: upside down for Black (unless both sides run for the same
+/// rank, [`Anatomy::mirrored`]), and with the files reversed if the only king of the side to move stands
+/// on the left half, in games whose rules do not tell left from right. Of two boards the one on which the
+/// side to move has White comes first, and each is turned by itself.
+///
+/// Cloning is cheap: clones share their tables.
+#[derive(Clone, Debug)]
+pub struct SparseEncoding {
+    tables: Arc<Tables>,
+}
+
+#[derive(Debug)]
+struct Tables {
+    geometry: Geometry,
+    inputs: InputBlocks,
+    moves: MoveBlocks,
+    input_list: BlockList,
+    move_list: BlockList,
+    shape: SparseShape,
+    /// A wall on the board leaves its square when the next one is put down.
+    wall_moves: bool,
+}
+
+impl SparseEncoding {
+    /// Returns the encoding of a game, or `None` if the game has no pieces that move.
+    pub fn new(anatomy: &Anatomy) -> Option<SparseEncoding> {
+        if anatomy.roles.is_empty() || anatomy.sides != 2 {
+            return None;
+        }
+        let mut input_list = BlockList::default();
+        let mut move_list = BlockList::default();
+        let geometry = Geometry::new(anatomy);
+        let prefixes: &[&str] = if anatomy.tables {
+            &[table_name(Color::White), table_name(Color::Black)]
+        } else {
+            &[""]
+        };
+        let inputs = InputBlocks::new(anatomy, prefixes, &mut input_list);
+        let moves = MoveBlocks::new(anatomy, &geometry, prefixes, &mut move_list);
+        let shape = SparseShape {
+            inputs: input_list.size(),
+            move_rows: move_list.size(),
+            rows_per_move: ROWS_PER_MOVE,
+            outcomes: anatomy.sides + 1,
+        };
+        assert!(shape.inputs.max(shape.move_rows) <= usize::from(u16::MAX));
+        let wall_moves = anatomy.wall_moves;
+        let tables = Tables { geometry, inputs, moves, input_list, move_list, shape, wall_moves };
+        Some(SparseEncoding { tables: Arc::new(tables) })
+    }
+
+    /// Returns the sizes.
+    pub fn shape(&self) -> SparseShape {
+        self.tables.shape
+    }
+
+    /// Returns the blocks of the inputs, in order.
+    pub fn input_blocks(&self) -> &[Block] {
+        self.tables.input_list.blocks()
+    }
+
+    /// Returns the blocks of the move rows, in order.
+    pub fn move_blocks(&self) -> &[Block] {
+        self.tables.move_list.blocks()
+    }
+
+    /// Returns the board, its orientation, and each block with its size. Two encodings with the same
+    /// layout are the same.
+    pub fn layout(&self) -> String {
+        let Tables { geometry, input_list, move_list, .. } = &*self.tables;
+        format!("sparse {VERSION} {geometry} inputs: {input_list}; moves: {move_list}")
+    }
+
+    /// Replaces `out` by the active inputs of `position` and the rows of its legal moves.
+    ///
+    /// `position` must be of the game of this encoding, and `legal` must be its legal moves.
+    pub fn write(&self, position: &Position, legal: &[Move], out: &mut SparseInput) {
+        let Tables { geometry, inputs, moves, shape, wall_moves, .. } = &*self.tables;
+        let view = position.view();
+        out.inputs.clear();
+        out.move_rows.clear();
+        out.move_rows.resize(legal.len() * ROWS_PER_MOVE, shape.move_rows as u16);
+        inputs.write_common(&view, &mut out.inputs);
+        let first = Scene::new(geometry, &view, *wall_moves);
+        if view.second.is_none() {
+            inputs.write_board(0, geometry, &first, &mut out.inputs);
+            return moves.write(geometry, [&first, &first], legal, &mut out.move_rows);
+        }
+        let other_view = view.table_of(!view.turn);
+        let second = Scene::new(geometry, &other_view, *wall_moves);
+        for scene in [&first, &second] {
+            let board = usize::from(scene.us.is_black());
+            inputs.write_board(board, geometry, scene, &mut out.inputs);
+        }
+        moves.write(geometry, [&first, &second], legal, &mut out.move_rows);
+    }
+}
