@@ -11,12 +11,12 @@ use super::seal::digest;
 /// The functions of sparse networks: their names, and the SHA-256 of each encoded `FunctionProto`. The
 /// trainer writes them (`scripts/src/onnx/sparse/functions.rs`, where a test compares the digests).
 pub const FUNCTIONS: [(&str, &str); 6] = [
-    ("Features", ""),
-    ("FeaturesInt8", ""),
-    ("MoveScores", ""),
-    ("MoveScoresInt8", ""),
-    ("ValueHead", ""),
-    ("ValueHeadInt8", ""),
+    ("Features", "4fd9dc9f69ed239ab4fc469a253fe710c6a16bf622f3d5a6033289575ca072e7"),
+    ("FeaturesInt8", "150690aba9b421d4fb6aca054c713772aed86ba947e4db8357a6218227327437"),
+    ("MoveScores", "4c1ee65d55e09882529f622e493e916c54015081772f5dea92632b2f27a5ef37"),
+    ("MoveScoresInt8", "ae969a9225b632a27e5a24f3ccac13aba848b4ef836192c6d00f7b2e12c72550"),
+    ("ValueHead", "cc55ecf0d7fec3a5cbeb93f4291805bad4b9a73b5f54134575b2ffcbae161437"),
+    ("ValueHeadInt8", "3aa413b7a35a078aad47747b7a9ca9893db7c68f0a769d3175b55f4e897e0880"),
 ];
 
 /// The number of the field `functions` of a `ModelProto`.
