@@ -33,8 +33,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 pub use adviser::Adviser;
-pub use assessment::Assessment;
 use assessment::assess;
+pub use assessment::{Assessment, Shown};
 pub use bench::{Searched, bench};
 use endings::Endings;
 pub use files::{FileError, with_files};
