@@ -30,6 +30,7 @@ pub struct PolicyIndex(pub u16);
 /// teams' games look alike. See [`Encoding::layout`] for the planes.
 #[derive(Clone, Debug)]
 pub struct Encoding {
+    anatomy: Anatomy,
     planes: Planes,
     policy: Policy,
     shape: Shape,
@@ -47,12 +48,17 @@ impl Encoding {
             policy_planes: policy.planes(),
             outcomes: anatomy.sides + 1,
         };
-        Encoding { planes, policy, shape }
+        Encoding { anatomy: anatomy.clone(), planes, policy, shape }
     }
 
     /// The encoding of the game of `position`.
     pub fn of(position: &Position) -> Encoding {
         Encoding::new(&position.anatomy())
+    }
+
+    /// Returns the sparse encoding of the same game, or `None` if it has none.
+    pub fn sparse(&self) -> Option<SparseEncoding> {
+        SparseEncoding::new(&self.anatomy)
     }
 
     /// The sizes of its tensors.

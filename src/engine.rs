@@ -34,8 +34,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 pub use adviser::Adviser;
-pub use assessment::Assessment;
 use assessment::assess;
+pub use assessment::{Assessment, Shown};
 pub use bench::{Searched, bench};
 use depth::visits_of_depth;
 use endings::Endings;

@@ -32,8 +32,9 @@ impl Evaluator for Telling {
             let key = batch.key(row).0;
             let win = (key % 1000) as f32 / 1000.0;
             let outcome = [win, 1.0 - win, 0.0];
-            let logit = |nth: usize, index: u16| f32::from(index) + nth as f32 + win;
-            batch.fill(row, &outcome, win * 10.0, |nth, index| logit(nth, index.0));
+            let indices = batch.legal(row).to_vec();
+            let logit = |nth: usize| f32::from(indices[nth].0) + nth as f32 + win;
+            batch.fill(row, &outcome, win * 10.0, logit);
         }
         Ok(())
     }

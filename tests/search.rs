@@ -299,7 +299,7 @@ impl Evaluator for Decisive {
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
         for row in 0..batch.len() {
             let win = (self.win)(batch.key(row).0);
-            batch.fill(row, &[win, 1.0 - win, 0.0], 30.0, |nth, _| nth as f32 * win);
+            batch.fill(row, &[win, 1.0 - win, 0.0], 30.0, |nth| nth as f32 * win);
         }
         Ok(())
     }

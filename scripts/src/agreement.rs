@@ -1,7 +1,7 @@
 //! How much two networks of a game agree: what quantising cost.
 
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::{Batch, EvalError, Evaluator, Query};
+use menagerie::evaluation::{EvalError, Evaluator, Query};
 use menagerie::rules::{MoveList, Position};
 
 /// How much two evaluators agree over some positions.
@@ -53,7 +53,7 @@ fn answers(
     encoding: &Encoding,
     positions: &[Position],
 ) -> Result<Vec<(Option<usize>, f32)>, EvalError> {
-    let mut batch = Batch::new(evaluator.shape());
+    let mut batch = evaluator.new_batch();
     let mut legal = MoveList::new();
     for position in positions {
         position.legal_moves(&mut legal);
@@ -72,7 +72,7 @@ fn answers(
 #[cfg(test)]
 mod tests {
     use menagerie::encoding::Shape;
-    use menagerie::evaluation::Uniform;
+    use menagerie::evaluation::{Batch, Uniform};
     use menagerie::variant::Catalogue;
 
     use super::*;
@@ -92,7 +92,7 @@ mod tests {
 
         fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
             for row in 0..batch.len() {
-                batch.fill(row, &[1.0, 0.0, 0.0], 1.0, |nth, _| -(nth as f32));
+                batch.fill(row, &[1.0, 0.0, 0.0], 1.0, |nth| -(nth as f32));
             }
             Ok(())
         }

@@ -12,6 +12,7 @@
 mod nodes;
 mod proto;
 mod quantised;
+pub mod sparse;
 
 use menagerie::encoding::Shape;
 use menagerie::evaluation::Passport;
@@ -173,6 +174,7 @@ fn model(
         producer_version: env!("CARGO_PKG_VERSION").into(),
         graph: Some(graph),
         metadata_props,
+        functions: vec![],
     };
     Ok(model.encode_to_vec())
 }

@@ -1,6 +1,6 @@
 //! How well a network and its search play a solved game, over all its positions.
 
-use menagerie::evaluation::{Batch, EvalError, Evaluator, Query};
+use menagerie::evaluation::{EvalError, Evaluator, Query};
 use menagerie::rules::{Move, MoveList, Position};
 use menagerie::search::{Params, Thinking, Tree};
 
@@ -151,7 +151,7 @@ pub fn opinion(
     let encoding = menagerie::encoding::Encoding::of(position);
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
-    let mut batch = Batch::new(evaluator.shape());
+    let mut batch = evaluator.new_batch();
     let row = batch.push(Query { encoding: &encoding, position, legal: &legal });
     evaluator.evaluate(&mut batch)?;
     let evaluation = batch.evaluation(row);

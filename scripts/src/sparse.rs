@@ -12,6 +12,7 @@ mod labels;
 mod loss;
 mod network;
 mod optimizer;
+mod random;
 mod run;
 mod unit;
 mod weights;

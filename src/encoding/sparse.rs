@@ -29,8 +29,11 @@ pub use self::blocks::Block;
 /// Rows that are summed for each legal move.
 const ROWS_PER_MOVE: usize = 4;
 
+/// Name of the encoding in the metadata of networks.
+pub const NAME: &str = "sparse";
+
 /// Version of the encoding: raised when an index of the same layout changes its meaning.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// Sizes of a sparse encoding.
 ///
@@ -130,7 +133,7 @@ impl SparseEncoding {
     /// layout are the same.
     pub fn layout(&self) -> String {
         let Tables { geometry, input_list, move_list, .. } = &*self.tables;
-        format!("sparse {VERSION} {geometry} inputs: {input_list}; moves: {move_list}")
+        format!("{NAME} {VERSION} {geometry} inputs: {input_list}; moves: {move_list}")
     }
 
     /// Replaces `out` by the active inputs of `position` and the rows of its legal moves.

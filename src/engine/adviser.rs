@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::network::Chosen;
 use super::options::Options;
 use crate::encoding::Encoding;
-use crate::evaluation::{Batch, Query};
+use crate::evaluation::Query;
 use crate::rules::{MoveList, Position};
 use crate::search::{Thinking, Tree};
 use crate::variant::{Catalogue, Variant};
@@ -61,7 +61,8 @@ impl Adviser {
     pub fn policies(&mut self, fens: &[String]) -> Result<Vec<Vec<(String, f32)>>, String> {
         let evaluator = self.chosen.first();
         let size = evaluator.preferred_batch().max(1);
-        let (mut batch, mut legal) = (Batch::new(evaluator.shape()), MoveList::new());
+        let mut batch = evaluator.new_batch();
+        let mut legal = MoveList::new();
         let mut all = Vec::with_capacity(fens.len());
         for fens in fens.chunks(size) {
             batch.clear();

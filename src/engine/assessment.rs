@@ -1,8 +1,8 @@
 //! What the evaluator alone says of a position, and what it is shown.
 
 use super::report::Chances;
-use crate::encoding::Encoding;
-use crate::evaluation::{Batch, EvalError, Evaluator, Query};
+use crate::encoding::{Encoding, SparseEncoding};
+use crate::evaluation::{EvalError, Evaluator, Query};
 use crate::rules::{MoveList, Outcome, PerSide, Position};
 
 /// What the evaluator alone says of a position.
@@ -20,11 +20,22 @@ pub struct Assessment {
     pub moves_left: f32,
     /// Each legal ply and its probability, the likeliest first.
     pub policy: Vec<(String, f32)>,
-    /// The planes that the network is shown: the name of each, and its squares, rank by rank from
-    /// the mover's first.
-    pub planes: Vec<(String, Vec<f32>)>,
-    /// Files of a plane.
-    pub width: usize,
+    /// What the network is shown.
+    pub shown: Shown,
+}
+
+/// The input of a network for one position.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Shown {
+    /// Planes: the name of each, and its squares, rank by rank from the mover's first.
+    Planes {
+        /// The planes.
+        planes: Vec<(String, Vec<f32>)>,
+        /// Files of a plane.
+        width: usize,
+    },
+    /// The names of the active inputs of a sparse network: a block, and the index in it.
+    ActiveInputs(Vec<String>),
 }
 
 /// Asks `evaluator` about `position`.
@@ -40,7 +51,7 @@ pub(super) fn assess(
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
     let outcome = position.outcome_given(&legal);
-    let mut batch = Batch::new(evaluator.shape());
+    let mut batch = evaluator.new_batch();
     let encoding = Encoding::of(position);
     let row = batch.push(Query { encoding: &encoding, position, legal: &legal });
     evaluator.evaluate(&mut batch)?;
@@ -49,11 +60,12 @@ pub(super) fn assess(
     let mut policy: Vec<_> = moves.zip(evaluation.policy()).collect();
     policy.sort_by(|a, b| b.1.total_cmp(&a.1));
     let draw = evaluation.outcome.last().copied().unwrap_or(0.0);
-    let squares = encoding.shape().squares();
-    let planes = batch.planes_of(row).chunks(squares).map(<[f32]>::to_vec);
+    let shown = match batch.active_inputs(row) {
+        Some((encoding, inputs)) => Shown::ActiveInputs(input_names(encoding, inputs)),
+        None => shown_planes(&encoding, batch.planes_of(row).unwrap_or_default()),
+    };
     Ok(Assessment {
-        planes: encoding.plane_names().into_iter().zip(planes).collect(),
-        width: encoding.shape().width,
+        shown,
         outcome,
         values: PerSide::from_fn(|side| match side.index() < sides {
             true => evaluation.score(side, mover),
@@ -64,4 +76,30 @@ pub(super) fn assess(
         moves_left: evaluation.moves_left,
         policy,
     })
+}
+
+fn shown_planes(encoding: &Encoding, planes: &[f32]) -> Shown {
+    let squares = planes.chunks(encoding.shape().squares()).map(<[f32]>::to_vec);
+    Shown::Planes {
+        planes: encoding.plane_names().into_iter().zip(squares).collect(),
+        width: encoding.shape().width,
+    }
+}
+
+/// Returns the names of active inputs, in order: `BLOCK` if the block is of one input, else
+/// `BLOCK[INDEX]`.
+fn input_names(encoding: &SparseEncoding, inputs: &[u16]) -> Vec<String> {
+    let mut inputs = inputs.to_vec();
+    inputs.sort_unstable();
+    let name = |&input: &u16| {
+        let index = usize::from(input);
+        let mut blocks = encoding.input_blocks().iter();
+        let block =
+            blocks.find(|block| (block.first..block.first + block.size).contains(&index))?;
+        Some(match block.size {
+            1 => block.name.clone(),
+            _ => format!("{}[{}]", block.name, index - block.first),
+        })
+    };
+    inputs.iter().filter_map(name).collect()
 }

@@ -1,21 +1,40 @@
 //! Positions on their way through a network, and what came out.
 
+mod lists;
+
+use self::lists::SparseLists;
 use super::Query;
-use crate::encoding::{PolicyIndex, Shape};
+use super::network::sparse::SparseRequest;
+use crate::encoding::{PolicyIndex, Shape, SparseEncoding};
 use crate::rules::{Key, Position, Side};
 
-/// Some positions as planes, and their evaluations once an evaluator has filled them in.
+/// Some positions as planes or as sparse lists, and their evaluations once an evaluator has filled them
+/// in.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    shape: Shape,
     rows: Vec<Row>,
-    planes: Vec<f32>,
-    legal: Vec<PolicyIndex>,
+    inputs: Inputs,
+    outcomes: usize,
     outcome: Vec<f32>,
     moves_left: Vec<f32>,
     logits: Vec<f32>,
     /// The positions themselves, if they are kept.
     positions: Option<Vec<Position>>,
+}
+
+/// The encoded positions of a batch, in the form that its evaluator reads.
+#[derive(Clone, Debug)]
+enum Inputs {
+    Planes(PlaneInputs),
+    Sparse(SparseLists),
+}
+
+#[derive(Clone, Debug)]
+struct PlaneInputs {
+    shape: Shape,
+    planes: Vec<f32>,
+    /// The policy indices of the legal moves of all rows.
+    legal: Vec<PolicyIndex>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,22 +83,33 @@ pub(super) fn softmax(logits: &mut [f32]) {
 }
 
 impl Batch {
-    /// An empty batch of positions encoded in `shape`.
+    /// An empty batch of positions encoded as planes, in `shape`.
     pub fn new(shape: Shape) -> Batch {
-        let (rows, legal) = (Vec::new(), Vec::new());
-        let (planes, outcome, moves_left, logits) = Default::default();
-        let positions = None;
-        Batch { shape, rows, planes, legal, outcome, moves_left, logits, positions }
+        let inputs = PlaneInputs { shape, planes: Vec::new(), legal: Vec::new() };
+        Batch::with_inputs(Inputs::Planes(inputs), shape.outcomes)
+    }
+
+    /// Returns an empty batch of positions in a sparse encoding.
+    pub fn sparse(encoding: &SparseEncoding) -> Batch {
+        let outcomes = encoding.shape().outcomes;
+        Batch::with_inputs(Inputs::Sparse(SparseLists::new(encoding)), outcomes)
+    }
+
+    fn with_inputs(inputs: Inputs, outcomes: usize) -> Batch {
+        Batch {
+            rows: Vec::new(),
+            inputs,
+            outcomes,
+            outcome: Vec::new(),
+            moves_left: Vec::new(),
+            logits: Vec::new(),
+            positions: None,
+        }
     }
 
     /// The same, but it keeps the positions for its evaluator.
     pub(super) fn keeping_positions(self) -> Batch {
         Batch { positions: Some(Vec::new()), ..self }
-    }
-
-    /// The tensor sizes of a position.
-    pub fn shape(&self) -> Shape {
-        self.shape
     }
 
     /// How many positions it holds.
@@ -96,8 +126,13 @@ impl Batch {
     pub fn clear(&mut self) {
         self.rows.clear();
         self.positions.iter_mut().for_each(Vec::clear);
-        self.planes.clear();
-        self.legal.clear();
+        match &mut self.inputs {
+            Inputs::Planes(inputs) => {
+                inputs.planes.clear();
+                inputs.legal.clear();
+            }
+            Inputs::Sparse(lists) => lists.clear(),
+        }
         self.outcome.clear();
         self.moves_left.clear();
         self.logits.clear();
@@ -109,31 +144,58 @@ impl Batch {
     /// If the encoding is not of the batch's shape.
     pub fn push(&mut self, query: Query<'_>) -> usize {
         let Query { encoding, position, legal } = query;
-        assert_eq!(self.shape, encoding.shape());
-        let start = self.planes.len();
-        self.planes.resize(start + self.shape.input(), 0.0);
-        encoding.write_planes(position.view(), &mut self.planes[start..]);
-        let first_legal = self.legal.len();
-        self.legal.extend(legal.iter().map(|&m| encoding.index(position, m)));
+        match &mut self.inputs {
+            Inputs::Planes(inputs) => inputs.push(query),
+            Inputs::Sparse(lists) => lists.push(position, legal),
+        }
         let key = encoding.input_key(position);
         let tables = encoding.table_keys(position);
         self.positions.iter_mut().for_each(|kept| kept.push(position.clone()));
+        let first_legal = self.logits.len();
         let (tables, legal) = (tables.unwrap_or([key; 2]), legal.len());
         self.rows.push(Row { key, tables, first_legal, legal });
-        self.outcome.resize(self.rows.len() * self.shape.outcomes, 0.0);
+        self.outcome.resize(self.rows.len() * self.outcomes, 0.0);
         self.moves_left.resize(self.rows.len(), 0.0);
-        self.logits.resize(self.legal.len(), 0.0);
+        self.logits.resize(first_legal + legal, 0.0);
         self.rows.len() - 1
     }
 
-    /// The planes of all rows, `[rows, planes, height, width]`.
+    /// The planes of all rows, `[rows, planes, height, width]`; empty for a sparse encoding.
     pub fn planes(&self) -> &[f32] {
-        &self.planes
+        match &self.inputs {
+            Inputs::Planes(inputs) => &inputs.planes,
+            Inputs::Sparse(_) => &[],
+        }
     }
 
-    /// The planes of one row, `[planes, height, width]`.
-    pub fn planes_of(&self, row: usize) -> &[f32] {
-        &self.planes[row * self.shape.input()..][..self.shape.input()]
+    /// The planes of one row, `[planes, height, width]`; `None` for a sparse encoding.
+    pub fn planes_of(&self, row: usize) -> Option<&[f32]> {
+        match &self.inputs {
+            Inputs::Planes(PlaneInputs { shape, planes, .. }) => {
+                Some(&planes[row * shape.input()..][..shape.input()])
+            }
+            Inputs::Sparse(_) => None,
+        }
+    }
+
+    /// Returns the sparse encoding and the active inputs of a row, or `None` if the batch holds planes.
+    pub fn active_inputs(&self, row: usize) -> Option<(&SparseEncoding, &[u16])> {
+        match &self.inputs {
+            Inputs::Planes(_) => None,
+            Inputs::Sparse(lists) => Some((lists.encoding(), lists.active_inputs(row))),
+        }
+    }
+
+    /// Returns all rows as a request to a sparse network, and where its outputs go: the logits of all
+    /// legal moves, the outcomes and the moves left of all rows. `None` if the batch holds planes.
+    pub(super) fn sparse_request(&mut self) -> Option<(SparseRequest<'_>, [&mut [f32]; 3])> {
+        match &mut self.inputs {
+            Inputs::Planes(_) => None,
+            Inputs::Sparse(lists) => {
+                let outputs = [&mut self.logits, &mut self.outcome, &mut self.moves_left];
+                Some((lists.request(), outputs.map(|buffer| &mut buffer[..])))
+            }
+        }
     }
 
     /// The input key of a row's position.
@@ -151,39 +213,71 @@ impl Batch {
         self.positions.as_ref()?.get(row)
     }
 
-    /// Where the policy has the legal moves of a row's position.
+    /// Where the policy has the legal moves of a row's position; empty for a sparse encoding.
     pub fn legal(&self, row: usize) -> &[PolicyIndex] {
         let Row { first_legal, legal, .. } = self.rows[row];
-        &self.legal[first_legal..][..legal]
+        match &self.inputs {
+            Inputs::Planes(inputs) => &inputs.legal[first_legal..][..legal],
+            Inputs::Sparse(_) => &[],
+        }
     }
 
     /// Fills in the evaluation of a row: `outcome` and `moves_left` as in [`Evaluation`], and the
-    /// logit that `logit` gives for each legal move, by its place among them and its index.
+    /// logit that `logit` gives for each legal move, by its place among them.
     pub fn fill(
         &mut self,
         row: usize,
         outcome: &[f32],
         moves_left: f32,
-        mut logit: impl FnMut(usize, PolicyIndex) -> f32,
+        logit: impl FnMut(usize) -> f32,
     ) {
         let Row { first_legal, legal, .. } = self.rows[row];
-        let own = &mut self.outcome[row * self.shape.outcomes..][..self.shape.outcomes];
-        own.copy_from_slice(outcome);
-        self.moves_left[row] = moves_left;
-        let indices = &self.legal[first_legal..][..legal];
+        self.fill_values(row, outcome, moves_left);
         let logits = &mut self.logits[first_legal..][..legal];
-        for (nth, (out, &index)) in logits.iter_mut().zip(indices).enumerate() {
-            *out = logit(nth, index);
+        logits.iter_mut().zip((0..legal).map(logit)).for_each(|(out, logit)| *out = logit);
+    }
+
+    /// As [`Batch::fill`] with the logit that `logit` gives for the policy index of each legal move. Only
+    /// for a batch of planes: a sparse encoding has no such indices, and the logits stay zero.
+    pub fn fill_indexed(
+        &mut self,
+        row: usize,
+        outcome: &[f32],
+        moves_left: f32,
+        mut logit: impl FnMut(PolicyIndex) -> f32,
+    ) {
+        let Row { first_legal, legal, .. } = self.rows[row];
+        self.fill_values(row, outcome, moves_left);
+        if let Inputs::Planes(inputs) = &self.inputs {
+            let indices = &inputs.legal[first_legal..][..legal];
+            let logits = &mut self.logits[first_legal..][..legal];
+            logits.iter_mut().zip(indices).for_each(|(out, &index)| *out = logit(index));
         }
+    }
+
+    fn fill_values(&mut self, row: usize, outcome: &[f32], moves_left: f32) {
+        self.outcome[row * self.outcomes..][..self.outcomes].copy_from_slice(outcome);
+        self.moves_left[row] = moves_left;
     }
 
     /// The evaluation of a row, once filled in.
     pub fn evaluation(&self, row: usize) -> Evaluation<'_> {
         let Row { first_legal, legal, .. } = self.rows[row];
         Evaluation {
-            outcome: &self.outcome[row * self.shape.outcomes..][..self.shape.outcomes],
+            outcome: &self.outcome[row * self.outcomes..][..self.outcomes],
             moves_left: self.moves_left[row],
             logits: &self.logits[first_legal..][..legal],
         }
+    }
+}
+
+impl PlaneInputs {
+    fn push(&mut self, query: Query<'_>) {
+        let Query { encoding, position, legal } = query;
+        assert_eq!(self.shape, encoding.shape());
+        let start = self.planes.len();
+        self.planes.resize(start + self.shape.input(), 0.0);
+        encoding.write_planes(position.view(), &mut self.planes[start..]);
+        self.legal.extend(legal.iter().map(|&m| encoding.index(position, m)));
     }
 }

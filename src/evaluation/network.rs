@@ -19,6 +19,8 @@
 //!
 //! and the head's weights, which do not depend on the input.
 //!
+//! A [sparse] network has lists of indices as its inputs.
+//!
 //! Other outputs may be there and are never computed. What the numbers mean is for the metadata to
 //! say and for the caller to check.
 
@@ -31,11 +33,17 @@ use ort::session::{HasSelectedOutputs, OutputSelector, RunOptions};
 use ort::value::{Outlet, TensorElementType, TensorRef, ValueType};
 use thiserror::Error;
 
+use self::functions::check_functions;
+use self::kernels::operators;
 use super::runtime::{CudaBuild, Runtime, RuntimeError, one_line};
 
+mod functions;
 mod head;
+mod kernels;
 mod seal;
+pub mod sparse;
 
+pub use self::functions::FUNCTIONS;
 pub use self::head::{HEAD, Head, MOVES_LEFT_SCALE};
 pub use self::seal::{KEY as SEAL_KEY, seal, verify};
 
@@ -119,6 +127,9 @@ pub enum NetworkError {
     /// ONNX Runtime does not take the model.
     #[error("ONNX Runtime refuses the network: {0}")]
     Model(String),
+    /// The file defines a function that no sparse network has.
+    #[error("the network defines a function \"{0}\" that is not known here; export it again")]
+    Function(String),
     /// An input or output that a network must have is not there.
     #[error("the network has no {kind} {name:?}, only {found}")]
     Missing {
@@ -212,6 +223,49 @@ impl Sizes {
     }
 }
 
+/// What computes the operators of a [sparse] network on a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kernels {
+    /// The kernels of this program.
+    #[default]
+    Own,
+    /// The functions that the file defines, run by ONNX Runtime, as on a GPU: slow on a CPU, and there
+    /// for comparison.
+    Functions,
+}
+
+/// A network of either kind, ready to run.
+#[derive(Debug)]
+pub enum Network {
+    /// One that reads planes.
+    Planes(Session),
+    /// One that reads lists of active inputs.
+    Sparse(sparse::SparseSession),
+}
+
+impl Network {
+    /// Opens the network in `file`, of whichever kind it is; otherwise as [`Session::open`].
+    ///
+    /// # Errors
+    /// As those of [`Session::open`] and [`sparse::SparseSession::open`].
+    pub fn open(file: &[u8], backend: Backend, threads: usize) -> Result<Network, NetworkError> {
+        let (session, backend, note) = commit(file, backend, threads, Kernels::Own)?;
+        if sparse::SparseSession::is_sparse(&session) {
+            sparse::SparseSession::new(session, backend, note).map(Network::Sparse)
+        } else {
+            Session::new(session, backend, note).map(Network::Planes)
+        }
+    }
+
+    /// Returns the text under `key` in the model's own metadata.
+    pub fn get(&self, key: &str) -> Option<String> {
+        match self {
+            Network::Planes(session) => session.get(key),
+            Network::Sparse(session) => session.get(key),
+        }
+    }
+}
+
 /// A network ready to run. Sessions share nothing: each thread may have its own.
 pub struct Session {
     session: ort::session::Session,
@@ -246,9 +300,15 @@ impl Session {
     /// Runtime takes or has not the inputs and outputs of a network. A GPU that cannot be used is
     /// no error: the CPU takes its place and [`Session::note`] says why.
     pub fn open(file: &[u8], backend: Backend, threads: usize) -> Result<Session, NetworkError> {
-        verify(file)?;
-        let runtime = Runtime::load(None)?;
-        let (mut session, backend, note) = commit(runtime, file, backend, threads)?;
+        let (session, backend, note) = commit(file, backend, threads, Kernels::Own)?;
+        Session::new(session, backend, note)
+    }
+
+    fn new(
+        mut session: ort::session::Session,
+        backend: Backend,
+        note: Option<String>,
+    ) -> Result<Session, NetworkError> {
         let (batch, [channels, height, width]) = input(session.inputs())?;
         let twin = session.outputs().iter().any(|outlet| outlet.name() == TWIN_OUTPUTS[1]);
         let names = if twin { &TWIN_OUTPUTS[..] } else { &OUTPUTS };
@@ -382,11 +442,14 @@ fn words<R>(error: ort::Error<R>) -> String {
 /// Opens the model on the backend asked for or, failing that, on the CPU; returns the backend used
 /// and why it is not the GPU.
 fn commit(
-    runtime: &Runtime,
     model: &[u8],
     backend: Backend,
     threads: usize,
+    kernels: Kernels,
 ) -> Result<(ort::session::Session, Backend, Option<String>), NetworkError> {
+    verify(model)?;
+    let runtime = Runtime::load(None)?;
+    check_functions(model)?;
     let cuda = if backend == Backend::Cpu { None } else { Some(runtime.cuda()) };
     let note = match (backend, cuda) {
         (_, None) | (Backend::Auto, Some(CudaBuild::Absent)) => None,
@@ -395,31 +458,42 @@ fn commit(
             Some(format!("{path} is no build for GPUs (scripts/get-onnxruntime --cuda brings one)"))
         }
         (_, Some(CudaBuild::Refused(refusal))) => Some(refusal.to_string()),
-        (_, Some(CudaBuild::Present)) => match build(runtime, model, threads, true) {
+        (_, Some(CudaBuild::Present)) => match build_cuda(runtime, model, threads) {
             Ok(session) => return Ok((session, Backend::Cuda, None)),
             Err(error) => Some(error),
         },
     };
-    let session = build(runtime, model, threads, false).map_err(NetworkError::Model)?;
+    let session = build_cpu(runtime, model, threads, kernels).map_err(NetworkError::Model)?;
     let note = note.map(|why| one_line(&format!("no GPU, the network runs on the CPU: {why}")));
     Ok((session, Backend::Cpu, note))
 }
 
-/// Opens the model; on the GPU with `cuda`, and there with the CPU only for what a GPU cannot do.
-fn build(
+/// Opens the model on the GPU, and there with the CPU only for what a GPU cannot do.
+fn build_cuda(
     runtime: &Runtime,
     model: &[u8],
     threads: usize,
-    cuda: bool,
+) -> Result<ort::session::Session, String> {
+    // A search over all algorithms would run anew for every size of a batch.
+    let provider =
+        ep::CUDA::default().with_conv_algorithm_search(ep::cuda::ConvAlgorithmSearch::Heuristic);
+    let mut builder = options(runtime, threads)
+        .map_err(words)?
+        .with_execution_providers([provider.build().error_on_failure()])
+        .map_err(words)?;
+    builder.commit_from_memory(model).map_err(words)
+}
+
+/// Opens the model on the CPU.
+fn build_cpu(
+    runtime: &Runtime,
+    model: &[u8],
+    threads: usize,
+    kernels: Kernels,
 ) -> Result<ort::session::Session, String> {
     let mut builder = options(runtime, threads).map_err(words)?;
-    if cuda {
-        // A search over all algorithms would run anew for every size of a batch.
-        let provider = ep::CUDA::default()
-            .with_conv_algorithm_search(ep::cuda::ConvAlgorithmSearch::Heuristic);
-        builder = builder
-            .with_execution_providers([provider.build().error_on_failure()])
-            .map_err(words)?;
+    if kernels == Kernels::Own {
+        builder = builder.with_operators(operators().map_err(words)?).map_err(words)?;
     }
     builder.commit_from_memory(model).map_err(words)
 }
@@ -480,9 +554,7 @@ fn dimensions<const N: usize>(
     wanted: &'static str,
 ) -> Result<(Option<usize>, [usize; N]), NetworkError> {
     let Some(outlet) = outlets.iter().find(|outlet| outlet.name() == name) else {
-        let names: Vec<_> = outlets.iter().map(|outlet| format!("{:?}", outlet.name())).collect();
-        let found = if names.is_empty() { "none".into() } else { names.join(", ") };
-        return Err(NetworkError::Missing { kind, name, found });
+        return Err(NetworkError::Missing { kind, name, found: names_of(outlets) });
     };
     let wrong = || unfit(name, wanted, outlets);
     let ValueType::Tensor { ty: TensorElementType::Float32, shape, .. } = outlet.dtype() else {
@@ -502,6 +574,12 @@ fn dimensions<const N: usize>(
         product = product.saturating_mul(*place);
     }
     if product > MAX_SIZE { Err(wrong()) } else { Ok((batch, found)) }
+}
+
+/// Returns the names of outlets, quoted.
+fn names_of(outlets: &[Outlet]) -> String {
+    let names: Vec<_> = outlets.iter().map(|outlet| format!("{:?}", outlet.name())).collect();
+    if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
 fn unfit(name: &'static str, wanted: &'static str, outlets: &[Outlet]) -> NetworkError {

@@ -1,14 +1,17 @@
 //! The evaluator that asks a network, through ONNX Runtime.
 
+mod plane_reader;
+mod sparse_reader;
+
 use std::sync::{Arc, Mutex};
 
-use super::batch::softmax;
+use self::plane_reader::PlaneReader;
+use self::sparse_reader::SparseReader;
 use super::bridge::Bridge;
 use super::foresight::foresee;
-use super::network::{Backend, NetworkError, Session, Sizes};
-use super::twin::Twin;
+use super::network::{Backend, Network, NetworkError, Sizes};
 use super::{Batch, Cache, EvalError, Evaluator, Query, Remembered};
-use crate::encoding::{self, Encoding, Shape};
+use crate::encoding::{self, Encoding, Shape, SparseEncoding, sparse};
 
 /// What a network says of itself, in its file's metadata.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,6 +59,32 @@ pub enum UnfitNetwork {
     /// It sees two tables one by one, and the game has not two.
     #[error("the network is for games of two tables, unlike {0}")]
     Twin(String),
+    /// The game has no sparse encoding.
+    #[error("the network is sparse, and {0} has no sparse encoding")]
+    NoSparseEncoding(String),
+    /// It is a sparse network of another layout. Layouts are long: only the first difference is quoted.
+    #[error("the network reads \"{found}\" where {variant} has \"{wanted}\"; export it again")]
+    SparseLayout {
+        /// The variant.
+        variant: String,
+        /// The first part of the network's layout that differs.
+        found: String,
+        /// The part of the encoding's layout that stands there.
+        wanted: String,
+    },
+    /// It is a sparse network of other sizes than its encoding has.
+    #[error(
+        "the network has {} rows a move and {} outcomes, but {variant} needs {} and {}",
+        found[0], found[1], wanted[0], wanted[1]
+    )]
+    SparseSizes {
+        /// The variant.
+        variant: String,
+        /// Rows a move and outcomes of the network.
+        found: [usize; 2],
+        /// Those of the encoding.
+        wanted: [usize; 2],
+    },
     /// Its tensors are of other sizes than its encoding says.
     #[error("the network has {found:?}, but {variant} needs {wanted:?}")]
     Sizes {
@@ -80,6 +109,17 @@ impl Passport {
     pub fn new(encoding: &Encoding, variants: &str, run: &str) -> Passport {
         Passport {
             encoding: format!("{}/{}", encoding::NAME, encoding::VERSION),
+            layout: encoding.layout(),
+            variants: variants.to_owned(),
+            run: run.to_owned(),
+            quantised_from: None,
+        }
+    }
+
+    /// Returns the passport of a sparse network for `variants`, separated by spaces.
+    pub fn sparse(encoding: &SparseEncoding, variants: &str, run: &str) -> Passport {
+        Passport {
+            encoding: format!("{}/{}", sparse::NAME, sparse::VERSION),
             layout: encoding.layout(),
             variants: variants.to_owned(),
             run: run.to_owned(),
@@ -118,12 +158,9 @@ impl Passport {
     /// # Errors
     /// What does not fit.
     pub fn check(&self, encoding: &Encoding, variant: &str) -> Result<(), UnfitNetwork> {
+        self.check_variant(variant)?;
         let wanted = Passport::new(encoding, variant, "");
         let variant = variant.to_owned();
-        if !self.variants.split_whitespace().any(|name| name == variant) {
-            let found = self.variants.clone();
-            return Err(UnfitNetwork::Variant { variant, found });
-        }
         let mine = [(&self.encoding, &wanted.encoding), (&self.layout, &wanted.layout)];
         for (found, wanted) in mine {
             if found != wanted {
@@ -134,6 +171,36 @@ impl Passport {
         Ok(())
     }
 
+    /// Checks that the sparse network was made for `variant`, whose sparse encoding is `encoding`.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn check_sparse(
+        &self,
+        encoding: &SparseEncoding,
+        variant: &str,
+    ) -> Result<(), UnfitNetwork> {
+        self.check_variant(variant)?;
+        let wanted = Passport::sparse(encoding, variant, "");
+        let variant = variant.to_owned();
+        if self.encoding != wanted.encoding {
+            let (found, wanted) = (self.encoding.clone(), wanted.encoding);
+            return Err(UnfitNetwork::Encoding { variant, found, wanted });
+        }
+        match first_difference(&self.layout, &wanted.layout) {
+            Some([found, wanted]) => Err(UnfitNetwork::SparseLayout { variant, found, wanted }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_variant(&self, variant: &str) -> Result<(), UnfitNetwork> {
+        if self.variants.split_whitespace().any(|name| name == variant) {
+            return Ok(());
+        }
+        let found = self.variants.clone();
+        Err(UnfitNetwork::Variant { variant: variant.to_owned(), found })
+    }
+
     /// How the network can play a game that is written in `encoding`, if it was not made for that.
     fn bridge(&self, encoding: &Encoding) -> Option<Bridge> {
         let wanted = Passport::new(encoding, "", "");
@@ -142,25 +209,44 @@ impl Passport {
     }
 }
 
+/// Returns the first words in which two texts differ, shortened, or `None` if the texts are the same.
+fn first_difference(found: &str, wanted: &str) -> Option<[String; 2]> {
+    if found == wanted {
+        return None;
+    }
+    let mut found = found.split(' ');
+    let mut wanted = wanted.split(' ');
+    let words = loop {
+        match (found.next(), wanted.next()) {
+            (None, None) => break [None, None],
+            (found, wanted) if found != wanted => break [found, wanted],
+            _ => {}
+        }
+    };
+    Some(words.map(|word| word.unwrap_or("nothing").chars().take(80).collect()))
+}
+
 /// A network that evaluates batches in a session of its own.
 #[derive(Debug)]
 pub struct Onnx {
-    session: Session,
     shape: Shape,
     passport: Passport,
-    bridge: Option<Bridge>,
-    /// What is needed if it sees two tables one by one.
-    twin: Option<Twin>,
-    policy: Vec<f32>,
-    outcome: Vec<f32>,
-    moves_left: Vec<f32>,
+    reader: Reader,
+}
+
+/// The network, by what it reads.
+#[derive(Debug)]
+enum Reader {
+    Planes(PlaneReader),
+    Sparse(SparseReader),
 }
 
 impl Onnx {
     /// Opens the network in `file` to play `variant` in `encoding`, on `threads` threads.
     ///
-    /// It may be another game that is written in `encoding`: the network sees what it knows, by the
-    /// names of the planes, as long as it has a policy for every move.
+    /// A network of planes may be another game's that is written in `encoding`: the network sees what it
+    /// knows, by the names of the planes, as long as it has a policy for every move. A sparse network must
+    /// have the layout of the game's sparse encoding.
     ///
     /// # Errors
     /// If it is no network, does not fit, or cannot be run.
@@ -171,49 +257,46 @@ impl Onnx {
         backend: Backend,
         threads: usize,
     ) -> Result<Onnx, UnfitNetwork> {
-        let session = Session::open(file, backend, threads)?;
-        let passport = Passport::read(|key| session.get(key))?;
-        let bridge = match passport.check(encoding, variant) {
-            Ok(()) => None,
-            Err(refusal @ UnfitNetwork::Encoding { .. }) => {
-                let twin = session.head().is_some();
-                let bridge = passport.bridge(encoding);
-                Some(bridge.filter(|bridge| !twin || bridge.keeps_tables()).ok_or(refusal)?)
+        let network = Network::open(file, backend, threads)?;
+        let passport = Passport::read(|key| network.get(key))?;
+        let reader = match network {
+            Network::Planes(session) => {
+                PlaneReader::new(session, &passport, encoding, variant).map(Reader::Planes)?
             }
-            Err(refusal) => return Err(refusal),
+            Network::Sparse(session) => {
+                SparseReader::new(session, &passport, encoding, variant).map(Reader::Sparse)?
+            }
         };
-        let (shape, found) = (encoding.shape(), session.sizes());
-        let twin = match session.head() {
-            Some(_) => Some(Twin::new(encoding).ok_or_else(|| UnfitNetwork::Twin(variant.into()))?),
-            None => None,
-        };
-        let whole = bridge.as_ref().map_or(shape, |bridge| bridge.shape());
-        let wanted = if twin.is_some() { whole.of_table() } else { whole };
-        let same = found.batch.is_none()
-            && (found.channels, found.height, found.width)
-                == (wanted.planes, wanted.height, wanted.width)
-            && (found.policy, found.outcomes) == (wanted.policy(), wanted.outcomes);
-        if !same {
-            let variant = variant.to_owned();
-            return Err(UnfitNetwork::Sizes { variant, found, wanted });
-        }
-        let (policy, outcome, moves_left) = Default::default();
-        Ok(Onnx { session, shape, passport, bridge, twin, policy, outcome, moves_left })
+        Ok(Onnx { shape: encoding.shape(), passport, reader })
     }
 
     /// Where it runs.
     pub fn backend(&self) -> Backend {
-        self.session.backend()
+        match &self.reader {
+            Reader::Planes(reader) => reader.session.backend(),
+            Reader::Sparse(reader) => reader.session().backend(),
+        }
     }
 
     /// Why it does not run where it was asked to, in words.
     pub fn note(&self) -> Option<&str> {
-        self.session.note()
+        match &self.reader {
+            Reader::Planes(reader) => reader.session.note(),
+            Reader::Sparse(reader) => reader.session().note(),
+        }
     }
 
     /// What of a position it does not see, in words, if it was made for another game.
     pub fn unseen(&self) -> Option<String> {
-        self.bridge.as_ref()?.unseen()
+        match &self.reader {
+            Reader::Planes(reader) => reader.bridge.as_ref()?.unseen(),
+            Reader::Sparse(_) => None,
+        }
+    }
+
+    /// Returns `true` if it is a sparse network.
+    pub fn is_sparse(&self) -> bool {
+        matches!(self.reader, Reader::Sparse(_))
     }
 
     /// What it says of itself.
@@ -228,57 +311,43 @@ impl Evaluator for Onnx {
     }
 
     fn preferred_batch(&self) -> usize {
-        match self.session.backend() {
+        match self.backend() {
             Backend::Cuda => 64,
             Backend::Auto | Backend::Cpu => 8,
         }
     }
 
     fn new_batch(&self) -> Batch {
-        let batch = Batch::new(self.shape);
-        // A twin looks for mates at each table when it sees it first.
-        if self.twin.is_some() { batch.keeping_positions() } else { batch }
+        match &self.reader {
+            Reader::Planes(reader) => reader.new_batch(),
+            Reader::Sparse(reader) => reader.new_batch(),
+        }
     }
 
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
-        let failed = |error: NetworkError| EvalError(error.to_string());
-        if let Some(twin) = &mut self.twin {
-            return twin.evaluate(&mut self.session, self.bridge.as_mut(), batch).map_err(failed);
-        }
-        let rows = batch.len();
-        let outcomes = self.shape.outcomes;
-        let policy = self.bridge.as_ref().map_or(self.shape, Bridge::shape).policy();
-        let planes = match &mut self.bridge {
-            Some(bridge) => bridge.cross(batch.planes()),
-            None => batch.planes(),
+        let result = match &mut self.reader {
+            Reader::Planes(reader) => reader.evaluate(batch),
+            Reader::Sparse(reader) => reader.evaluate(batch),
         };
-        self.policy.resize(rows * policy, 0.0);
-        self.outcome.resize(rows * outcomes, 0.0);
-        self.moves_left.resize(rows, 0.0);
-        let mut outputs = [&mut self.policy, &mut self.outcome, &mut self.moves_left]
-            .map(|buffer| &mut buffer[..]);
-        self.session.run(planes, rows, &mut outputs).map_err(failed)?;
-        let chances = self.outcome.chunks_exact_mut(outcomes);
-        let logits = self.policy.chunks_exact(policy);
-        for (row, (chances, logits)) in chances.zip(logits).enumerate() {
-            softmax(chances);
-            let moves_left = self.moves_left[row];
-            batch.fill(row, chances, moves_left, |_, index| match &self.bridge {
-                Some(bridge) => logits[bridge.index(index.0.into())],
-                None => logits[usize::from(index.0)],
-            });
-        }
-        Ok(())
+        result.map_err(|error| EvalError(error.to_string()))
     }
 
     fn recall(&self, query: Query<'_>, into: &mut Remembered) -> bool {
-        match &self.twin {
-            Some(twin) => twin.recall(&self.session, query, into),
-            None => foresee(query, into),
+        match &self.reader {
+            Reader::Planes(PlaneReader { session, twin: Some(twin), .. }) => {
+                twin.recall(session, query, into)
+            }
+            Reader::Planes(_) | Reader::Sparse(_) => foresee(query, into),
         }
     }
 
     fn remember_in(&mut self, cache: &Arc<Mutex<Cache>>) -> bool {
-        self.twin.as_mut().map(|twin| twin.remember_in(cache)).is_some()
+        match &mut self.reader {
+            Reader::Planes(PlaneReader { twin: Some(twin), .. }) => {
+                twin.remember_in(cache);
+                true
+            }
+            Reader::Planes(_) | Reader::Sparse(_) => false,
+        }
     }
 }

@@ -139,7 +139,7 @@ impl Twin {
             let tables = pair.map(|at| seen[at].numbers.iter().copied());
             let Pair { moves_left, sits, mut logits } = join(head, tables, &mut self.outcome);
             let (half, passes) = (self.game.policy() / 2, self.sits);
-            batch.fill(row, &self.outcome, moves_left, |_, index| {
+            batch.fill_indexed(row, &self.outcome, moves_left, |index| {
                 let index = usize::from(index.0);
                 match index / half {
                     nth if passes.contains(&index) => sits[nth],

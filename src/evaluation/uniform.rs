@@ -34,7 +34,7 @@ impl Evaluator for Uniform {
         let draw = self.shape.outcomes - 1;
         outcome[draw] = 1.0;
         for row in 0..batch.len() {
-            batch.fill(row, &outcome[..=draw], MOVES_LEFT, |_, _| 0.0);
+            batch.fill(row, &outcome[..=draw], MOVES_LEFT, |_| 0.0);
         }
         Ok(())
     }

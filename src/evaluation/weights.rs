@@ -26,7 +26,7 @@ pub struct NetworkFile {
 }
 
 /// A network in one file, or in two: `NAME.onnx`, which runs everywhere, and `NAME.int8.onnx`,
-/// which was made of it and is faster on a CPU.
+/// which was made of it and is faster on a CPU. A sparse network is always one file.
 #[derive(Clone, Debug)]
 pub struct Weights {
     floats: NetworkFile,
@@ -101,7 +101,8 @@ impl Weights {
         // First, since only it can tell whether there is a GPU to run it.
         let network = open(&self.floats, backend)?;
         let mut notes: Vec<String> = network.note().map(str::to_owned).into_iter().collect();
-        if network.backend() == Backend::Cuda {
+        // A sparse network is one file, of whichever kind of numbers.
+        if network.backend() == Backend::Cuda || network.is_sparse() {
             return Ok(Opened { network, file: &self.floats, notes });
         }
         notes.extend(self.unread.clone());

@@ -241,7 +241,7 @@ impl Uci {
         let assessment = self.session.assess(&mut notes);
         notes.iter().for_each(|note| self.note(note));
         match assessment {
-            Ok(assessment) if planes => self.output.say(&info::planes(&assessment)),
+            Ok(assessment) if planes => self.output.say(&info::shown(&assessment)),
             Ok(assessment) => self.output.say(&info::assessment(&assessment)),
             Err(error) => self.note(&error.to_string()),
         }

@@ -19,6 +19,25 @@ pub(crate) struct Model {
     pub(crate) opset_import: Vec<OperatorSet>,
     #[prost(message, repeated, tag = "14")]
     pub(crate) metadata_props: Vec<Metadata>,
+    #[prost(message, repeated, tag = "25")]
+    pub(crate) functions: Vec<Function>,
+}
+
+/// `FunctionProto`: an operator that the file defines by a body of other operators.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Function {
+    #[prost(string, tag = "1")]
+    pub(crate) name: String,
+    #[prost(string, repeated, tag = "4")]
+    pub(crate) input: Vec<String>,
+    #[prost(string, repeated, tag = "5")]
+    pub(crate) output: Vec<String>,
+    #[prost(message, repeated, tag = "7")]
+    pub(crate) node: Vec<Node>,
+    #[prost(message, repeated, tag = "9")]
+    pub(crate) opset_import: Vec<OperatorSet>,
+    #[prost(string, tag = "10")]
+    pub(crate) domain: String,
 }
 
 /// `OperatorSetIdProto`: a set of operators and its version; the empty domain is ONNX's own.
@@ -67,6 +86,8 @@ pub(crate) struct Node {
     pub(crate) op_type: String,
     #[prost(message, repeated, tag = "5")]
     pub(crate) attribute: Vec<Attribute>,
+    #[prost(string, tag = "7")]
+    pub(crate) domain: String,
 }
 
 impl Node {
@@ -78,6 +99,7 @@ impl Node {
             name: output.into(),
             op_type: op.into(),
             attribute: vec![],
+            domain: String::new(),
         }
     }
 }
@@ -87,6 +109,8 @@ impl Node {
 pub(crate) struct Attribute {
     #[prost(string, tag = "1")]
     pub(crate) name: String,
+    #[prost(float, optional, tag = "2")]
+    pub(crate) float: Option<f32>,
     #[prost(int64, optional, tag = "3")]
     pub(crate) int: Option<i64>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
@@ -99,13 +123,19 @@ impl Attribute {
     /// A setting that is a whole number.
     pub(crate) fn number(name: &str, int: i64) -> Self {
         let kind = AttributeKind::Int as i32;
-        Self { name: name.into(), int: Some(int), ints: vec![], kind }
+        Self { name: name.into(), float: None, int: Some(int), ints: vec![], kind }
     }
 
     /// A setting that is a list of whole numbers.
     pub(crate) fn numbers(name: &str, ints: &[i64]) -> Self {
         let kind = AttributeKind::Ints as i32;
-        Self { name: name.into(), int: None, ints: ints.to_vec(), kind }
+        Self { name: name.into(), float: None, int: None, ints: ints.to_vec(), kind }
+    }
+
+    /// A setting that is a 32-bit float.
+    pub(crate) fn decimal(name: &str, float: f32) -> Self {
+        let kind = AttributeKind::Float as i32;
+        Self { name: name.into(), float: Some(float), int: None, ints: vec![], kind }
     }
 }
 
@@ -114,6 +144,7 @@ impl Attribute {
 #[repr(i32)]
 pub(crate) enum AttributeKind {
     Undefined = 0,
+    Float = 1,
     Int = 2,
     Ints = 7,
 }
@@ -160,6 +191,8 @@ pub(crate) enum TensorKind {
     Float = 1,
     Uint8 = 2,
     Int8 = 3,
+    Uint16 = 4,
+    Int16 = 5,
     Int32 = 6,
     Int64 = 7,
 }
@@ -195,11 +228,15 @@ impl ValueInfo {
         Self::floats(name, axes.iter().map(|&size| Size::Fixed(size)))
     }
 
-    fn floats(name: &str, sizes: impl Iterator<Item = Size>) -> Self {
-        let dim = sizes.map(|size| Dimension { size: Some(size) }).collect();
-        let elem_type = TensorKind::Float as i32;
-        let tensor = KindOfTensor { elem_type, shape: Some(TensorShape { dim }) };
+    /// A tensor whose axes are open, by a name, or fixed.
+    pub(crate) fn tensor(name: &str, kind: TensorKind, sizes: Vec<Size>) -> Self {
+        let dim = sizes.into_iter().map(|size| Dimension { size: Some(size) }).collect();
+        let tensor = KindOfTensor { elem_type: kind as i32, shape: Some(TensorShape { dim }) };
         Self { name: name.into(), kind: Some(Kind { tensor: Some(tensor) }) }
+    }
+
+    fn floats(name: &str, sizes: impl Iterator<Item = Size>) -> Self {
+        Self::tensor(name, TensorKind::Float, sizes.collect())
     }
 }
 

@@ -59,7 +59,7 @@ pub fn verify(file: &[u8]) -> Result<&str, NetworkError> {
 }
 
 /// SHA-256 in lower-case hexadecimal digits.
-fn digest(bytes: &[u8]) -> String {
+pub(super) fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -1,6 +1,6 @@
 //! What a search tells, in the words of UCI.
 
-use crate::engine::{Asked, Assessment, Best, Report, Score};
+use crate::engine::{Asked, Assessment, Best, Report, Score, Shown};
 use crate::protocol::centipawns::centipawns;
 use crate::rules::{PerSide, Side};
 
@@ -103,18 +103,29 @@ pub(super) fn assessment(assessment: &Assessment) -> String {
     text
 }
 
+/// Returns what the network is shown: planes, or the active inputs of a sparse network, one a line.
+pub(super) fn shown(assessment: &Assessment) -> String {
+    match &assessment.shown {
+        Shown::Planes { planes, width } => planes_text(planes, *width),
+        Shown::ActiveInputs(names) => {
+            let lines = names.iter().map(|name| format!("\n  {name}"));
+            format!("A sparse network has no planes. Active inputs:{}", lines.collect::<String>())
+        }
+    }
+}
+
 /// What the network is shown, plane by plane: in one line where all squares are alike, else as a
 /// board with the mover's first rank below.
-pub(super) fn planes(assessment: &Assessment) -> String {
+fn planes_text(planes: &[(String, Vec<f32>)], width: usize) -> String {
     let mut text = String::from("Planes, from the mover's side:");
-    for (name, squares) in &assessment.planes {
+    for (name, squares) in planes {
         let first = squares.first().copied().unwrap_or(0.0);
         if squares.iter().all(|&square| square == first) {
             text.push_str(&format!("\n  {name}: {first} everywhere"));
             continue;
         }
         text.push_str(&format!("\n  {name}:"));
-        for rank in squares.chunks(assessment.width).rev() {
+        for rank in squares.chunks(width).rev() {
             let cells = rank
                 .iter()
                 .map(|&square| if square == 0.0 { ".".into() } else { square.to_string() });

@@ -1,0 +1,251 @@
+//! Files of sparse networks through the real ONNX Runtime: run by the kernels of the engine and by the
+//! functions in the file, and refused if they are damaged or hostile.
+
+use std::path::Path;
+
+use menagerie::encoding::SparseShape;
+use menagerie::evaluation::network::sparse::{SparseRequest, SparseSession};
+use menagerie::evaluation::network::{Backend, Kernels, NetworkError, Session, seal};
+use menagerie::evaluation::runtime::Runtime;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use trainer::onnx::sparse::{SparseExportError, export_float, export_int8};
+use trainer::sparse::SparseWeights;
+
+const SHAPE: SparseShape =
+    SparseShape { inputs: 300, move_rows: 500, rows_per_move: 4, outcomes: 3 };
+/// The length of the checksum entry at a file's end.
+const SEAL_BYTES: usize = 86;
+
+fn load_runtime() {
+    let laid = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime");
+    let named = std::env::var_os("ORT_DYLIB_PATH").is_some();
+    Runtime::load(if named { None } else { Some(&laid) }).unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn open(file: &[u8], kernels: Kernels) -> Result<SparseSession, NetworkError> {
+    load_runtime();
+    SparseSession::open(file, Backend::Cpu, 1, kernels)
+}
+
+fn random_weights(seed: u64) -> SparseWeights {
+    SparseWeights::random(SHAPE, [256, 64, 16], seed)
+}
+
+/// The files of floats and of int8 tables.
+fn files(weights: &SparseWeights) -> [Vec<u8>; 2] {
+    let metadata = [("run".to_owned(), "random".to_owned())];
+    let float = export_float(weights, 4, &metadata).expect("weights that fit");
+    [float, export_int8(weights, 4, &metadata).expect("weights that fit").0]
+}
+
+/// Lists of a request.
+struct Lists {
+    positions: usize,
+    inputs: Vec<u16>,
+    move_rows: Vec<u16>,
+    owners: Vec<u16>,
+}
+
+impl Lists {
+    fn random(positions: usize, seed: u64) -> Lists {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let mut lists = Lists { positions, inputs: vec![], move_rows: vec![], owners: vec![] };
+        for position in 0..positions {
+            let active = rng.random_range(0..40);
+            lists.inputs.extend(
+                (0..40).map(|nth| if nth < active { rng.random_range(0..300) } else { 300 }),
+            );
+            for _ in 0..rng.random_range(0..50) {
+                lists.owners.push(position as u16);
+                lists.move_rows.extend((0..4).map(|_| rng.random_range(0..=500)));
+            }
+        }
+        lists
+    }
+
+    fn run(&self, session: &mut SparseSession) -> Result<[Vec<f32>; 3], NetworkError> {
+        let Lists { positions, inputs, move_rows, owners } = self;
+        let request = SparseRequest { positions: *positions, inputs, move_rows, owners };
+        let mut policy = vec![0.0; owners.len()];
+        let mut outcome = vec![0.0; positions * 3];
+        let mut moves_left = vec![0.0; *positions];
+        session.run(request, &mut policy, &mut outcome, &mut moves_left)?;
+        Ok([policy, outcome, moves_left])
+    }
+}
+
+#[test]
+fn kernels_and_functions_agree() {
+    for (seed, file) in files(&random_weights(1)).iter().enumerate() {
+        let mut own = open(file, Kernels::Own).expect("a network");
+        let mut functions = open(file, Kernels::Functions).expect("a network");
+        assert_eq!(own.get("run").as_deref(), Some("random"));
+        assert_eq!((own.outcomes(), own.rows_per_move()), (3, 4));
+        for positions in [1, 8, 3, 33] {
+            let lists = Lists::random(positions, seed as u64 + 10 * positions as u64);
+            let found = lists.run(&mut own).expect("a result");
+            let expected = lists.run(&mut functions).expect("a result");
+            for (name, (found, expected)) in
+                ["policy", "outcome", "moves_left"].iter().zip(found.iter().zip(&expected))
+            {
+                assert_eq!(found.len(), expected.len());
+                for (found, expected) in found.iter().zip(expected) {
+                    let gap = (found - expected).abs();
+                    assert!(gap < 1e-4 * (1.0 + expected.abs()), "{name} {found} {expected}");
+                }
+                let spread = expected.iter().fold(0.0_f32, |most, number| most.max(number.abs()));
+                assert!(spread > 0.0, "{name} is all zeros");
+            }
+            // Whole numbers up to one multiplication: the same bits.
+            if seed == 1 {
+                assert_eq!(found[0], expected[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn int8_is_close_to_float() {
+    let [float, int8] = files(&random_weights(2)).map(|file| open(&file, Kernels::Own).unwrap());
+    let (mut float, mut int8) = (float, int8);
+    let lists = Lists::random(20, 5);
+    let (float, int8) = (lists.run(&mut float).unwrap(), lists.run(&mut int8).unwrap());
+    for (float, int8) in float.iter().flatten().zip(int8.iter().flatten()) {
+        assert!((float - int8).abs() < 0.05 * (1.0 + float.abs()), "{float} {int8}");
+    }
+}
+
+#[test]
+fn requests_outside_the_tables_are_refused() {
+    for file in files(&random_weights(3)) {
+        let mut session = open(&file, Kernels::Own).expect("a network");
+        let mut refused = |change: fn(&mut Lists), part: &str| {
+            let mut lists = Lists::random(4, 7);
+            change(&mut lists);
+            let error = lists.run(&mut session).expect_err(part).to_string();
+            assert!(error.contains(part) && !error.contains('\n'), "{error}");
+        };
+        refused(|lists| lists.inputs[3] = 301, "the table has 301 rows");
+        refused(|lists| lists.inputs[3] = u16::MAX, "index 65535");
+        refused(|lists| lists.move_rows[3] = 501, "the table has 501 rows");
+        refused(|lists| lists.owners[0] = 4, "owners holds the index 4");
+        refused(|lists| lists.inputs.truncate(3), "takes");
+        refused(|lists| lists.move_rows.truncate(3), "takes");
+        let whole = Lists::random(4, 7);
+        assert!(whole.run(&mut session).is_ok(), "the session still works");
+    }
+}
+
+#[test]
+fn sums_that_could_overflow_are_refused() {
+    let mut weights = random_weights(4);
+    // 127 units of 1 / 64.
+    weights.input_table[0] = 1.98;
+    let [_, file] = files(&weights);
+    let mut session = open(&file, Kernels::Own).expect("a network");
+    let mut run = |active: usize| {
+        let lists = Lists {
+            positions: 1,
+            inputs: vec![0; active],
+            move_rows: vec![500; 4],
+            owners: vec![0],
+        };
+        lists.run(&mut session)
+    };
+    assert!(run(250).is_ok());
+    let error = run(260).unwrap_err().to_string();
+    assert!(error.contains("a sum could overflow"), "{error}");
+}
+
+#[test]
+fn weights_that_no_kernel_takes_are_refused() {
+    let narrow = SparseWeights::random(SHAPE, [96, 32, 16], 1);
+    let error = export_int8(&narrow, 4, &[]).unwrap_err();
+    assert_eq!(error, SparseExportError::Widths { hidden_size: 96, policy_size: 32 });
+    let biased = SparseWeights { input_bias: vec![1e3; 256], ..random_weights(1) };
+    assert!(matches!(export_int8(&biased, 4, &[]), Err(SparseExportError::Bias(_))));
+    let cut = SparseWeights { move_table: vec![0.0; 7], ..random_weights(1) };
+    assert!(matches!(export_float(&cut, 4, &[]), Err(SparseExportError::Weights(_))));
+}
+
+/// Replaces `from` by `to`, of equal length, everywhere in a file, and makes another checksum.
+fn replaced(file: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut model = file[..file.len() - SEAL_BYTES].to_vec();
+    let places: Vec<usize> =
+        (0..=model.len() - from.len()).filter(|&at| model[at..].starts_with(from)).collect();
+    assert!(!places.is_empty());
+    places.into_iter().for_each(|at| model[at..][..from.len()].copy_from_slice(to));
+    seal(model)
+}
+
+#[test]
+fn other_functions_are_refused() {
+    let [float, int8] = files(&random_weights(5));
+    let other_body = replaced(&float, b"Softplus", b"Softsign");
+    assert_eq!(
+        open(&other_body, Kernels::Own).unwrap_err(),
+        NetworkError::Function("ValueHead".into())
+    );
+    let renamed = replaced(&int8, b"MoveScoresInt8", b"MoveScoresInt9");
+    assert!(matches!(open(&renamed, Kernels::Own), Err(NetworkError::Function(_))));
+    // A file of planes does not run as one of lists, and the other way round.
+    assert!(Session::open(&int8, Backend::Cpu, 1).is_err());
+}
+
+#[test]
+fn damaged_files_are_refused() {
+    let [_, file] = files(&random_weights(6));
+    let mut rng = StdRng::seed_from_u64(9);
+    for _ in 0..200 {
+        let mut damaged = file.clone();
+        let at = rng.random_range(0..file.len());
+        if rng.random_bool(0.5) {
+            damaged.truncate(at);
+        } else {
+            damaged[at] ^= 1 << rng.random_range(0..8);
+        }
+        let error = open(&damaged, Kernels::Own).expect_err("damage");
+        assert!(matches!(error, NetworkError::Unsealed | NetworkError::Damaged { .. }), "{error}");
+    }
+}
+
+#[test]
+fn hostile_files_never_end_the_process() {
+    let small = SparseWeights::random(
+        SparseShape { inputs: 5, move_rows: 6, rows_per_move: 4, outcomes: 3 },
+        [128, 64, 2],
+        1,
+    );
+    let lists = Lists {
+        positions: 2,
+        inputs: vec![1, 5, 2, 3],
+        move_rows: vec![0, 1, 2, 6],
+        owners: vec![1],
+    };
+    let [_, file] = files(&small);
+    assert!(lists.run(&mut open(&file, Kernels::Own).unwrap()).is_ok());
+    let model = &file[..file.len() - SEAL_BYTES];
+    let mut rng = StdRng::seed_from_u64(11);
+    let mut outcomes = [0; 3];
+    for _ in 0..600 {
+        let mut hostile = model.to_vec();
+        let at = rng.random_range(0..model.len());
+        match rng.random_range(0..3) {
+            0 => hostile[at] ^= 1 << rng.random_range(0..8),
+            1 => hostile[at] = rng.random(),
+            _ => hostile.truncate(at),
+        }
+        // Some changes are harmless: a weight or a name. The others are errors, when the file is opened
+        // or when it runs.
+        match open(&seal(hostile), Kernels::Own) {
+            Err(error) => {
+                outcomes[0] += 1;
+                assert!(!error.to_string().contains('\n'), "{error}");
+            }
+            Ok(mut session) => outcomes[1 + usize::from(lists.run(&mut session).is_ok())] += 1,
+        }
+    }
+    assert!(outcomes[0] > 50 && outcomes[2] > 50, "{outcomes:?}");
+}

@@ -1,0 +1,251 @@
+//! Sparse networks: lists of active inputs and of table rows instead of planes.
+//!
+//! | input | type | shape | meaning |
+//! |---|---|---|---|
+//! | `inputs` | u16 | positions, active | the active inputs of each position, padded at the end |
+//! | `move_rows` | u16 | moves, rows a move | the rows of the move table of each legal move |
+//! | `owners` | u16 | moves | the position in which each move is legal |
+//!
+//! | output | type | shape | meaning |
+//! |---|---|---|---|
+//! | `policy` | f32 | moves | a logit for each legal move |
+//! | `outcome` | f32 | positions, outcomes | a logit for each outcome |
+//! | `moves_left` | f32 | positions, 1 | the turns that the game is expected to last |
+//!
+//! The three nodes of the graph are operators of our own, which the file defines as functions of
+//! standard operators: any ONNX Runtime can run it. On a CPU, kernels of this program replace them
+//! (see [`Kernels`]).
+
+use std::fmt;
+
+use ort::session::{HasSelectedOutputs, RunOptions};
+use ort::value::{Outlet, TensorElementType, TensorRef, ValueType};
+
+use super::{Backend, Kernels, NetworkError, OUTPUTS, finite, names_of, select, unfit, words};
+
+/// The names of the inputs of a sparse network.
+pub const SPARSE_INPUTS: [&str; 3] = ["inputs", "move_rows", "owners"];
+
+/// No position has more active inputs or rows of moves than this many numbers.
+const MAX_NUMBERS: usize = 1 << 24;
+
+/// Positions for a sparse network.
+#[derive(Clone, Copy, Debug)]
+pub struct SparseRequest<'a> {
+    /// The number of positions, at most 65,536.
+    pub positions: usize,
+    /// The active inputs of each position, as many numbers for each; the number after the last input
+    /// fills the end.
+    pub inputs: &'a [u16],
+    /// The table rows of each legal move, one move after another, as many for each.
+    pub move_rows: &'a [u16],
+    /// The position of each legal move.
+    pub owners: &'a [u16],
+}
+
+/// A sparse network ready to run. Sessions of the same file share their tables; each thread may have
+/// its own.
+pub struct SparseSession {
+    session: ort::session::Session,
+    outputs: RunOptions<HasSelectedOutputs>,
+    rows_per_move: usize,
+    outcomes: usize,
+    backend: Backend,
+    note: Option<String>,
+    /// A request for no move asks for one that does not exist, as a tensor cannot be empty.
+    no_move: Vec<u16>,
+}
+
+impl fmt::Debug for SparseSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SparseSession { rows_per_move, outcomes, backend, note, .. } = self;
+        f.debug_struct("SparseSession")
+            .field("rows_per_move", rows_per_move)
+            .field("outcomes", outcomes)
+            .field("backend", backend)
+            .field("note", note)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SparseSession {
+    /// Opens the sparse network in `file`, the bytes of an ONNX file with a checksum. Loads the default
+    /// runtime if none is loaded yet.
+    ///
+    /// # Errors
+    /// If there is no runtime, the file is damaged, ONNX Runtime or a kernel does not take the model, or
+    /// it has not the inputs and outputs of a sparse network.
+    pub fn open(
+        file: &[u8],
+        backend: Backend,
+        threads: usize,
+        kernels: Kernels,
+    ) -> Result<SparseSession, NetworkError> {
+        let (session, backend, note) = super::commit(file, backend, threads, kernels)?;
+        SparseSession::new(session, backend, note)
+    }
+
+    /// Whether a session is that of a sparse network.
+    pub(super) fn is_sparse(session: &ort::session::Session) -> bool {
+        session.inputs().iter().any(|outlet| outlet.name() == SPARSE_INPUTS[0])
+    }
+
+    pub(super) fn new(
+        session: ort::session::Session,
+        backend: Backend,
+        note: Option<String>,
+    ) -> Result<SparseSession, NetworkError> {
+        let [inputs, move_rows, owners] = SPARSE_INPUTS;
+        let known = |outlet: &&Outlet| !SPARSE_INPUTS.contains(&outlet.name());
+        if let Some(other) = session.inputs().iter().find(known) {
+            return Err(NetworkError::Surplus(other.name().into()));
+        }
+        let u16s = TensorElementType::Uint16;
+        let f32s = TensorElementType::Float32;
+        let from = session.inputs();
+        axes(from, "input", inputs, u16s, "u16 of shape [positions, active]", [false, false])?;
+        let wanted = "u16 of shape [moves, a fixed number]";
+        let [_, rows_per_move] = axes(from, "input", move_rows, u16s, wanted, [false, true])?;
+        axes(from, "input", owners, u16s, "u16 of shape [moves]", [false])?;
+        let from = session.outputs();
+        let [policy, outcome, moves_left] = OUTPUTS;
+        axes(from, "output", policy, f32s, "floats of shape [moves]", [false])?;
+        let wanted = "floats of shape [positions, a fixed number]";
+        let [_, outcomes] = axes(from, "output", outcome, f32s, wanted, [false, true])?;
+        let wanted = "floats of shape [positions, 1]";
+        let [_, one] = axes(from, "output", moves_left, f32s, wanted, [false, true])?;
+        if one != 1 {
+            return Err(unfit(moves_left, wanted, from));
+        }
+        let outputs = select(&OUTPUTS)?;
+        let no_move = vec![0; rows_per_move];
+        Ok(SparseSession { session, outputs, rows_per_move, outcomes, backend, note, no_move })
+    }
+
+    /// Returns the number of table rows of a move.
+    pub fn rows_per_move(&self) -> usize {
+        self.rows_per_move
+    }
+
+    /// Returns the number of outcomes.
+    pub fn outcomes(&self) -> usize {
+        self.outcomes
+    }
+
+    /// Returns what the network runs on: [`Backend::Cpu`] or [`Backend::Cuda`].
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// Returns why the network runs on the CPU although a GPU was asked for or seemed to be there.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// Returns the text under `key` in the model's own metadata.
+    pub fn get(&self, key: &str) -> Option<String> {
+        self.session.metadata().ok()?.custom(key)
+    }
+
+    /// Evaluates the positions of a request. `policy` gets a logit for each move, `outcome` the logits of
+    /// each position, `moves_left` a number for each position.
+    ///
+    /// # Errors
+    /// [`NetworkError::Length`] if a buffer or a list does not fit the number of positions or moves,
+    /// [`NetworkError::Run`] if the network fails (an index outside its table, too many active inputs),
+    /// [`NetworkError::NotFinite`] if it gives a number that is none. The buffers then hold nothing of
+    /// use.
+    pub fn run(
+        &mut self,
+        request: SparseRequest<'_>,
+        policy: &mut [f32],
+        outcome: &mut [f32],
+        moves_left: &mut [f32],
+    ) -> Result<(), NetworkError> {
+        let SparseRequest { positions, inputs, move_rows, owners } = request;
+        let (moves, per_move) = (owners.len(), self.rows_per_move);
+        if positions == 0 {
+            return check_length(SPARSE_INPUTS[1], 0, 0, moves + inputs.len() + move_rows.len());
+        }
+        let active = inputs.len() / positions;
+        check_length(SPARSE_INPUTS[0], positions, positions * active.max(1), inputs.len())?;
+        check_length(SPARSE_INPUTS[1], moves, moves.saturating_mul(per_move), move_rows.len())?;
+        let [policy_name, outcome_name, moves_left_name] = OUTPUTS;
+        check_length(policy_name, moves, moves, policy.len())?;
+        let outcomes = positions.saturating_mul(self.outcomes);
+        check_length(outcome_name, positions, outcomes, outcome.len())?;
+        check_length(moves_left_name, positions, positions, moves_left.len())?;
+        let (asked, move_rows, owners) = match moves {
+            0 => (1, &self.no_move[..], &[0][..]),
+            _ => (moves, move_rows, owners),
+        };
+        let run = |error| NetworkError::Run(words(error));
+        let inputs = TensorRef::from_array_view(([positions, active], inputs)).map_err(run)?;
+        let move_rows = TensorRef::from_array_view(([asked, per_move], move_rows)).map_err(run)?;
+        let owners = TensorRef::from_array_view(([asked], owners)).map_err(run)?;
+        let [inputs_name, move_rows_name, owners_name] = SPARSE_INPUTS;
+        let values = ort::inputs![
+            inputs_name => inputs, move_rows_name => move_rows, owners_name => owners
+        ];
+        let results = self.session.run_with_options(values, &self.outputs).map_err(run)?;
+        let buffers = [(policy, 1), (outcome, self.outcomes), (moves_left, 1)];
+        for (name, (buffer, per_row)) in OUTPUTS.into_iter().zip(buffers) {
+            let result = results
+                .get(name)
+                .ok_or_else(|| NetworkError::Run(format!("it gave no {name:?}")))?;
+            let (shape, numbers) = result.try_extract_tensor::<f32>().map_err(run)?;
+            if buffer.is_empty() {
+                continue;
+            }
+            if numbers.len() != buffer.len() {
+                return Err(NetworkError::Run(format!(
+                    "its {name:?} has shape {shape:?}, not {} numbers",
+                    buffer.len()
+                )));
+            }
+            buffer.copy_from_slice(numbers);
+            finite(name, per_row, buffer)?;
+        }
+        Ok(())
+    }
+}
+
+/// Errs if a list has not the length that fits.
+fn check_length(
+    name: &'static str,
+    rows: usize,
+    wanted: usize,
+    found: usize,
+) -> Result<(), NetworkError> {
+    if found == wanted { Ok(()) } else { Err(NetworkError::Length { name, rows, wanted, found }) }
+}
+
+/// Checks the type and the number of axes of the outlet `name`, and returns those of its axes that must
+/// be `fixed`; the others must be open.
+fn axes<const N: usize>(
+    outlets: &[Outlet],
+    kind: &'static str,
+    name: &'static str,
+    element: TensorElementType,
+    wanted: &'static str,
+    fixed: [bool; N],
+) -> Result<[usize; N], NetworkError> {
+    let Some(outlet) = outlets.iter().find(|outlet| outlet.name() == name) else {
+        return Err(NetworkError::Missing { kind, name, found: names_of(outlets) });
+    };
+    let wrong = || unfit(name, wanted, outlets);
+    let ValueType::Tensor { ty, shape, .. } = outlet.dtype() else { return Err(wrong()) };
+    if *ty != element || shape.len() != N {
+        return Err(wrong());
+    }
+    let mut found = [0; N];
+    for ((found, &size), fixed) in found.iter_mut().zip(shape.iter()).zip(fixed) {
+        let size = usize::try_from(size).ok();
+        match size.filter(|&size| size <= MAX_NUMBERS) {
+            Some(size @ 1..) if fixed => *found = size,
+            None if !fixed && size.is_none() => {}
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,61 @@
+//! The evaluator of a sparse network.
+
+use super::{Passport, UnfitNetwork};
+use crate::encoding::{Encoding, SparseEncoding};
+use crate::evaluation::Batch;
+use crate::evaluation::batch::softmax;
+use crate::evaluation::network::NetworkError;
+use crate::evaluation::network::sparse::SparseSession;
+
+/// A sparse network, with the encoding that it reads.
+#[derive(Debug)]
+pub(super) struct SparseReader {
+    session: SparseSession,
+    encoding: SparseEncoding,
+}
+
+impl SparseReader {
+    /// Checks that the network was made for `variant`, whose planes are those of `encoding`.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub(super) fn new(
+        session: SparseSession,
+        passport: &Passport,
+        encoding: &Encoding,
+        variant: &str,
+    ) -> Result<SparseReader, UnfitNetwork> {
+        let Some(encoding) = encoding.sparse() else {
+            return Err(UnfitNetwork::NoSparseEncoding(variant.into()));
+        };
+        passport.check_sparse(&encoding, variant)?;
+        let shape = encoding.shape();
+        let found = [session.rows_per_move(), session.outcomes()];
+        let wanted = [shape.rows_per_move, shape.outcomes];
+        if found != wanted {
+            let variant = variant.into();
+            return Err(UnfitNetwork::SparseSizes { variant, found, wanted });
+        }
+        Ok(SparseReader { session, encoding })
+    }
+
+    pub(super) fn session(&self) -> &SparseSession {
+        &self.session
+    }
+
+    pub(super) fn new_batch(&self) -> Batch {
+        Batch::sparse(&self.encoding)
+    }
+
+    /// Fills in the evaluations of a batch of [`SparseReader::new_batch`].
+    pub(super) fn evaluate(&mut self, batch: &mut Batch) -> Result<(), NetworkError> {
+        let Some((request, [logits, outcome, moves_left])) = batch.sparse_request() else {
+            return Err(NetworkError::Run(
+                "it reads sparse lists, and the batch has planes".into(),
+            ));
+        };
+        self.session.run(request, logits, outcome, moves_left)?;
+        outcome.chunks_exact_mut(self.session.outcomes()).for_each(softmax);
+        Ok(())
+    }
+}
