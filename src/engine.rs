@@ -52,7 +52,7 @@ use tables::{Knowledge, Lookup};
 use task::{Control, Search};
 
 use crate::evaluation::EvalError;
-use crate::rules::{Move, Position};
+use crate::rules::{FenRepair, Move, Position};
 use crate::search::{Params, Tree};
 use crate::variant::{Catalogue, Variant};
 
@@ -173,9 +173,7 @@ impl Session {
                 }
             }
             "UCI_Chess960" => {
-                if let Ok(game) = self.game.rewritten(&self.variant, self.options.chess960) {
-                    self.game = game;
-                }
+                self.game.write_chess960(&self.variant, self.options.chess960);
             }
             "Clear Hash" => self.forget(),
             "Hash" => self.tree = None,
@@ -231,23 +229,28 @@ impl Session {
     }
 
     /// Sets up the position `fen`, or the variant's start, and plays `turns` from it, each
-    /// written as UCI has it.
+    /// written as UCI has it. Returns what was left out of the FEN because it cannot be true.
     ///
     /// # Errors
     /// If the FEN is refused or a turn is not legal. The game then stays as it was, but
     /// [`Session::has_position`] returns `false` until a position is accepted.
-    pub fn set_position(&mut self, fen: Option<&str>, turns: &[&str]) -> Result<(), GameError> {
+    pub fn set_position(
+        &mut self,
+        fen: Option<&str>,
+        turns: &[&str],
+    ) -> Result<Vec<FenRepair>, GameError> {
         self.wait();
         self.position_refused = true;
         // A game of a file that is read no more stays what it was.
         let selected = self.select(fen).filter(|it| !it.is_same(&self.variant));
         let variant = selected.unwrap_or_else(|| Arc::clone(&self.variant));
-        self.game = Game::read(&variant, self.options.chess960, fen, turns)?;
+        let (game, repairs) = Game::read(&variant, self.options.chess960, fen, turns)?;
+        self.game = game;
         self.position_refused = false;
         if !Arc::ptr_eq(&variant, &self.variant) {
             self.change_game(variant);
         }
-        Ok(())
+        Ok(repairs)
     }
 
     /// Returns `false` if the last position was refused and none was accepted since. A protocol
@@ -281,7 +284,7 @@ impl Session {
     /// set up.
     pub fn take_back(&mut self, turns: usize) -> bool {
         self.wait();
-        let before = self.game.before(&self.variant, turns);
+        let before = self.game.before(turns);
         before.map(|game| self.game = game).is_some()
     }
 
@@ -294,7 +297,7 @@ impl Session {
         let flipped = self.set_position(Some(&fen), &[]);
         // The position before is still there.
         self.position_refused = false;
-        flipped
+        flipped.map(drop)
     }
 
     /// The game that is played.

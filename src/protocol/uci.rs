@@ -106,8 +106,12 @@ impl Uci {
                 ));
             }
         };
-        if let Err(error) = result {
-            self.note(&format!("{error}; {REFUSED}"));
+        match result {
+            Ok(repairs) => repairs.iter().for_each(|repair| self.note(&repair.to_string())),
+            Err(error) => {
+                error.repairs().iter().for_each(|repair| self.note(&repair.to_string()));
+                self.note(&format!("{error}; {REFUSED}"));
+            }
         }
     }
 
