@@ -237,7 +237,7 @@ pub struct Onnx {
 /// The network, by what it reads.
 #[derive(Debug)]
 enum Reader {
-    Planes(PlaneReader),
+    Planes(Box<PlaneReader>),
     Sparse(SparseReader),
 }
 
@@ -261,7 +261,7 @@ impl Onnx {
         let passport = Passport::read(|key| network.get(key))?;
         let reader = match network {
             Network::Planes(session) => {
-                PlaneReader::new(session, &passport, encoding, variant).map(Reader::Planes)?
+                Reader::Planes(Box::new(PlaneReader::new(session, &passport, encoding, variant)?))
             }
             Network::Sparse(session) => {
                 SparseReader::new(session, &passport, encoding, variant).map(Reader::Sparse)?
@@ -334,20 +334,24 @@ impl Evaluator for Onnx {
 
     fn recall(&self, query: Query<'_>, into: &mut Remembered) -> bool {
         match &self.reader {
-            Reader::Planes(PlaneReader { session, twin: Some(twin), .. }) => {
-                twin.recall(session, query, into)
-            }
-            Reader::Planes(_) | Reader::Sparse(_) => foresee(query, into),
+            Reader::Planes(reader) => match &reader.twin {
+                Some(twin) => twin.recall(&reader.session, query, into),
+                None => foresee(query, into),
+            },
+            Reader::Sparse(_) => foresee(query, into),
         }
     }
 
     fn remember_in(&mut self, cache: &Arc<Mutex<Cache>>) -> bool {
         match &mut self.reader {
-            Reader::Planes(PlaneReader { twin: Some(twin), .. }) => {
-                twin.remember_in(cache);
-                true
-            }
-            Reader::Planes(_) | Reader::Sparse(_) => false,
+            Reader::Planes(reader) => match &mut reader.twin {
+                Some(twin) => {
+                    twin.remember_in(cache);
+                    true
+                }
+                None => false,
+            },
+            Reader::Sparse(_) => false,
         }
     }
 }
