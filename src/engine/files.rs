@@ -30,6 +30,9 @@ pub enum FileError {
 /// The most bytes of a file that are read: hundreds of times what Fairy-Stockfish ships.
 const MOST: u64 = 16 << 20;
 
+/// The byte order marks of UTF-16.
+const UTF16_MARKS: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
+
 /// The games of `catalogue` and those of the files of `paths`, a list as the environment's `PATH`
 /// is written. What cannot be read or honoured is left out and told.
 pub fn with_files(catalogue: &Catalogue, paths: &str) -> (Catalogue, Vec<FileError>) {
@@ -49,11 +52,15 @@ pub fn with_files(catalogue: &Catalogue, paths: &str) -> (Catalogue, Vec<FileErr
 }
 
 fn read(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    let read = File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;
+    let mut bytes = Vec::new();
+    let read = File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
     if read as u64 > MOST {
         let reason = format!("it is longer than {} MB", MOST >> 20);
         return Err(std::io::Error::other(reason));
     }
-    Ok(text)
+    let is_utf16 = UTF16_MARKS.iter().any(|mark| bytes.starts_with(mark)) || bytes.contains(&0);
+    if is_utf16 {
+        return Err(std::io::Error::other("it is UTF-16 text, save it as UTF-8"));
+    }
+    String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not UTF-8 text"))
 }

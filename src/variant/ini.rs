@@ -28,6 +28,8 @@ pub(super) fn parse(text: &str, above: &[Raw]) -> (Vec<(Raw, Option<Variant>)>, 
     // Whether what follows belongs to a section: else to a header that was refused.
     let mut open = false;
     let mut refused = false;
+    // Editors on Windows put a byte order mark before the first section.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     // The parser does not count a last line without an end.
     let text = format!("{text}\n");
     let mut parser = Parser::new(&text).comment_char(b'#').auto_trim(true);
