@@ -50,7 +50,7 @@ use tables::{Knowledge, Lookup};
 use task::{Control, Search};
 
 use crate::evaluation::EvalError;
-use crate::rules::{Move, Position};
+use crate::rules::{FenRepair, Move, Position};
 use crate::search::{Params, Tree};
 use crate::variant::{Catalogue, Variant};
 
@@ -167,9 +167,7 @@ impl Session {
                 }
             }
             "UCI_Chess960" => {
-                if let Ok(game) = self.game.rewritten(&self.variant, self.options.chess960) {
-                    self.game = game;
-                }
+                self.game.write_chess960(&self.variant, self.options.chess960);
             }
             "Clear Hash" => self.forget(),
             "Hash" => self.tree = None,
@@ -225,20 +223,25 @@ impl Session {
     }
 
     /// Sets up the position `fen`, or the variant's start, and plays `turns` from it, each
-    /// written as UCI has it.
+    /// written as UCI has it. Returns what was left out of the FEN because it cannot be true.
     ///
     /// # Errors
     /// If the position or a turn is none; the game then stays as it was.
-    pub fn set_position(&mut self, fen: Option<&str>, turns: &[&str]) -> Result<(), GameError> {
+    pub fn set_position(
+        &mut self,
+        fen: Option<&str>,
+        turns: &[&str],
+    ) -> Result<Vec<FenRepair>, GameError> {
         self.wait();
         // A game of a file that is read no more stays what it was.
         let selected = self.select(fen).filter(|it| !it.is_same(&self.variant));
         let variant = selected.unwrap_or_else(|| Arc::clone(&self.variant));
-        self.game = Game::read(&variant, self.options.chess960, fen, turns)?;
+        let (game, repairs) = Game::read(&variant, self.options.chess960, fen, turns)?;
+        self.game = game;
         if !Arc::ptr_eq(&variant, &self.variant) {
             self.change_game(variant);
         }
-        Ok(())
+        Ok(repairs)
     }
 
     /// Another game, perhaps of the same name: what was thought and known of the one before is no use.
@@ -261,7 +264,7 @@ impl Session {
     /// set up.
     pub fn take_back(&mut self, turns: usize) -> bool {
         self.wait();
-        let before = self.game.before(&self.variant, turns);
+        let before = self.game.before(turns);
         before.map(|game| self.game = game).is_some()
     }
 
@@ -271,7 +274,7 @@ impl Session {
     /// If the game has no such position; it then stays as it was.
     pub fn flip(&mut self) -> Result<(), GameError> {
         let fen = flipped(self.position());
-        self.set_position(Some(&fen), &[])
+        self.set_position(Some(&fen), &[]).map(drop)
     }
 
     /// The game that is played.

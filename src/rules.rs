@@ -13,6 +13,7 @@ mod outcome;
 mod perft;
 mod side;
 mod toy;
+mod turn_text;
 mod value;
 mod view;
 
@@ -20,13 +21,13 @@ use std::sync::Arc;
 
 pub use bughouse::{Bughouse, Clocks, Order};
 pub use chess8::{
-    Axes, Castling, Checks, Drops, Ends, Extinction, Flag, Must, Odds, Promotion, Verdict, Walling,
-    Walls,
+    Axes, Castling, CastlingHome, Checks, Drops, Ends, Extinction, Flag, Must, Odds, Promotion,
+    Verdict, Walling, Walls,
 };
 use history::History;
 pub use lines::Lines;
 pub use moves::{Move, MoveList, PackedMove, Table, TableMove};
-pub use notation::FenError;
+pub use notation::{CastlingFault, FenError, FenRepair};
 pub use outcome::{Outcome, Reason};
 pub use perft::perft;
 pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, File, Piece, Rank, Role, Square};
@@ -157,6 +158,12 @@ pub(crate) trait Rules {
     fn turn_text(&self, _plies: &[Move], texts: &[String]) -> String {
         texts.join(",")
     }
+    /// Other texts that name a legal move, as long as no legal move is written so.
+    fn other_texts(&self, _m: Move) -> Vec<String> {
+        Vec::new()
+    }
+    /// Sets whether castling is written as king takes rook.
+    fn write_chess960(&mut self, _chess960: bool) {}
     /// The plies that the text of a turn may stand for, the likeliest first.
     fn spellings(&self, turn: &str) -> Vec<Vec<String>> {
         vec![turn.split(',').map(str::to_owned).collect()]
@@ -226,18 +233,41 @@ impl Clone for Position {
 }
 
 impl Position {
-    /// Reads a FEN of a game. `chess960` says that castling is written as king takes rook.
+    /// Reads a FEN of a game. `chess960` says that castling is written as king takes rook, and that
+    /// `KQkq` mean the outermost rooks. What cannot be true of castling and en passant is left out.
     ///
     /// # Errors
     /// If the text is no FEN, or no position of the game.
     pub fn from_fen(family: &Family, fen: &str, chess960: bool) -> Result<Position, FenError> {
-        Ok(Position::start(match family {
-            Family::Chess8(axes) => State::Chess8(chess8::Chess8::from_fen(axes, fen, chess960)?),
+        Position::from_fen_with_repairs(family, fen, chess960).map(|(position, _)| position)
+    }
+
+    /// [`Position::from_fen`], and what was left out.
+    ///
+    /// # Errors
+    /// If the text is no FEN, or no position of the game.
+    pub fn from_fen_with_repairs(
+        family: &Family,
+        fen: &str,
+        chess960: bool,
+    ) -> Result<(Position, Vec<FenRepair>), FenError> {
+        let mut repairs = Vec::new();
+        let state = match family {
+            Family::Chess8(axes) => {
+                State::Chess8(chess8::Chess8::from_fen(axes, fen, chess960, &mut repairs)?)
+            }
             Family::Lines(lines) => State::Lines(lines::Grid::from_fen(lines, fen)?),
             Family::Bughouse(game) => {
-                State::Bughouse(Box::new(bughouse::Tables::from_fen(game, fen, chess960)?))
+                let tables = bughouse::Tables::from_fen(game, fen, chess960, &mut repairs)?;
+                State::Bughouse(Box::new(tables))
             }
-        }))
+        };
+        Ok((Position::start(state), repairs))
+    }
+
+    /// Sets whether castling is written as king takes rook. The rules and the rights stay.
+    pub fn write_chess960(&mut self, chess960: bool) {
+        self.rules_mut().write_chess960(chess960);
     }
 
     /// A game tree of 1 to 4 `sides` written as text, for tests of search: a leaf is the letter of
@@ -502,74 +532,7 @@ impl Position {
         self.rules().move_text(m)
     }
 
-    /// The plies of one turn as UCI writes them, joined by commas.
-    pub fn turn_text(&self, plies: &[Move]) -> String {
-        self.turn_written(plies, Position::move_text)
-    }
-
-    /// [`Position::turn_text`], but `O-O` and `O-O-O` for what would be written as a king that
-    /// takes its own rook.
-    pub fn turn_text_with_castling(&self, plies: &[Move]) -> String {
-        self.turn_written(plies, |position, ply| {
-            let text = position.move_text(ply);
-            let castling = position.castling_text(ply).filter(|_| text == notation::uci(ply));
-            castling.map_or(text, str::to_owned)
-        })
-    }
-
-    fn turn_written(&self, plies: &[Move], text: impl Fn(&Position, Move) -> String) -> String {
-        let mut position = self.clone();
-        let mut texts = Vec::with_capacity(plies.len());
-        for &ply in plies {
-            texts.push(text(&position, ply));
-            position.play_unchecked(ply);
-        }
-        self.rules().turn_text(plies, &texts)
-    }
-
-    /// `O-O` or `O-O-O`, if a legal ply is castling.
-    fn castling_text(&self, ply: Move) -> Option<&'static str> {
-        let view = self.view();
-        let Move::Step { from, to, promotion: None } = ply else { return None };
-        let king = view.board.role_at(from) == Some(Role::King);
-        let castling =
-            king && view.castling.contains(to) && view.board.by_color(view.turn).contains(to);
-        castling.then_some(if from < to { "O-O" } else { "O-O-O" })
-    }
-
-    /// The legal plies that `text` names, one whole turn of them; `None` if it names none.
-    pub fn parse_turn(&self, text: &str) -> Option<Vec<Move>> {
-        // A wall that is a turn of its own is written like a move and a wall.
-        if let Some(ply) = self.parse_ply(text).filter(|_| text.contains(',')) {
-            return Some(vec![ply]);
-        }
-        self.rules().spellings(text).iter().find_map(|parts| self.parse_plies(parts))
-    }
-
-    fn parse_plies(&self, parts: &[String]) -> Option<Vec<Move>> {
-        let mut position = self.clone();
-        let mut plies = Vec::new();
-        for part in parts {
-            let ply = position.parse_ply(part).or_else(|| position.parse_of_others(part))?;
-            position.play_unchecked(ply);
-            plies.push(ply);
-            if !position.mid_turn() {
-                break;
-            }
-        }
-        let whole = !position.mid_turn() || self.rules().breaks_off();
-        (plies.len() == parts.len() && whole).then_some(plies)
-    }
-
-    /// A ply of a side that is not the one to move but may.
-    fn parse_of_others(&self, text: &str) -> Option<Move> {
-        Table::ALL.into_iter().filter(|_| self.rules().breaks_off()).find_map(|table| {
-            let mut other = self.clone();
-            let turned = other.rules_mut().turn_to(table);
-            other.parse_ply(text).filter(|_| turned)
-        })
-    }
-
+    /// The legal ply of the side to move that `text` names.
     fn parse_ply(&self, text: &str) -> Option<Move> {
         let mut legal = MoveList::new();
         self.legal_moves(&mut legal);
@@ -582,12 +545,15 @@ impl Position {
             return Some(m)
                 .filter(|&m| legal.contains(&m) && (m != Move::Pass || text == bughouse::PASS));
         }
+        if let Some(m) = legal.iter().copied().find(|&m| self.move_text(m) == text) {
+            return Some(m);
+        }
+        let castling = notation::castling(text);
+        let named = legal.iter().copied().find(|&m| {
+            castling.is_some() && self.castling_text(m) == castling
+                || self.rules().other_texts(m).iter().any(|other| other == text)
+        });
         let written = notation::parse_uci(text);
-        legal
-            .iter()
-            .copied()
-            .find(|&m| self.move_text(m) == text)
-            .or_else(|| legal.iter().copied().find(|&m| self.castling_text(m) == Some(text)))
-            .or_else(|| legal.into_iter().find(|&m| Some(m) == written))
+        named.or_else(|| legal.into_iter().find(|&m| Some(m) == written))
     }
 }

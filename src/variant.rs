@@ -14,7 +14,7 @@ pub use section::IniError;
 
 use ini::Raw;
 
-use crate::rules::{Bughouse, Family, FenError, Position};
+use crate::rules::{Bughouse, Family, FenError, FenRepair, Position};
 
 /// One game of the catalogue.
 #[derive(Clone, Debug)]
@@ -110,7 +110,25 @@ impl Variant {
     /// # Errors
     /// If the text is no FEN, or no position of this game.
     pub fn position(&self, fen: &str, chess960: bool) -> Result<Position, FenError> {
-        Position::from_fen(&self.family, fen, chess960 || self.chess960)
+        self.position_with_repairs(fen, chess960).map(|(position, _)| position)
+    }
+
+    /// [`Variant::position`], and what was left out of the FEN because it cannot be true.
+    ///
+    /// # Errors
+    /// If the text is no FEN, or no position of this game.
+    pub fn position_with_repairs(
+        &self,
+        fen: &str,
+        chess960: bool,
+    ) -> Result<(Position, Vec<FenRepair>), FenError> {
+        Position::from_fen_with_repairs(&self.family, fen, self.writes_chess960(chess960))
+    }
+
+    /// Returns `true` if castling is written as king takes rook where the option `UCI_Chess960` is
+    /// `chess960`: some games always write it so.
+    pub fn writes_chess960(&self, chess960: bool) -> bool {
+        chess960 || self.chess960
     }
 }
 

@@ -17,7 +17,7 @@ use model::{FLOAT, Model, numbers};
 use talk::{Engine, matches};
 
 transcripts! { "uci":
-    bad_input bughouse handshake limits moves networks options perft positions pondering rows search
+    bad_input bughouse castling handshake limits moves networks options perft positions pondering rows search
     texts three_by_three words
 }
 
@@ -35,6 +35,71 @@ fn every_variant_gives_a_legal_move() {
             assert!(variant.start().parse_turn(turn).is_some(), "{}: {best}", variant.name());
         }
     }
+    engine.end();
+}
+
+#[test]
+fn games_of_a_file_with_a_byte_order_mark_are_read() {
+    let section = "[first:chess]\ndoubleStep = false\n\n[second:chess]\nstalemateValue = loss\n";
+    let utf16 = |order: fn(u16) -> [u8; 2]| {
+        "\u{feff}".encode_utf16().chain(section.encode_utf16()).flat_map(order).collect()
+    };
+    let marked = [b"\xef\xbb\xbf", section.as_bytes()].concat();
+    let mut engine = Engine::start();
+    let file = talk::file("marked.ini", &marked);
+    engine.say(&format!("setoption name VariantPath value {}", file.display()));
+    let option = engine.next("option name UCI_Variant *");
+    assert!(option.contains(" var first") && option.contains(" var second"), "{option}");
+    engine.say("setoption name UCI_Variant value first");
+    engine.next("info string variant first *");
+    engine.say("position startpos moves e2e4");
+    engine.next("info string illegal move \"e2e4\"*");
+    let files: [(&str, Vec<u8>); 4] = [
+        ("little.ini", utf16(u16::to_le_bytes)),
+        ("big.ini", utf16(u16::to_be_bytes)),
+        ("unmarked.ini", section.encode_utf16().flat_map(u16::to_le_bytes).collect()),
+        ("latin1.ini", b"# Pion \xe0 pion\n[first:chess]\n".to_vec()),
+    ];
+    for (name, bytes) in files {
+        let file = talk::file(name, &bytes);
+        engine.say(&format!("setoption name VariantPath value {}", file.display()));
+        let text = if name == "latin1.ini" {
+            "it is not UTF-8 text"
+        } else {
+            "it is UTF-16 text, save it as UTF-8"
+        };
+        engine.next(&format!("info string cannot read \"{}\": {text}", file.display()));
+        engine.next("option name UCI_Variant *");
+    }
+    engine.end();
+}
+
+#[test]
+fn turns_that_are_a_move_or_a_wall_are_written_as_by_fairy_stockfish() {
+    let file =
+        talk::file("atlantis.ini", b"[atlantis:chess]\nwallingRule = edge\nwallOrMove = true\n");
+    let mut engine = Engine::start();
+    engine.say(&format!("setoption name VariantPath value {}", file.display()));
+    engine.say("setoption name UCI_Variant value atlantis");
+    engine.until("info string variant atlantis *");
+    engine.say("position startpos moves a2a3,a3a1 b7b6 a1a1,a1a4 e7e5,e5a1");
+    engine.say("d");
+    engine.until("Fen: rnbqkbnr/p1pp1ppp/1p6/4p3/*7/P7/1PPPPPPP/RNBQKBNR w KQkq - 0 3");
+    engine.next("Outcome: *");
+    for (moves, wrong) in [("a2a3,a3b1", "a2a3,a3b1"), ("a1a1", "a1a1"), ("a2a2,a2a4", "a2a2,a2a4")]
+    {
+        engine.say(&format!("position startpos moves {moves}"));
+        engine.next(&format!("info string illegal move \"{wrong}\", number 1, *"));
+    }
+    engine.say("position fen r3k2r/8/8/8/8/8/P7/R3K2R w KQkq - 0 1 moves e1g1,g1a1 e8c8,c8a1");
+    engine.say("position fen r3k2r/8/8/8/8/8/P7/R3K2R w KQkq - 0 1 moves e1h1,h1a1 O-O-O");
+    engine.say("d");
+    engine.until("Fen: 2kr3r/8/8/8/8/8/P7/R4RK1 w - - 2 2");
+    engine.say("position startpos moves a2a3,a3a1");
+    engine.say("go nodes 20");
+    let best = engine.until("bestmove *");
+    let turn = best.split_whitespace().nth(1).expect("a move");
+    assert!(turn.len() == 9 && turn[4..].starts_with(','), "{best}");
     engine.end();
 }
 

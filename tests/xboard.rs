@@ -10,7 +10,7 @@ use menagerie::variant::Catalogue;
 use talk::Engine;
 
 transcripts! { "xboard":
-    analysis bad_input bughouse duck games handshake hints partners pinging playing results setboard
+    analysis bad_input bughouse castling duck games handshake hints partners pinging playing results setboard
     settings texts touching words
 }
 
@@ -50,6 +50,30 @@ fn every_variant_plays_a_legal_turn() {
             assert!(variant.start().parse_turn(&turn).is_some(), "{}: {turn}", variant.name());
         }
     }
+    engine.end();
+}
+
+#[test]
+fn turns_that_are_a_move_or_a_wall_are_played() {
+    let file =
+        talk::file("xboard.ini", b"[atlantis:chess]\nwallingRule = edge\nwallOrMove = true\n");
+    let mut engine = start();
+    engine.say(&format!("option VariantPath={}", file.display()));
+    engine.say("variant atlantis");
+    engine.until("setup *");
+    engine.say("force");
+    for turn in ["a2a3,a3a1", "b7b6", "a1a1,a1a4", "e7e5,"] {
+        engine.say(&format!("usermove {turn}"));
+    }
+    engine.say("usermove e5a1");
+    engine.say("usermove a3a4");
+    engine.until("Illegal move: a3a4");
+    engine.say("sd 1");
+    engine.say("go");
+    let first = engine.until("move *");
+    let second = engine.until("move *");
+    assert!(first.ends_with(','), "{first}");
+    assert_eq!(second.len(), "move e5a1".len(), "{second}");
     engine.end();
 }
 

@@ -85,13 +85,9 @@ fn keeps_the_contract(
     }
 }
 
-/// The position read from its own FEN. A start of Chess960 makes known by its rights that castling is
-/// that of Chess960, and a position later in the game, which has fewer of them, may not.
+/// The position read from its own FEN.
 fn again(variant: &Variant, position: &Position, chess960: bool) -> Position {
-    let fen = position.fen();
-    let read = |mode| variant.position(&fen, mode).unwrap_or_else(|error| panic!("{error}"));
-    let again = read(chess960);
-    if again.fen() == fen { again } else { read(true) }
+    variant.position(&position.fen(), chess960).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The number of paths of `depth` whole turns, by playing each; `None` if they are too many.

@@ -1,6 +1,6 @@
 //! The game in play: where it began and what was played since.
 
-use crate::rules::{FenError, Move, Position};
+use crate::rules::{FenError, FenRepair, Move, Position};
 use crate::variant::Variant;
 
 /// Why a game was refused. Each quotes the text.
@@ -18,13 +18,35 @@ pub enum GameError {
         number: usize,
         /// The position in which it was to be played.
         fen: String,
+        /// What was left out of the FEN that the turns begin with.
+        repairs: Vec<FenRepair>,
     },
+}
+
+impl GameError {
+    /// What was left out of the FEN before the turn that is not legal.
+    pub fn repairs(&self) -> &[FenRepair] {
+        match self {
+            GameError::Fen(_) => &[],
+            GameError::Turn { repairs, .. } => repairs,
+        }
+    }
+
+    /// The same error in a game whose FEN had `left_out`.
+    fn after(mut self, left_out: &[FenRepair]) -> GameError {
+        if let GameError::Turn { repairs, .. } = &mut self {
+            *repairs = left_out.to_vec();
+        }
+        self
+    }
 }
 
 /// A game in play.
 #[derive(Clone, Debug)]
 pub(super) struct Game {
     start: String,
+    /// The position that `start` is the FEN of.
+    first: Position,
     chess960: bool,
     plies: Vec<Move>,
     /// After how many plies each turn ended.
@@ -37,23 +59,30 @@ impl Game {
     pub(super) fn new(variant: &Variant, chess960: bool) -> Game {
         let start = variant.start_fen().to_owned();
         // The start is known to be good, with whatever castling.
-        let position = variant.position(&start, chess960).unwrap_or_else(|_| variant.start());
-        Game { start, chess960, plies: Vec::new(), ends: Vec::new(), position }
+        let first = variant.position(&start, chess960).unwrap_or_else(|_| variant.start());
+        Game::from_start(start, first, chess960)
+    }
+
+    fn from_start(start: String, first: Position, chess960: bool) -> Game {
+        let position = first.clone();
+        Game { start, first, chess960, plies: Vec::new(), ends: Vec::new(), position }
     }
 
     /// The game that begins with the position `fen`, or that of the variant, and goes on by
-    /// `turns`.
+    /// `turns`; and what was left out of the FEN.
     pub(super) fn read(
         variant: &Variant,
         chess960: bool,
         fen: Option<&str>,
         turns: &[&str],
-    ) -> Result<Game, GameError> {
+    ) -> Result<(Game, Vec<FenRepair>), GameError> {
         let start = fen.unwrap_or(variant.start_fen()).to_owned();
-        let position = variant.position(&start, chess960)?;
-        let mut game = Game { start, chess960, plies: Vec::new(), ends: Vec::new(), position };
-        turns.iter().try_for_each(|text| game.play(text))?;
-        Ok(game)
+        let (first, repairs) = variant.position_with_repairs(&start, chess960)?;
+        let mut game = Game::from_start(start, first, chess960);
+        for text in turns {
+            game.play(text).map_err(|error| error.after(&repairs))?;
+        }
+        Ok((game, repairs))
     }
 
     /// Goes on by one turn.
@@ -62,6 +91,7 @@ impl Game {
             text: text.to_owned(),
             number: self.ends.len() + 1,
             fen: self.position.fen(),
+            repairs: Vec::new(),
         })?;
         plies.iter().for_each(|&ply| self.position.play_unchecked(ply));
         self.plies.extend(plies);
@@ -70,22 +100,21 @@ impl Game {
     }
 
     /// The game before its last `turns` turns; `None` if it has not so many.
-    pub(super) fn before(&self, variant: &Variant, turns: usize) -> Option<Game> {
+    pub(super) fn before(&self, turns: usize) -> Option<Game> {
         let left = self.ends.len().checked_sub(turns)?;
         let ends = self.ends[..left].to_vec();
         let plies = self.plies[..ends.last().copied().unwrap_or(0)].to_vec();
-        let mut position = variant.position(&self.start, self.chess960).ok()?;
-        plies.iter().for_each(|&ply| position.play_unchecked(ply));
-        Some(Game { start: self.start.clone(), chess960: self.chess960, plies, ends, position })
+        let mut game = Game::from_start(self.start.clone(), self.first.clone(), self.chess960);
+        plies.iter().for_each(|&ply| game.position.play_unchecked(ply));
+        Some(Game { plies, ends, ..game })
     }
 
-    /// The same game with castling written the other way.
-    pub(super) fn rewritten(&self, variant: &Variant, chess960: bool) -> Result<Game, GameError> {
-        let mut game = Game::read(variant, chess960, Some(&self.start), &[])?;
-        self.plies.iter().for_each(|&ply| game.position.play_unchecked(ply));
-        game.plies.clone_from(&self.plies);
-        game.ends.clone_from(&self.ends);
-        Ok(game)
+    /// Sets how castling is written. The rights of the start stay as they were read.
+    pub(super) fn write_chess960(&mut self, variant: &Variant, chess960: bool) {
+        self.chess960 = chess960;
+        let chess960 = variant.writes_chess960(chess960);
+        self.first.write_chess960(chess960);
+        self.position.write_chess960(chess960);
     }
 
     /// Changes what stands beside the plies: whose turn it is thought to be, and the clocks.

@@ -57,7 +57,7 @@ impl Session {
     fn hold(&mut self, hands: impl FnOnce(&str) -> String) -> Result<(), GameError> {
         let fen = self.position().fen();
         let fen = with_hands(&fen, hands).unwrap_or(fen);
-        self.set_position(Some(&fen), &[])
+        self.set_position(Some(&fen), &[]).map(drop)
     }
 
     /// The men that would mate at once if the side to move had one more of them in hand.

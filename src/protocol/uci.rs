@@ -80,8 +80,12 @@ impl Uci {
                 ));
             }
         };
-        if let Err(error) = result {
-            self.note(&format!("{error}; the position stays as it was"));
+        match result {
+            Ok(repairs) => repairs.iter().for_each(|repair| self.note(&repair.to_string())),
+            Err(error) => {
+                error.repairs().iter().for_each(|repair| self.note(&repair.to_string()));
+                self.note(&format!("{error}; the position stays as it was"));
+            }
         }
     }
 

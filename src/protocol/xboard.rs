@@ -186,7 +186,8 @@ impl XBoard {
         let set = self.session.set_position(Some(fen), &[]);
         self.refused = set.is_err();
         match set {
-            Ok(()) => {
+            Ok(repairs) => {
+                repairs.iter().for_each(|repair| self.note(&repair.to_string()));
                 self.clocks.set_up();
                 self.excluded.clear();
                 self.tell_board();

@@ -288,6 +288,10 @@ impl Rules for Tables {
         self.rules.order == Order::Timed
     }
 
+    fn write_chess960(&mut self, chess960: bool) {
+        self.games.iter_mut().for_each(|game| game.chess.write_chess960(chess960));
+    }
+
     fn diagram(&self) -> Option<String> {
         Some(self.draw())
     }

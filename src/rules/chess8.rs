@@ -21,8 +21,8 @@ mod walls;
 use std::sync::Arc;
 
 pub use axes::{
-    Axes, Castling, Checks, Drops, Ends, Extinction, Flag, Must, Odds, Promotion, Verdict, Walling,
-    Walls,
+    Axes, Castling, CastlingHome, Checks, Drops, Ends, Extinction, Flag, Must, Odds, Promotion,
+    Verdict, Walling, Walls,
 };
 use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square, attacks};
 
@@ -113,10 +113,12 @@ impl Clone for Chess8 {
 }
 
 impl Chess8 {
-    /// Whether a castling is written as king takes rook: in Chess960, and where the king's goal
-    /// alone would name a step as well.
+    /// Returns `true` if a castling is written as king takes rook: in Chess960, from other squares
+    /// than those of the start, and where the king's goal alone would name a step as well.
     fn writes_rook(&self, path: Path) -> bool {
-        self.chess960 || attacks::king_attacks(path.king).contains(path.king_to)
+        self.chess960
+            || !self.castles_from_home(self.turn, path.king, path.rook)
+            || attacks::king_attacks(path.king).contains(path.king_to)
     }
 
     /// Whether both sides run for the same squares, so that neither sees the board upside down.
@@ -301,7 +303,7 @@ impl Rules for Chess8 {
     }
 
     fn move_text(&self, m: Move) -> String {
-        match m {
+        let text = match m {
             Move::Step { from, to, .. } => match self.castles(from, to) {
                 Some(path) if !self.writes_rook(path) => {
                     notation::uci(Move::Step { from, to: path.king_to, promotion: None })
@@ -315,6 +317,36 @@ impl Rules for Chess8 {
                 (None, None) => notation::uci(m),
             },
             _ => notation::uci(m),
+        };
+        text + &self.no_wall(m)
+    }
+
+    fn other_texts(&self, m: Move) -> Vec<String> {
+        match m {
+            Move::Step { from, to, .. } => {
+                let path = self.castles(from, to);
+                let ends = path.map(|path| [path.king_to, path.rook]);
+                let ends = ends.into_iter().flatten().filter(|&end| end != from);
+                // Where a turn is a move or a wall, the wall that is none may be left out.
+                let rests = |end: Square| [String::new(), self.no_wall_from(end)];
+                let texts = |end| rests(end).map(|rest| format!("{from}{end}{rest}"));
+                ends.flat_map(texts).collect()
+            }
+            Move::Wall(to) => {
+                let path = self.owed.and_then(|owed| owed.castled);
+                let ends = path.map(|path| [path.king_to, path.rook]);
+                ends.into_iter().flatten().map(|end| format!("{end}{to}")).collect()
+            }
+            // As Fairy-Stockfish writes it that is built for large boards.
+            Move::Drop { role: Role::King, to } if self.chooses_wall() => {
+                let number = if self.axes.royal { "d6" } else { "l3" };
+                vec![format!("{},{to}{number}", notation::uci(m))]
+            }
+            _ => Vec::new(),
         }
+    }
+
+    fn write_chess960(&mut self, chess960: bool) {
+        self.chess960 = chess960;
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Board, Color, Square};
 
-use super::notation::{FenError, area, square};
+use super::notation::{self, FenError, area, square};
 use super::{
     Anatomy, Key, MAX_SIDES, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, View,
 };
@@ -63,7 +63,7 @@ impl Grid {
             winner: None,
             board: Board::empty(),
         };
-        let mut fields = fen.split_ascii_whitespace();
+        let mut fields = notation::without_operations(fen).split_ascii_whitespace();
         grid.read_cells(fields.next().unwrap_or_default()).map_err(syntax)?;
         if let Some(turn) = fields.next() {
             let mut letters = turn.chars();

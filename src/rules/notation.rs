@@ -1,10 +1,8 @@
 //! Text of moves and boards that is the same for every family of games.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
-use shakmaty::{
-    Bitboard, Board, ByColor, ByRole, CastlingMode, Color, File, Piece, Rank, Role, Square,
-};
+use shakmaty::{Bitboard, ByColor, ByRole, Color, File, Piece, Rank, Role, Square};
 
 use super::{Anatomy, Move, Side, View};
 
@@ -47,6 +45,140 @@ impl FenError {
     }
 }
 
+/// A part of a FEN that cannot be true and was left out, so that the rest could be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FenRepair {
+    /// A castling right without its king or rook.
+    CastlingRight {
+        /// The letter in the castling field.
+        right: char,
+        /// What is wrong with it.
+        fault: CastlingFault,
+    },
+    /// An en passant square over which no pawn can just have gone.
+    EnPassant {
+        /// The square.
+        square: Square,
+    },
+}
+
+/// What is wrong with a castling right.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CastlingFault {
+    /// The king is not on its home square.
+    NoKing {
+        /// The square.
+        at: Square,
+    },
+    /// There is no king on the rank of castling, or more than one and none of them at home.
+    NoKingOnRank {
+        /// The rank.
+        rank: Rank,
+    },
+    /// There is no rook on the square that the right names.
+    NoRook {
+        /// The square.
+        at: Square,
+    },
+    /// In Chess960, there is no rook on that side of the king.
+    NoRookBeside {
+        /// The square of the king.
+        king: Square,
+        /// Whether the side is that of the h-file.
+        king_side: bool,
+    },
+    /// Another rook has the right to castle to the same side.
+    OtherRook {
+        /// Its square.
+        at: Square,
+    },
+}
+
+impl fmt::Display for FenRepair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FenRepair::CastlingRight { right, fault } => {
+                write!(f, "castling right \"{right}\" dropped: {fault}")
+            }
+            FenRepair::EnPassant { square } => {
+                write!(f, "en passant square \"{square}\" dropped: no pawn has just passed it")
+            }
+        }
+    }
+}
+
+impl fmt::Display for CastlingFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CastlingFault::NoKing { at } => write!(f, "no king on {at}"),
+            CastlingFault::NoKingOnRank { rank } => {
+                write!(f, "no king that castles on rank {}", rank.char())
+            }
+            CastlingFault::NoRook { at } => write!(f, "no rook on {at}"),
+            CastlingFault::NoRookBeside { king, king_side } => {
+                let file = if *king_side { 'h' } else { 'a' };
+                write!(f, "no rook on the {file}-file side of the king on {king}")
+            }
+            CastlingFault::OtherRook { at } => write!(f, "the rook on {at} castles to this side"),
+        }
+    }
+}
+
+/// The number of fields that stand before EPD operations, at least.
+const EPD_FIELDS: usize = 4;
+
+/// Returns the FEN without the EPD operations after it, such as `bm Nf3; id "1";`, and without a `;`
+/// at its end. The last `;` may be missing if the first operation is one that the standard defines.
+pub(super) fn without_operations(whole: &str) -> &str {
+    let bytes = whole.as_bytes();
+    let begins_field = |&at: &usize| {
+        !bytes[at].is_ascii_whitespace() && (at == 0 || bytes[at - 1].is_ascii_whitespace())
+    };
+    let mut later = (0..bytes.len()).filter(begins_field).skip(EPD_FIELDS);
+    let operations = later.find(|&at| bytes[at].is_ascii_alphabetic());
+    let (fen, operations) = whole.split_at(operations.unwrap_or(whole.len()));
+    let name = operations.split([';', ' ', '\t']).next().unwrap_or_default();
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let known = operations.trim_end().ends_with(';') || is_epd_operation(name);
+    let fen = if is_name && known { fen } else { whole };
+    fen.trim_end_matches(|c: char| c == ';' || c.is_ascii_whitespace())
+}
+
+/// Returns `true` if the EPD standard defines an operation of that name.
+fn is_epd_operation(name: &str) -> bool {
+    match name.as_bytes() {
+        [b'c' | b'v', digit] => digit.is_ascii_digit(),
+        _ => [
+            "acd",
+            "acn",
+            "acs",
+            "am",
+            "bm",
+            "ce",
+            "dm",
+            "draw_accept",
+            "draw_claim",
+            "draw_offer",
+            "draw_reject",
+            "eco",
+            "fmvn",
+            "hmvc",
+            "id",
+            "nic",
+            "noop",
+            "pm",
+            "pv",
+            "rc",
+            "resign",
+            "sm",
+            "tcgs",
+            "tcri",
+            "tcsi",
+        ]
+        .contains(&name),
+    }
+}
+
 /// The move as UCI writes it, castling as king takes rook.
 pub(super) fn uci(m: Move) -> String {
     match m {
@@ -71,6 +203,15 @@ pub(super) fn parse_uci(text: &str) -> Option<Move> {
         5 => Move::Step { from: square(0)?, to: square(2)?, promotion: Some(role(4)?) },
         _ => return None,
     })
+}
+
+/// Returns `O-O` or `O-O-O` for a castling that is written so, also with zeros or small letters.
+pub(super) fn castling(text: &str) -> Option<&'static str> {
+    match text.replace(['0', 'o'], "O").as_str() {
+        "O-O" => Some("O-O"),
+        "O-O-O" => Some("O-O-O"),
+        _ => None,
+    }
 }
 
 /// The board as text, ranks from the top, for people to read.
@@ -109,31 +250,6 @@ pub(super) fn hands(hands: &ByColor<ByRole<u8>>) -> String {
         }
     }
     text
-}
-
-/// The castling field of a FEN: `KQkq`, or the rooks' files where castling is that of Chess960;
-/// `kings` are those that castle.
-pub(super) fn castling(
-    board: &Board,
-    rights: Bitboard,
-    kings: ByColor<Option<Square>>,
-    mode: CastlingMode,
-) -> String {
-    let mut text = String::new();
-    for color in Color::ALL {
-        let rooks = rights & board.by_color(color);
-        let king = kings[color];
-        // From the h-file on, as the field writes them.
-        for rook in rooks.into_iter().rev() {
-            let letter = match mode {
-                CastlingMode::Chess960 => rook.file().char(),
-                CastlingMode::Standard if Some(rook) > king => 'k',
-                CastlingMode::Standard => 'q',
-            };
-            text.push(color.fold_wb(letter.to_ascii_uppercase(), letter));
-        }
-    }
-    if text.is_empty() { "-".to_owned() } else { text }
 }
 
 /// The square of a file and a rank, both below 8 and counted from 0.

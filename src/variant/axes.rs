@@ -7,8 +7,8 @@ use super::values::{
     number, odds, rank, rank_index, region, size, verdict, walling,
 };
 use crate::rules::{
-    Axes, Bitboard, ByColor, ByRole, Castling, Checks, Color, Drops, Ends, Extinction, Flag, Must,
-    Promotion, Role, Verdict, Walls,
+    Axes, Bitboard, ByColor, ByRole, Castling, CastlingHome, Checks, Color, Drops, Ends,
+    Extinction, Flag, Must, Promotion, Role, Verdict, Walls,
 };
 
 /// Takes the keys of a game that begins at `start` from its section.
@@ -175,12 +175,17 @@ fn castling(
     let men = roles.contains(&Role::Rook) && (royal || castles.unwrap_or(false));
     // The rook needs a file on the inner side of each goal.
     let fits = (1..files).contains(&king_side) && queen_side + 1 < files && rank < ranks;
-    let usual = file_of_king(board, rank).unwrap_or(king);
     let wins = ByColor { white, black };
+    let usual = CastlingHome { king, king_rook: king_rook.min(files - 1), queen_rook };
+    let home = |row, letters| castling_home(row, letters, usual);
+    let home = ByColor {
+        white: home(board.rsplit('/').nth(rank).unwrap_or_default(), ['K', 'R']),
+        black: home(board.split('/').nth(rank).unwrap_or_default(), ['k', 'r']),
+    };
     (wanted && men && fits).then_some(Castling {
         rank,
         king,
-        usual,
+        home,
         king_side,
         queen_side,
         king_rook,
@@ -191,14 +196,34 @@ fn castling(
     })
 }
 
-/// The file of the one white king on the rank of castling, if there is just one.
-fn file_of_king(board: &str, rank: usize) -> Option<usize> {
-    let (mut file, mut found) = (0, Vec::new());
-    for letter in board.rsplit('/').nth(rank)?.chars() {
-        found.extend((letter == 'K').then_some(file));
-        file += letter.to_digit(10).unwrap_or(1) as usize;
+/// The files of king and rooks on `row`, a rank of the start position; `usual` for a king that is not
+/// there or has company, and for a rook that is missing.
+fn castling_home(row: &str, [king, rook]: [char; 2], usual: CastlingHome) -> CastlingHome {
+    let mut file = 0;
+    let mut kings = Vec::new();
+    let mut rooks = Vec::new();
+    for letter in row.chars() {
+        if letter == king {
+            kings.push(file);
+        } else if letter == rook {
+            rooks.push(file);
+        }
+        file += match letter {
+            // It belongs to the piece before it.
+            '~' => 0,
+            _ => letter.to_digit(10).unwrap_or(1) as usize,
+        };
     }
-    found.first().copied().filter(|_| found.len() == 1)
+    let king = if let [king] = kings[..] { king } else { usual.king };
+    let outer = usual.queen_rook..=usual.king_rook;
+    rooks.retain(|rook| outer.contains(rook));
+    let king_rook = rooks.iter().rev().find(|&&rook| rook > king);
+    let queen_rook = rooks.iter().find(|&&rook| rook < king);
+    CastlingHome {
+        king,
+        king_rook: *king_rook.unwrap_or(&usual.king_rook),
+        queen_rook: *queen_rook.unwrap_or(&usual.queen_rook),
+    }
 }
 
 fn extinction(section: &mut Section<'_>) -> Option<Extinction> {

@@ -7,7 +7,7 @@ use shakmaty::ByColor;
 use super::game::Game;
 use super::{Bughouse, Clocks, Order, Tables};
 use crate::rules::chess8::Chess8;
-use crate::rules::{FenError, Rules, Side, Table};
+use crate::rules::{FenError, FenRepair, Rules, Side, Table};
 
 /// What the third part of a FEN tells.
 #[derive(Default)]
@@ -23,11 +23,13 @@ struct Rest {
 }
 
 impl Tables {
-    /// Reads a FEN of the game of `rules`: those of both tables, and if need be the rest.
+    /// Reads a FEN of the game of `rules`: those of both tables, and if need be the rest. What is
+    /// left out is added to `repairs`.
     pub(in crate::rules) fn from_fen(
         rules: &Arc<Bughouse>,
         fen: &str,
         chess960: bool,
+        repairs: &mut Vec<FenRepair>,
     ) -> Result<Tables, FenError> {
         let parts: Vec<&str> = fen.split('|').collect();
         let (a, b, rest) = match parts[..] {
@@ -35,9 +37,10 @@ impl Tables {
             [a, b, rest] => (a, b, rest),
             _ => return Err(FenError::syntax(fen, "it is not that of two tables, as \"A|B\"")),
         };
-        let rest = Rest::read(rest).map_err(|reason| FenError::syntax(fen, reason))?;
-        let read = |part: &str, table: Table| {
-            let chess = Chess8::from_fen(&rules.board, part.trim(), chess960);
+        let rest = Rest::read(rest.trim_end_matches(';'))
+            .map_err(|reason| FenError::syntax(fen, reason))?;
+        let mut read = |part: &str, table: Table| {
+            let chess = Chess8::from_fen(&rules.board, part.trim(), chess960, repairs);
             let chess = chess.map_err(|error| error.within(fen))?;
             Ok(Game::new(chess, rest.drawn[table as usize], rules.blockable))
         };

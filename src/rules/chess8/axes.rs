@@ -81,9 +81,9 @@ pub struct Castling {
     pub rank: usize,
     /// The file of the king that castles, where it has a choice of kings.
     pub king: usize,
-    /// The file where the king stands at the start of a game: from another, castling is written
-    /// as that of Chess960.
-    pub usual: usize,
+    /// Where king and rooks stand at the start of a game. Castling from other squares is written as
+    /// that of Chess960.
+    pub home: ByColor<CastlingHome>,
     /// The file of the king after castling to the side of the h-file; the rook goes before it.
     pub king_side: usize,
     /// The file of the king after castling to the side of the a-file; the rook goes behind it.
@@ -98,6 +98,17 @@ pub struct Castling {
     pub dropped: bool,
     /// To which sides castling wins, and losing the right to it loses: the king's, the queen's.
     pub wins: ByColor<[bool; 2]>,
+}
+
+/// The files of a king and its rooks at the start of a game, to which `KQkq` in a FEN refer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CastlingHome {
+    /// The king.
+    pub king: usize,
+    /// The rook of the king's side.
+    pub king_rook: usize,
+    /// The rook of the queen's side.
+    pub queen_rook: usize,
 }
 
 /// A side that has too few men of a role has lost, or whatever `value` says.

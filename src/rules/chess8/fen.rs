@@ -2,22 +2,24 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Board, ByColor, ByRole, CastlingMode, Color, Piece, Role, Square};
+use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, File, Piece, Role, Square};
 
-use super::{Axes, Chess8, Walling};
-use crate::rules::notation::{self, FenError, square};
+use super::{Axes, Castling, Chess8, Walling};
+use crate::rules::notation::{self, CastlingFault, FenError, FenRepair, square};
 
 impl Chess8 {
     /// Reads a FEN of the game of `axes`; all fields after the board may be missing. A board on
     /// which the mover could take the king is accepted, as the reference program does, though no
-    /// game reaches it. `chess960` says how castling is written in moves.
+    /// game reaches it. `chess960` says how castling is written in moves, and that `KQkq` mean the
+    /// outermost rooks. What is left out is added to `repairs`.
     pub(in crate::rules) fn from_fen(
         axes: &Arc<Axes>,
         fen: &str,
         chess960: bool,
+        repairs: &mut Vec<FenRepair>,
     ) -> Result<Chess8, FenError> {
         let syntax = |reason: String| FenError::syntax(fen, reason);
-        let mut fields = fen.split_ascii_whitespace().peekable();
+        let mut fields = notation::without_operations(fen).split_ascii_whitespace().peekable();
         let men = fields.next().unwrap_or_default();
         let (board, hands) = split_hands(axes, men).map_err(syntax)?;
         let counted = axes.checks.counted.unwrap_or(0);
@@ -49,7 +51,7 @@ impl Chess8 {
         // Games without castling and en passant are often written without these fields.
         let mut right = || fields.next_if(|field| !field.starts_with(|c: char| c.is_ascii_digit()));
         let (castling, en_passant) = (right().unwrap_or("-"), right().unwrap_or("-"));
-        position.read_castling(castling).map_err(syntax)?;
+        position.read_castling(castling, repairs).map_err(syntax)?;
         let en_passant = parse_en_passant(axes, en_passant).map_err(syntax)?;
         if counted > 0
             && let Some(left) = fields.next_if(|field| field.contains('+'))
@@ -57,7 +59,7 @@ impl Chess8 {
             position.checks = parse_checks(left, counted).map_err(syntax)?;
         }
         let mut counter = |name: &str, default: u32| match fields.next() {
-            None => Ok(default),
+            None | Some("-") => Ok(default),
             Some(text) => {
                 text.parse::<u32>().map_err(|_| syntax(format!("the {name} is \"{text}\"")))
             }
@@ -73,7 +75,13 @@ impl Chess8 {
             return Err(syntax(format!("nothing may follow the move number, but \"{rest}\"")));
         }
         position.check().map_err(|reason| FenError::illegal(fen, reason))?;
-        position.en_passant = en_passant.filter(|&square| position.was_passed(square));
+        if let Some(square) = en_passant {
+            if !position.was_passed(square) {
+                repairs.push(FenRepair::EnPassant { square });
+            } else if position.useful_en_passant(square).is_some() {
+                position.en_passant = en_passant;
+            }
+        }
         Ok(position)
     }
 
@@ -141,49 +149,136 @@ impl Chess8 {
         Ok(())
     }
 
-    /// Reads the rights to castle, as `KQkq` or as the rooks' files. A right without king or rook,
-    /// or in a game without castling, is no error: the reference programs forget it.
-    fn read_castling(&mut self, text: &str) -> Result<(), String> {
-        let bad = |reason: &str| format!("{reason}, not \"{text}\"");
+    /// Reads the castling rights, as `KQkq` or as the files of the rooks. A right without its king or
+    /// rook is dropped. In games without castling nothing is read: some programs write `KQkq` there.
+    fn read_castling(&mut self, text: &str, repairs: &mut Vec<FenRepair>) -> Result<(), String> {
         if text == "-" {
             return Ok(());
         }
-        if text.chars().any(|letter| !matches!(letter.to_ascii_lowercase(), 'a'..='h' | 'k' | 'q'))
-        {
-            return Err(bad("castling is said by KQkq or by the rooks' files"));
+        let known = |letter: char| matches!(letter.to_ascii_lowercase(), 'a'..='h' | 'k' | 'q');
+        if !text.chars().all(known) {
+            return Err(format!("castling is said by KQkq or by the rooks' files, not \"{text}\""));
         }
         let Some(rules) = self.axes.castling else { return Ok(()) };
-        for letter in text.chars() {
-            let color = Color::from_white(letter.is_ascii_uppercase());
-            let rank = Bitboard::from_rank(self.axes.castling_rank(color));
-            let rooks = self.board.rooks() & self.board.by_color(color) & rank & self.area;
-            let Some(king) = self.castling_king(color) else {
-                continue;
-            };
-            let file = |rook: Square| usize::from(rook.file());
-            let rook = match letter.to_ascii_lowercase() {
-                'k' => {
-                    let mut inner = rooks.into_iter().filter(|&rook| file(rook) <= rules.king_rook);
-                    inner.next_back().filter(|&rook| rook > king)
-                }
-                'q' => {
-                    let mut rooks = rooks.into_iter();
-                    let inner = rooks.find(|&rook| file(rook) >= rules.queen_rook);
-                    inner.filter(|&rook| rook < king)
-                }
-                file => rooks.into_iter().find(|rook| rook.file().char() == file),
-            };
-            let Some(rook) = rook else { continue };
-            self.rights = self.rights.with(rook);
-            // A start of Chess960 keeps its rights without being told.
-            let usual = [rules.king_rook.min(self.axes.files - 1), rules.queen_rook];
-            self.chess960 |= file(king) != rules.usual || !usual.contains(&file(rook));
+        let chess960 = self.chess960 || self.is_of_chess960(&rules, text);
+        for right in text.chars() {
+            match self.castling_right(&rules, right, chess960) {
+                Ok(rook) => self.rights = self.rights.with(rook),
+                Err(fault) => repairs.push(FenRepair::CastlingRight { right, fault }),
+            }
         }
         Ok(())
     }
 
-    /// Whether the opponent's pawn may just have gone two squares over `passed`, and could be
-    /// captured there.
+    /// Returns the rook of a castling right. `KQkq` mean the home squares of king and rook, in
+    /// Chess960 the outermost rook.
+    fn castling_right(
+        &self,
+        rules: &Castling,
+        right: char,
+        chess960: bool,
+    ) -> Result<Square, CastlingFault> {
+        let color = Color::from_white(right.is_ascii_uppercase());
+        let rank = self.axes.castling_rank(color);
+        let home = rules.home[color];
+        let on_rank = |file: usize| square(file, usize::from(rank));
+        let king = self.castling_king(color);
+        let letter = right.to_ascii_lowercase();
+        let king_side = letter == 'k';
+        let at_home = matches!(letter, 'k' | 'q') && !chess960;
+        if at_home && king != Some(on_rank(home.king)) {
+            return Err(CastlingFault::NoKing { at: on_rank(home.king) });
+        }
+        let king = king.ok_or(CastlingFault::NoKingOnRank { rank })?;
+        let named = match File::from_char(letter) {
+            Some(file) => on_rank(usize::from(file)),
+            None if at_home => on_rank(if king_side { home.king_rook } else { home.queen_rook }),
+            None => self
+                .outermost_rook(rules, color, king, king_side)
+                .ok_or(CastlingFault::NoRookBeside { king, king_side })?,
+        };
+        let own = self.board.rooks() & self.board.by_color(color) & self.area;
+        if !own.contains(named) {
+            return Err(CastlingFault::NoRook { at: named });
+        }
+        match self.castling_rook(color, named > king) {
+            Some(other) if other != named => Err(CastlingFault::OtherRook { at: other }),
+            _ => Ok(named),
+        }
+    }
+
+    /// Returns the rook of a side that is farthest from the king.
+    fn outermost_rook(
+        &self,
+        rules: &Castling,
+        color: Color,
+        king: Square,
+        king_side: bool,
+    ) -> Option<Square> {
+        let rank = Bitboard::from_rank(king.rank());
+        let rooks = self.board.rooks() & self.board.by_color(color) & rank & self.area;
+        let outer = rules.queen_rook..=rules.king_rook;
+        let mut rooks = rooks.into_iter().filter(|rook| outer.contains(&usize::from(rook.file())));
+        if king_side {
+            rooks.next_back().filter(|&rook| rook > king)
+        } else {
+            rooks.next().filter(|&rook| rook < king)
+        }
+    }
+
+    /// Returns `true` if the rights `KQkq` in `text` can only be those of Chess960: no king is at
+    /// home, and kings and rooks stand on the same files on both sides, as at the start of a game.
+    fn is_of_chess960(&self, rules: &Castling, text: &str) -> bool {
+        // The files of the king and of the rooks that are named; `None` if a piece is missing.
+        let files = |color: Color| {
+            let king = self.castling_king(color)?;
+            let rook = |right: char, king_side| {
+                let named = text.contains(color.fold_wb(right.to_ascii_uppercase(), right));
+                let rook = self.outermost_rook(rules, color, king, king_side);
+                if named { Some(Some(rook?.file())) } else { Some(None) }
+            };
+            let rooks = [rook('k', true)?, rook('q', false)?];
+            let at_home = usize::from(king.file()) == rules.home[color].king;
+            (!at_home && rooks != [None, None]).then_some((king.file(), rooks))
+        };
+        let both = files(Color::White).zip(files(Color::Black));
+        both.is_some_and(|((white_king, white), (black_king, black))| {
+            let mut sides = white.into_iter().zip(black);
+            white_king == black_king
+                && sides.all(|(white, black)| white.is_none() || black.is_none() || white == black)
+        })
+    }
+
+    /// Returns `true` if the king and the rook of `color` stand on their home squares.
+    pub(super) fn castles_from_home(&self, color: Color, king: Square, rook: Square) -> bool {
+        self.axes.castling.is_some_and(|rules| {
+            let home = rules.home[color];
+            let home_rook = if rook > king { home.king_rook } else { home.queen_rook };
+            usize::from(king.file()) == home.king && usize::from(rook.file()) == home_rook
+        })
+    }
+
+    /// The castling field: `KQkq` for rooks at home, else the files of the rooks.
+    fn castling_field(&self) -> String {
+        let mut text = String::new();
+        for color in Color::ALL {
+            let Some(king) = self.castling_king(color) else { continue };
+            // From the h-file on, as the field writes them.
+            for rook in (self.rights & self.board.by_color(color)).into_iter().rev() {
+                let letter = if self.chess960 || !self.castles_from_home(color, king, rook) {
+                    rook.file().char()
+                } else if rook > king {
+                    'k'
+                } else {
+                    'q'
+                };
+                text.push(color.fold_wb(letter.to_ascii_uppercase(), letter));
+            }
+        }
+        if text.is_empty() { "-".to_owned() } else { text }
+    }
+
+    /// Returns `true` if a pawn of the opponent may just have gone two squares over `passed`.
     fn was_passed(&self, passed: Square) -> bool {
         let behind = self.turn.fold_wb(8, -8);
         let (Some(from), Some(at)) = (passed.offset(behind), passed.offset(-behind)) else {
@@ -194,7 +289,6 @@ impl Chess8 {
             && pawns.contains(at)
             && !self.board.occupied().contains(passed)
             && !self.board.occupied().contains(from)
-            && self.useful_en_passant(passed).is_some()
     }
 
     /// The position as FEN, all six fields.
@@ -228,9 +322,7 @@ impl Chess8 {
         if self.axes.drops.is_some() {
             text.push_str(&format!("[{}]", notation::hands(&self.hands)));
         }
-        let kings = ByColor::new_with(|color| self.castling_king(color));
-        let mode = CastlingMode::from_chess960(self.chess960);
-        let castling = notation::castling(&self.board, self.rights, kings, mode);
+        let castling = self.castling_field();
         let en_passant = self.en_passant.map_or("-".to_owned(), |square| square.to_string());
         let checks = match self.axes.checks.counted {
             Some(_) => format!("{}+{} ", self.checks.white, self.checks.black),

@@ -40,13 +40,14 @@ impl Chess8 {
             self.promoted = self.promoted.with(to);
         }
         let role = promotion.unwrap_or(piece.role);
-        self.put_man(to, Piece { role, ..piece });
+        let piece = Piece { role, ..piece };
+        self.put_man(to, piece);
         let blown = if captured { self.blow_up(to) } else { Bitboard::EMPTY };
         // Of the men there are a pawn alone cannot go back.
         let counts = pawn && self.axes.ends.clocks[self.turn].contains(&Role::Pawn);
         let anew = captured || counts || promotion.is_some();
         self.halfmoves = if anew { 0 } else { self.halfmoves.saturating_add(1) };
-        self.owe(Owed { blown, ..Owed::after(Some(from), to) });
+        self.owe(Owed { blown, ..Owed::after(Some(from), to, piece) });
         let double = pawn && from.file() == to.file() && from.distance(to) == 2;
         forward(self.turn, Bitboard::from_square(from)).first().filter(|_| double)
     }
@@ -122,12 +123,12 @@ impl Chess8 {
 
     fn castle(&mut self, path: Path) {
         let color = self.turn;
-        let royal =
+        let guarded =
             self.last_men().is_some_and(|rule| self.pseudo_royals(rule, color).contains(path.king));
-        let walked = royal.then_some(path);
         self.board.discard_piece_at(path.king);
         self.board.discard_piece_at(path.rook);
-        self.board.set_piece_at(path.king_to, Piece { color, role: Role::King });
+        let king = Piece { color, role: Role::King };
+        self.board.set_piece_at(path.king_to, king);
         self.board.set_piece_at(path.rook_to, Piece { color, role: Role::Rook });
         self.rights &= !self.board.by_color(color) & !Bitboard::from_rank(path.king.rank());
         let counts = self.axes.ends.clocks[color].contains(&Role::King);
@@ -143,17 +144,22 @@ impl Chess8 {
             self.rights = self.rights.without(rook);
         }
         let written = if self.writes_rook(path) { path.rook } else { path.king_to };
-        self.owe(Owed { walked, ..Owed::after(Some(path.king), written) });
+        self.owe(Owed {
+            castled: Some(path),
+            guarded,
+            ..Owed::after(Some(path.king), written, king)
+        });
     }
 
     /// Puts a man from the hand on the board.
     fn drop_man(&mut self, role: Role, to: Square) -> Option<Square> {
         let hand = &mut self.hands[self.turn][role];
         *hand = hand.saturating_sub(1);
-        self.put_man(to, Piece { color: self.turn, role });
+        let piece = Piece { color: self.turn, role };
+        self.put_man(to, piece);
         self.gain_rights(to, role);
         self.halfmoves = 0;
-        self.owe(Owed::after(None, to));
+        self.owe(Owed::after(None, to, piece));
         None
     }
 

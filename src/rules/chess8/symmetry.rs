@@ -61,6 +61,7 @@ impl Axes {
         }
         if let Some(castling) = &mut self.castling {
             swap(&mut castling.wins);
+            swap(&mut castling.home);
         }
         if let Some(drops) = &mut self.drops {
             swap(&mut drops.area);

@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Piece, Role, Square, attacks};
 
-use super::attack::Danger;
+use super::attack::{Danger, forward};
 use super::castling::Path;
 use super::{Axes, Chess8, Walling, Walls};
 use crate::rules::{Move, MoveList};
@@ -12,18 +12,22 @@ use crate::rules::{Move, MoveList};
 pub(super) struct Owed {
     /// Where the man went, as the move is written.
     pub(super) at: Square,
+    /// The piece that moved, though its move may have blown it up.
+    pub(super) piece: Piece,
     /// Where it came from, unless from the hand.
     pub(super) from: Option<Square>,
     /// What the move has blown up: no wall goes there at once.
     pub(super) blown: Bitboard,
-    /// The castling of a king that may not have been taken where it left or passed.
-    pub(super) walked: Option<Path>,
+    /// The castling that the turn began with.
+    pub(super) castled: Option<Path>,
+    /// Whether its king must not be attacked on the squares that it has left and passed.
+    pub(super) guarded: bool,
 }
 
 impl Owed {
     /// What is owed after a man went `from` -> `at`.
-    pub(super) fn after(from: Option<Square>, at: Square) -> Owed {
-        Owed { at, from, blown: Bitboard::EMPTY, walked: None }
+    pub(super) fn after(from: Option<Square>, at: Square, piece: Piece) -> Owed {
+        Owed { at, piece, from, blown: Bitboard::EMPTY, castled: None, guarded: false }
     }
 }
 
@@ -35,8 +39,13 @@ impl Axes {
         self.walls.is_some_and(|walls| walls.rule != Walling::Duck || !all(&walls) || royal)
     }
 
-    /// Whether a royal king may hide behind the duck that ends its side's turn.
+    /// Returns `true` if a royal king may hide behind the duck that ends its side's turn.
     pub(super) fn hides_kings(&self) -> bool {
+        self.has_duck_and_kings() && self.walls.is_some_and(|walls| !walls.instead)
+    }
+
+    /// Returns `true` if the duck may leave a square on which it kept a royal king from attack.
+    fn has_duck_and_kings(&self) -> bool {
         self.royal && self.walls.is_some_and(|walls| walls.rule == Walling::Duck)
     }
 }
@@ -53,22 +62,25 @@ impl Chess8 {
         let squares = squares
             & match rule.rule {
                 Walling::Duck | Walling::Static => Bitboard::FULL,
-                Walling::Arrow => self.arrows(owed.at),
+                Walling::Arrow => self.arrows(owed),
                 Walling::Past => owed.from.map_or(Bitboard::EMPTY, Bitboard::from_square),
                 Walling::Edge => self.edge(),
             };
         squares.into_iter().filter(|&square| self.wall_protects(owed, square)).collect()
     }
 
-    /// Where the man on `from` could go without a capture.
-    fn arrows(&self, from: Square) -> Bitboard {
-        let Some(piece) = self.board.piece_at(from) else { return Bitboard::EMPTY };
-        match piece {
-            Piece { role: Role::Pawn, .. } => {
-                let (ahead, far) = self.pushes(from);
-                ahead | far
+    /// Where the piece that moved could go on to without a capture. What its move has blown up still
+    /// stands in the way, and a pawn goes one square (Fairy-Stockfish, `make_move_and_gating`).
+    fn arrows(&self, owed: Owed) -> Bitboard {
+        let from = owed.castled.map_or(owed.at, |path| path.king_to);
+        match owed.piece {
+            Piece { role: Role::Pawn, color } => {
+                forward(color, Bitboard::from_square(from)) & self.empty()
             }
-            piece => attacks::attacks(from, piece, self.board.occupied() | self.closed()),
+            piece => {
+                let blocked = self.board.occupied() | self.closed() | owed.blown;
+                attacks::attacks(from, piece, blocked)
+            }
         }
     }
 
@@ -88,7 +100,7 @@ impl Chess8 {
     /// been safe without it, but from the duck it may hide behind.
     fn wall_protects(&self, owed: Owed, square: Square) -> bool {
         let last = self.last_men();
-        if !self.axes.hides_kings() && last.is_none() {
+        if !self.axes.has_duck_and_kings() && last.is_none() {
             return true;
         }
         let us = self.turn;
@@ -110,7 +122,7 @@ impl Chess8 {
                 before.board.set_piece_at(path.rook, Piece { color: us, role: Role::Rook });
                 before.walks_safely(path, theirs)
             };
-            if !owed.walked.is_none_or(walks_safely) {
+            if owed.guarded && !owed.castled.is_none_or(walks_safely) {
                 return false;
             }
         }
@@ -130,7 +142,10 @@ impl Chess8 {
         // Whoever is in check must move: a wall does not help.
         if instead && danger.checkers.is_empty() {
             let mut waits = self.clone();
-            waits.owed = self.waiting_man().map(|at| Owed::after(None, at));
+            waits.owed = self.waiting_man().and_then(|at| {
+                let piece = self.board.piece_at(at)?;
+                Some(Owed::after(None, at, piece))
+            });
             waits.walls(out);
         }
     }
@@ -138,6 +153,41 @@ impl Chess8 {
     /// The man that a wall without a move is written with: it stays where it is.
     pub(super) fn waiting_man(&self) -> Option<Square> {
         self.board.by_color(self.turn).first()
+    }
+
+    /// What follows in the text of a move that is a turn without a wall, where turns are one or the
+    /// other: Fairy-Stockfish writes a wall there that is none. It is on a1 after a move on the board,
+    /// and after a drop on the square whose number is that of the piece in its list.
+    pub(super) fn no_wall(&self, m: Move) -> String {
+        match m {
+            Move::Step { from, to, .. } => match self.castles(from, to) {
+                Some(path) if !self.writes_rook(path) => self.no_wall_from(path.king_to),
+                _ => self.no_wall_from(to),
+            },
+            Move::Drop { role, to } if self.chooses_wall() => {
+                let number = match role {
+                    Role::Pawn => Square::B1,
+                    Role::Knight => Square::C1,
+                    Role::Bishop => Square::D1,
+                    Role::Rook => Square::E1,
+                    Role::Queen => Square::F1,
+                    Role::King if self.axes.royal => Square::H8,
+                    Role::King => Square::D5,
+                };
+                format!(",{to}{number}")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// The same after a move on the board that ends on `to`.
+    pub(super) fn no_wall_from(&self, to: Square) -> String {
+        if self.chooses_wall() { format!(",{to}{}", Square::A1) } else { String::new() }
+    }
+
+    /// Returns `true` if a turn is a move or a wall.
+    pub(super) fn chooses_wall(&self) -> bool {
+        self.axes.walls.is_some_and(|walls| walls.instead)
     }
 
     /// Puts a wall down; the duck leaves its square.
