@@ -1,6 +1,5 @@
 //! The house's invariants, held over the text of its sources.
 //!
-//! - `length`: no Rust file is longer than 600 lines.
 //! - `unsafe`: only with a SAFETY comment right above.
 //! - `layers`: each module of the library uses only those below it; main uses the protocol only.
 //! - `cycle`: no modules use one another in a circle, in the library and in the trainer.
@@ -22,7 +21,7 @@
 //! may know one another, but siblings, cousins and strangers may not do so in a circle, nor by way
 //! of a parent's re-exports. Seen are names in paths only: a method is called without naming where
 //! its `impl` stands, so the parts of one type's `impl`, spread over files, are free to call one
-//! another. Test code (`#[cfg(test)]`) is not looked at, but for its length and `unsafe`.
+//! another. Test code (`#[cfg(test)]`) is looked at for `unsafe` only.
 
 #[path = "tidy/checks.rs"]
 mod checks;

@@ -5,9 +5,6 @@ use std::collections::BTreeMap;
 use crate::modules::{Modules, Use, circles};
 use crate::source::{Source, Word};
 
-/// No file is longer, in lines.
-const LONGEST: usize = 600;
-
 /// The modules of the library from the lowest on, and which of the others each may use.
 const LAYERS: [(&str, &[&str]); 10] = [
     ("rules", &[]),
@@ -77,7 +74,6 @@ fn complaint(file: &Source, line: usize, rule: &str, text: impl AsRef<str>) -> S
 /// Everything that is wrong with the sources; `variants` are the names of games.
 pub(crate) fn complaints(sources: &[Source], variants: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
-    found.extend(sources.iter().filter_map(length));
     found.extend(sources.iter().flat_map(unsafety));
     let library = Modules::new(sources, "src");
     let uses = library.uses();
@@ -95,13 +91,6 @@ pub(crate) fn complaints(sources: &[Source], variants: &[&str]) -> Vec<String> {
     found.extend(stale(sources, &PROVEN));
     found.extend(stale(sources, &OFF_THE_RECORD));
     found
-}
-
-fn length(file: &Source) -> Option<String> {
-    let lines = file.text.lines().count();
-    (lines > LONGEST).then(|| {
-        complaint(file, LONGEST + 1, "length", format!("{lines} lines, {LONGEST} at most"))
-    })
 }
 
 /// `unsafe` needs a comment with `SAFETY:` (of a declaration: `# Safety`) right above its line.

@@ -44,16 +44,6 @@ fn a_small_tidy_house_passes() {
 }
 
 #[test]
-fn long_files_are_found() {
-    let line = |count| "fn f() {}\n".repeat(count);
-    assert_eq!(check(&[("tests/a.rs", &line(600))]), NOTHING);
-    assert_eq!(
-        check(&[("tests/a.rs", &line(601))]),
-        ["tests/a.rs:601: [length] 601 lines, 600 at most"]
-    );
-}
-
-#[test]
 fn unsafe_needs_its_reason() {
     let good = "// SAFETY: it is.\n// Really.\n#[inline]\nunsafe fn f() {}\n\
                 // SAFETY: so.\nlet x = unsafe { f() };\n";
