@@ -9,7 +9,7 @@ use menagerie::variant::Catalogue;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// Inputs of one position, at most: so many int8 rows cannot overflow a sum of 16 bits.
+/// Inputs of one position, at most: this number of int8 rows cannot overflow a sum of 16 bits.
 const MAX_ACTIVE_INPUTS: usize = 250;
 
 /// A game with its encoding.

@@ -194,7 +194,7 @@ impl Uci {
         bad.iter().for_each(|text| self.note(text));
         let nothing_to_count = perft.is_none() && words.first() == Some(&"perft");
         if nothing_to_count || !self.has_position("go") {
-            // Whoever sent `go` waits for exactly one answer.
+            // The GUI waits for exactly one answer to each `go`.
             return self.output.say("bestmove (none)");
         }
         if !limited {

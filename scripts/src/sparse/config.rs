@@ -77,7 +77,7 @@ pub struct SparseConfig {
     pub schedule: Schedule,
     /// Learning rate at the end.
     pub final_learning_rate: f32,
-    /// One game of so many, by a hash of its start, is held out.
+    /// One game in this number, by a hash of its start, is held out.
     pub held_out_of: u32,
     /// Held-out positions that a checkpoint is measured on, at most.
     pub held_out_positions: usize,

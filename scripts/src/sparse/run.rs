@@ -4,7 +4,7 @@
 //! config.toml      settings
 //! positions/       encoded positions, made once (PositionCache)
 //! state.toml       steps of the newest checkpoint, written last
-//! checkpoints/     weights and optimizer after so many steps; the newest only
+//! checkpoints/     weights and optimizer after a number of steps; the newest only
 //! weights.sparse   weights at the newest checkpoint (SparseWeights)
 //! metrics.csv      a row per checkpoint
 //! events.tfevents  the same for TensorBoard
@@ -52,7 +52,7 @@ struct Progress {
 pub struct SparseMetrics {
     /// Steps taken.
     pub steps: u64,
-    /// Positions learned from, each time anew.
+    /// Positions learned from, counted again in each epoch.
     pub positions: u64,
     /// The same in units of the positions that there are.
     pub epochs: f64,
@@ -126,8 +126,9 @@ impl SparseRun {
             "encoding positions: {human_pos} ({per_sec}, {elapsed})",
         )?);
         let positions = folder.join(POSITIONS);
-        let told = |count| bar.set_position(count);
-        let cache = PositionCache::open(&positions, files, &config, variant, &encoding, &told)?;
+        let show_count = |count| bar.set_position(count);
+        let cache =
+            PositionCache::open(&positions, files, &config, variant, &encoding, &show_count)?;
         bar.finish_and_clear();
         let progress: Progress = store.find_toml(STATE)?.unwrap_or_default();
         let network = if progress.steps == 0 {

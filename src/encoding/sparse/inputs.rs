@@ -14,13 +14,13 @@ const SIDES: [&str; 2] = ["own", "other"];
 /// Members of a group of `piece-square`: attacked by the other side or not, defended or not.
 const PIECE_STATES: usize = 4;
 
-/// Pawns in hand that are told apart; more are encoded as this many.
+/// Pawns in hand that are distinguished; more are encoded as this many.
 const MAX_POCKET_PAWNS: usize = 16;
 
-/// Other pieces of one role in hand that are told apart; more are encoded as this many.
+/// Other pieces of one role in hand that are distinguished; more are encoded as this many.
 const MAX_POCKET_PIECES: usize = 8;
 
-/// Checks left to win that are told apart; more are encoded as this many.
+/// Checks left to win that are distinguished; more are encoded as this many.
 const MAX_CHECKS_LEFT: usize = 8;
 
 /// Squares around a king.
@@ -316,7 +316,7 @@ impl BoardBlocks {
     }
 }
 
-/// Returns the number of pieces of a role in hand that are told apart.
+/// Returns the number of pieces of a role in hand that are distinguished.
 fn max_pocket(role: Role) -> usize {
     if role == Role::Pawn { MAX_POCKET_PAWNS } else { MAX_POCKET_PIECES }
 }

@@ -16,7 +16,7 @@ const ARRIVAL_STATES: usize = 2 * 2 * 2;
 /// Kinds of captured pieces: none, pawn to king.
 const CAPTURES: usize = 7;
 
-/// What is told of any arrival, as [`Arrival::tactics`] numbers it.
+/// The tactical properties of any arrival, as [`Arrival::tactics`] numbers it.
 const TACTICS: usize = 3 * 2 * 2 * 3;
 
 /// Lines of sliders through the square of a wall: of the other side or not, of the side to move or not.

@@ -23,7 +23,7 @@ const DOMAIN: &str = "menagerie.sparse";
 
 /// Indices are u16, so that no table may have more rows.
 const MAX_ROWS: usize = 1 << 16;
-/// No layer is wider: with int8 weights, a sum of so many products and of 16 rows a move stays below
+/// No layer is wider: with int8 weights, a sum of that number of products and of 16 rows a move stays below
 /// 2^31 (16 * 8,192 * 128 * 127).
 const MAX_WIDTH: usize = 8192;
 /// No move has more rows.
