@@ -1,9 +1,12 @@
-//! Trains a sparse network from labelled games: `sparse VARIANT GAMES..`.
+//! Trains a sparse network from labelled games and exports it: `sparse VARIANT GAMES..`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use trainer::sparse::{SparseConfig, SparseMetrics, SparseRun};
+use menagerie::encoding::SparseEncoding;
+use menagerie::variant::Variant;
+use trainer::onnx::sparse::export_for_play;
+use trainer::sparse::{SparseConfig, SparseMetrics, SparseRun, SparseSizes};
 use trainer::variants::{find_variant, read_sections};
 
 /// Trains a sparse network from labelled games. A run that was stopped goes on.
@@ -104,7 +107,33 @@ fn main() -> anyhow::Result<()> {
         run.network().steps(),
         run.config().steps(),
     );
-    run.train(&|row| println!("{}", line(row)))
+    run.train(&|row| println!("{}", line(row)))?;
+    export(&run, &folder, &variant)
+}
+
+/// Writes the network with int8 tables into the folder of the run.
+fn export(run: &SparseRun, folder: &Path, variant: &Variant) -> anyhow::Result<()> {
+    let name = variant.name();
+    let encoding = SparseEncoding::new(&variant.start().anatomy())
+        .ok_or_else(|| anyhow::anyhow!("{name} has no pieces that move"))?;
+    let SparseSizes { hidden_size, policy_size, .. } = run.config().network;
+    let description = format!(
+        "{name}: {hidden_size}/{policy_size}, {:.1} M positions",
+        (run.network().steps() * run.config().batch as u64) as f64 / 1e6
+    );
+    let weights = run.network().weights();
+    let (bytes, quantisation) = export_for_play(&weights, &encoding, name, &description)?;
+    let path = folder.join(format!("{name}.int8.onnx"));
+    std::fs::write(&path, bytes)?;
+    println!(
+        "{}: 1 is {} in the input table, {} weights clipped, RMS error {:.5}, of the move table {:.5}",
+        path.display(),
+        quantisation.one,
+        quantisation.cut_inputs,
+        quantisation.input_error,
+        quantisation.move_error,
+    );
+    Ok(())
 }
 
 fn line(row: &SparseMetrics) -> String {

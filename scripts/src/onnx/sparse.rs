@@ -10,6 +10,8 @@
 
 mod functions;
 
+use menagerie::encoding::SparseEncoding;
+use menagerie::evaluation::Passport;
 use menagerie::evaluation::network::sparse::SPARSE_INPUTS;
 use menagerie::evaluation::network::{OUTPUTS, seal};
 use prost::Message;
@@ -163,6 +165,21 @@ pub fn export_int8(
         move_error: squared_error(&weights.move_table, move_scale).sqrt() as f32,
     };
     Ok((file(graph, functions::int8_functions(), metadata), quantisation))
+}
+
+/// Writes the network of the variants `variants`, separated by spaces, as [`export_int8`] does, with the
+/// metadata that the engine asks for. `run` says where the weights come from.
+///
+/// # Errors
+/// Those of [`export_int8`].
+pub fn export_for_play(
+    weights: &SparseWeights,
+    encoding: &SparseEncoding,
+    variants: &str,
+    run: &str,
+) -> Result<(Vec<u8>, Quantisation), SparseExportError> {
+    let metadata = Passport::sparse(encoding, variants, run).entries();
+    export_int8(weights, encoding.shape().rows_per_move, &metadata)
 }
 
 /// The weights of the value head that both files hold as floats, in the order of the operator's inputs.
