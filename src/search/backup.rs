@@ -1,7 +1,5 @@
 //! The way back up: means and proofs from a leaf to the root.
 
-use std::cmp::Reverse;
-
 use super::bounds::Bounds;
 use super::effort::Effort;
 use super::node::{Edge, NodeId, Prior, Slot, State};
@@ -74,9 +72,10 @@ impl Tree {
         let edges = leaf.legal.iter().zip(&self.weights);
         let edges =
             edges.map(|(m, &weight)| Edge { m: m.pack(), prior: Prior::new(weight * total) });
-        self.arena.set_slots(id, edges.map(Slot::from));
-        // Stable, so that equal priors keep the order of the moves on every machine.
-        self.arena.slots_mut(id).sort_by_key(|slot| Reverse(slot.edge().prior));
+        self.order.clear();
+        self.order.extend(edges.enumerate().map(|(nth, edge)| sort_key(nth, edge)));
+        self.order.sort_unstable();
+        self.arena.set_slots(id, self.order.iter().map(|&key| Slot(key as u32)));
         let node = self.node_mut(id);
         node.set_state(State::Expanded);
         let bounds = node.bounds;
@@ -228,6 +227,14 @@ impl Tree {
             }
         }
     }
+}
+
+/// Returns a number that sorts the moves of a node by falling prior, moves of equal prior as they were, so
+/// that the order is the same on every machine. Its low half is the slot. Sorting whole numbers takes half
+/// of the time of a stable sort of slots by prior.
+fn sort_key(nth: usize, edge: Edge) -> u64 {
+    let rank = u64::from(!edge.prior.bits()) << 48;
+    rank | (nth as u64) << 32 | u64::from(Slot::from(edge).0)
 }
 
 #[cfg(test)]

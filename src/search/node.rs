@@ -30,6 +30,11 @@ impl Prior {
         if self.0 == 0 { 0.0 } else { f32::from_bits((u32::from(self.0) << 12) + LEAST) }
     }
 
+    /// Returns the bits, which are ordered as the probabilities are.
+    pub(super) fn bits(self) -> u16 {
+        self.0
+    }
+
     /// It in 65535ths, as [`Node::visited_policy`] counts.
     pub(super) fn of_all(self) -> u16 {
         (self.get() * f32::from(u16::MAX)) as u16

@@ -35,6 +35,8 @@ pub struct Tree {
     pub(super) plan: Option<Plan>,
     /// A buffer for the weights of moves.
     pub(super) weights: Vec<f32>,
+    /// A buffer for the moves of a node, to sort them.
+    pub(super) order: Vec<u64>,
 }
 
 /// The visits for each leaf that waits for its evaluation; docs/search.md says what it is worth.
@@ -72,6 +74,7 @@ impl Tree {
             lengths: false,
             plan: None,
             weights: Vec::new(),
+            order: Vec::new(),
         };
         tree.reset();
         tree
