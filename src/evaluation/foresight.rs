@@ -3,8 +3,22 @@
 use super::{Query, Remembered};
 use crate::rules::{Mate, Move, Position};
 
-/// Mates are looked for in so many turns of the mover, and so many positions.
-const MATES: (u8, u32) = (3, 100);
+/// Limits of the mate search of one position.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MateLimits {
+    /// Turns of the mover.
+    turns: u8,
+    /// Positions visited.
+    positions: u32,
+}
+
+impl MateLimits {
+    /// For networks whose evaluation takes 50 microseconds and more.
+    pub(super) const DEEP: MateLimits = MateLimits { turns: 3, positions: 100 };
+    /// For sparse networks, whose evaluation takes 3 microseconds.
+    pub(super) const QUICK: MateLimits = MateLimits { turns: 1, positions: 100 };
+}
+
 /// The chance that who is found to mate wins: all but sure, as a proof is the search's affair.
 const SURE: f32 = 0.99;
 /// How much likelier a mating move is than the likeliest of a policy, as a logit.
@@ -32,8 +46,8 @@ impl Found {
 }
 
 /// The mate that a short look at `position` finds.
-pub(super) fn mate_soon(position: &Position) -> Option<Mate> {
-    position.mate_soon(MATES.0, MATES.1)
+pub(super) fn mate_soon(position: &Position, limits: MateLimits) -> Option<Mate> {
+    position.mate_soon(limits.turns, limits.positions)
 }
 
 /// Makes the outcome what it is for whoever mates, by the seat from the mover's on.
@@ -44,12 +58,12 @@ pub(super) fn decide(outcome: &mut [f32], seat: usize) {
 }
 
 /// Writes over `into` what a short look tells, if it tells who wins; says whether it does.
-pub(super) fn foresee(query: Query<'_>, into: &mut Remembered) -> bool {
+pub(super) fn foresee(query: Query<'_>, limits: MateLimits, into: &mut Remembered) -> bool {
     let Query { encoding, position, legal } = query;
-    let mate = mate_soon(position).and_then(|mate| Found::among(legal, mate));
+    let mate = mate_soon(position, limits).and_then(|mate| Found::among(legal, mate));
     let (seat, turns) = match mate {
         Some(found) => (0, found.turns),
-        None if position.is_lost_soon(MATES.1) => (1, 1),
+        None if position.is_lost_soon(limits.positions) => (1, 1),
         None => return false,
     };
     into.outcome.resize(encoding.shape().outcomes, 0.0);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use self::plane_reader::PlaneReader;
 use self::sparse_reader::SparseReader;
 use super::bridge::Bridge;
-use super::foresight::foresee;
+use super::foresight::{MateLimits, foresee};
 use super::network::{Backend, Network, NetworkError, Sizes};
 use super::{Batch, Cache, EvalError, Evaluator, Query, Remembered};
 use crate::encoding::{self, Encoding, Shape, SparseEncoding, sparse};
@@ -336,9 +336,9 @@ impl Evaluator for Onnx {
         match &self.reader {
             Reader::Planes(reader) => match &reader.twin {
                 Some(twin) => twin.recall(&reader.session, query, into),
-                None => foresee(query, into),
+                None => foresee(query, MateLimits::DEEP, into),
             },
-            Reader::Sparse(_) => foresee(query, into),
+            Reader::Sparse(_) => foresee(query, MateLimits::QUICK, into),
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::batch::softmax;
 use super::bridge::Bridge;
 use super::cache::Cache;
-use super::foresight::{Found, decide, mate_soon};
+use super::foresight::{Found, MateLimits, decide, mate_soon};
 use super::network::{Head, NetworkError, Session};
 use super::{Batch, Query, Remembered};
 use crate::encoding::{Encoding, Shape};
@@ -216,7 +216,7 @@ fn mate_at(batch: &Batch, seen: &Seen) -> Option<(f32, Option<Found>)> {
     let table = if view.turn == color { Table::A } else { Table::B };
     let seat = view.table_of(color).seat;
     let position = whole.at_table(table).filter(|_| !seat.drawn)?;
-    let mate @ Mate { turns, .. } = mate_soon(&position)?;
+    let mate @ Mate { turns, .. } = mate_soon(&position, MateLimits::DEEP)?;
     if !seat.on_turn {
         return Some((-f32::from(turns), None));
     }
