@@ -41,6 +41,7 @@ pub mod ladder;
 pub mod learner;
 pub mod minimax;
 pub mod network;
+pub mod network_speed;
 pub mod onnx;
 pub mod oracle;
 pub mod puzzles;

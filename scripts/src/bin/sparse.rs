@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use menagerie::encoding::SparseEncoding;
+use menagerie::evaluation::Passport;
 use menagerie::variant::Variant;
-use trainer::onnx::sparse::export_for_play;
+use trainer::onnx::sparse::{export_float, export_for_play};
 use trainer::sparse::{SparseConfig, SparseMetrics, SparseRun, SparseSizes};
 use trainer::variants::{find_variant, read_sections};
 
@@ -111,7 +112,7 @@ fn main() -> anyhow::Result<()> {
     export(&run, &folder, &variant)
 }
 
-/// Writes the network with int8 tables into the folder of the run.
+/// Writes the network into the folder of the run, with tables of 32-bit floats and of int8.
 fn export(run: &SparseRun, folder: &Path, variant: &Variant) -> anyhow::Result<()> {
     let name = variant.name();
     let encoding = SparseEncoding::new(&variant.start().anatomy())
@@ -122,6 +123,9 @@ fn export(run: &SparseRun, folder: &Path, variant: &Variant) -> anyhow::Result<(
         (run.network().steps() * run.config().batch as u64) as f64 / 1e6
     );
     let weights = run.network().weights();
+    let metadata = Passport::sparse(&encoding, name, &description).entries();
+    let floats = export_float(&weights, encoding.shape().rows_per_move, &metadata)?;
+    std::fs::write(folder.join(format!("{name}.onnx")), floats)?;
     let (bytes, quantisation) = export_for_play(&weights, &encoding, name, &description)?;
     let path = folder.join(format!("{name}.int8.onnx"));
     std::fs::write(&path, bytes)?;

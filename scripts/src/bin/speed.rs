@@ -1,5 +1,6 @@
-//! How much of the network's speed self-play or play uses: `speed VARIANT`.
+//! Speed of networks, and how much of it self-play or play uses: `speed VARIANT`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use menagerie::evaluation::{Onnx, Passport};
 use menagerie::variant::{Catalogue, Variant};
 use trainer::calibration::{from_random_play, planes};
 use trainer::network::{Architecture, Network};
+use trainer::network_speed::{self, NetworkFile};
 use trainer::onnx;
 use trainer::selfplay::{SelfPlayConfig, play};
 
@@ -50,6 +52,13 @@ struct Arguments {
     /// Milliseconds of a search.
     #[arg(long, default_value_t = 5000)]
     time: u64,
+    /// Measures these networks alone, in turns, in evaluations per CPU second of one thread: sparse ones with
+    /// our kernels and with those of ONNX Runtime.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    alone: Vec<PathBuf>,
+    /// Batch sizes of --alone.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 8, 32])]
+    batches: Vec<usize>,
     /// Rounds, of which the median counts.
     #[arg(long, default_value_t = 5)]
     rounds: u64,
@@ -58,6 +67,9 @@ struct Arguments {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let variant = Catalogue::shipped().require(&arguments.variant)?;
+    if !arguments.alone.is_empty() {
+        return measure_alone(&variant, &arguments);
+    }
     let encoding = Encoding::of(&variant.start());
     let floats = match &arguments.network {
         Some(path) => std::fs::read(path).with_context(|| path.display().to_string())?,
@@ -101,6 +113,27 @@ fn main() -> anyhow::Result<()> {
     }
     ratios.sort_by(f64::total_cmp);
     println!("median ratio {:.3}", ratios[ratios.len() / 2]);
+    Ok(())
+}
+
+/// Measures networks alone, and prints a table.
+fn measure_alone(variant: &Variant, arguments: &Arguments) -> anyhow::Result<()> {
+    let mut files = Vec::new();
+    for path in &arguments.alone {
+        let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+        files.push(NetworkFile { name: path.display().to_string(), bytes });
+    }
+    let batches = &arguments.batches;
+    let speeds = network_speed::measure(variant, &files, batches, 0.5, arguments.rounds as usize)?;
+    let names: BTreeSet<&str> = speeds.iter().map(|speed| &*speed.name).collect();
+    println!("evaluations per CPU second, {}, one thread", variant.name());
+    let head: String = batches.iter().map(|batch| format!("{batch:>10}")).collect();
+    println!("{head}  network");
+    for name in names {
+        let own = speeds.iter().filter(|speed| speed.name == name);
+        let row: String = own.map(|speed| format!("{:>10.0}", speed.evaluations)).collect();
+        println!("{row}  {name}");
+    }
     Ok(())
 }
 
