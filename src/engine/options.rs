@@ -166,7 +166,7 @@ fn table(catalogue: &Catalogue) -> Vec<(Declaration, Setter)> {
         option("Clear Hash", Kind::Button, |_, _| {}),
         option("MultiPV", spin(1, 1, 500), set!(lines, Number)),
         option("Ponder", check(false), |_, _| {}),
-        option("Move Overhead", spin(100, 0, 10_000), set!(overhead, Number)),
+        option("Move Overhead", spin(30, 0, 10_000), set!(overhead, Number)),
         option("Skill Level", spin(BEST as i64, 0, BEST as i64), set!(skill, Number)),
         option("UCI_LimitStrength", check(false), set!(limit_strength, Flag)),
         option(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::report::Score;
 use super::task::{Progress, Search};
-use crate::search::{Budget, Proof, Step, Tree};
+use crate::search::{Budget, Clock, Proof, Step, Tree};
 
 /// Between two looks at the state of a search for a report or for the clock.
 const LOOK: Duration = Duration::from_millis(10);
@@ -16,6 +16,9 @@ const CHECK: Duration = Duration::from_micros(50);
 const MATE_VISITS_PER_TURN: u64 = 1 << 18;
 /// How much better than the favourite another move must be to cost more time.
 const DOUBT: f32 = 0.01;
+/// A search whose favourite cannot be overtaken may stop at this part of its soft limit, not before: the
+/// time saved in such turns is often left over at the end of the game.
+const EARLY_STOP_DIVISOR: u32 = 2;
 
 /// A search's limits beside how far it has come.
 pub(super) struct Pace<'a> {
@@ -74,7 +77,7 @@ impl<'a> Pace<'a> {
         let by_visits = search.limits.nodes.map(|nodes| visits as f32 / nodes.max(1) as f32);
         let time = search.limits.time.map(|time| time - search.overhead.min(time / 2));
         let clock = search.limits.clocks[tree.root().turn()];
-        let time = time.or(clock.map(|clock| clock.budget(search.overhead).soft));
+        let time = time.or(clock.map(|clock| self.budget(clock, tree).soft));
         let by_time =
             time.map(|time| search.elapsed().as_secs_f32() / time.as_secs_f32().max(1e-3));
         by_visits.into_iter().chain(by_time).reduce(f32::max)
@@ -126,6 +129,14 @@ impl<'a> Pace<'a> {
         tree.lines(1).pop().is_none_or(|line| line.choice.proof != Proof::Open)
     }
 
+    /// Returns the time for the turn at the root of `tree`, by the length of the game that the network
+    /// expects there.
+    fn budget(&self, clock: Clock, tree: &Tree) -> Budget {
+        let sides = tree.root().anatomy().sides as f32;
+        let game_turns = Some(tree.moves_left() / sides).filter(|&turns| turns > 0.0);
+        clock.budget(self.search.overhead, game_turns)
+    }
+
     /// Whether the time is up; with `closely`, also whether the rest of it would be wasted.
     fn out_of_time(&self, tree: &Tree, closely: bool) -> bool {
         let search = self.search;
@@ -139,7 +150,7 @@ impl<'a> Pace<'a> {
             return true;
         }
         let Some(clock) = search.limits.clocks[tree.root().turn()] else { return false };
-        let Budget { soft, hard } = clock.budget(search.overhead);
+        let Budget { soft, hard } = self.budget(clock, tree);
         if elapsed >= hard || search.gumbel && elapsed >= soft {
             return true;
         }
@@ -165,7 +176,7 @@ impl<'a> Pace<'a> {
         let speed = self.progress.visits as f64 / search.begun.elapsed().as_secs_f64().max(1e-3);
         let coming = speed * (soft - elapsed).as_secs_f64();
         first.proof == Proof::Open
-            && elapsed > soft / 8
+            && elapsed > soft / EARLY_STOP_DIVISOR
             && f64::from(first.visits) - f64::from(second) > coming
     }
 }

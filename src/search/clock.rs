@@ -1,4 +1,4 @@
-//! How long one turn may take, from what the clock says. Pure arithmetic: nothing is timed here.
+//! How long one turn may take, from the clock and the expected length of the game. Nothing is timed here.
 
 use std::time::Duration;
 
@@ -22,27 +22,39 @@ pub struct Budget {
     pub hard: Duration,
 }
 
-/// As many turns are still to come, as far as anybody knows.
-const HORIZON: u32 = 30;
-/// The part of an increment that is spent at once.
-const OF_INCREMENT: f64 = 0.75;
-/// The part of the clock that one turn of several may take.
-const OF_CLOCK: f64 = 0.5;
-/// How much longer than usual a turn may take that is not clear.
-const EXTENSION: f64 = 2.5;
+/// The clock is divided by this number of turns if the length of the game is not known.
+const DEFAULT_TURNS: f64 = 18.0;
+/// The clock is divided by this part of the turns that are expected. It is below 1 because the time of the
+/// turns near the end, which are often decided, is worth less.
+const TURNS_FACTOR: f64 = 0.6;
+/// The clock is divided by no fewer turns than this, as the expectation may be wrong.
+const MIN_TURNS: f64 = 14.0;
+/// The clock is divided by no more turns than this.
+const MAX_TURNS: f64 = 28.0;
+/// The part of the increment that each turn may use.
+const INCREMENT_FACTOR: f64 = 0.95;
+/// The part of the clock that one turn of several may use.
+const MAX_CLOCK_FACTOR: f64 = 0.5;
+/// The hard limit as a multiple of the soft limit.
+const HARD_FACTOR: f64 = 2.5;
 
 impl Clock {
-    /// The time for the next turn, if so much of the clock as `overhead` is lost on the way to
-    /// the player and back. Never more than what remains less the overhead.
-    pub fn budget(self, overhead: Duration) -> Budget {
+    /// Returns the time for the next turn. `overhead` is lost between the clock and the engine in each turn;
+    /// `game_turns` is the number of turns that the player is expected to have until the game ends, this
+    /// one included. The result never exceeds what remains less the overhead.
+    pub fn budget(self, overhead: Duration, game_turns: Option<f32>) -> Budget {
         let usable = (self.remaining.max(0) as f64 - 1e3 * overhead.as_secs_f64()).max(0.0);
-        let turns = self.turns_to_go.unwrap_or(HORIZON).max(1);
-        let most = if turns == 1 { usable } else { usable * OF_CLOCK };
-        let share = usable / f64::from(turns) + self.increment.max(0) as f64 * OF_INCREMENT;
+        let turns = match (self.turns_to_go, game_turns) {
+            (Some(turns), _) => f64::from(turns.max(1)),
+            (None, Some(turns)) => (TURNS_FACTOR * f64::from(turns)).clamp(MIN_TURNS, MAX_TURNS),
+            (None, None) => DEFAULT_TURNS,
+        };
+        let most = if self.turns_to_go == Some(1) { usable } else { usable * MAX_CLOCK_FACTOR };
+        let share = usable / turns + self.increment.max(0) as f64 * INCREMENT_FACTOR;
         let milliseconds = |number: f64| Duration::from_micros((number * 1e3) as u64);
         Budget {
             soft: milliseconds(share.min(most)),
-            hard: milliseconds((share * EXTENSION).min(most)),
+            hard: milliseconds((share * HARD_FACTOR).min(most)),
         }
     }
 }
@@ -52,7 +64,8 @@ mod tests {
     use super::*;
 
     fn budget(remaining: i64, increment: i64, turns_to_go: Option<u32>, overhead: u64) -> Budget {
-        Clock { remaining, increment, turns_to_go }.budget(Duration::from_millis(overhead))
+        let clock = Clock { remaining, increment, turns_to_go };
+        clock.budget(Duration::from_millis(overhead), None)
     }
 
     #[test]
@@ -83,11 +96,24 @@ mod tests {
     #[test]
     fn shares_are_sensible() {
         let minute = budget(60_000, 0, None, 0);
-        assert_eq!(minute.soft, Duration::from_secs(2));
-        assert_eq!(minute.hard, Duration::from_secs(5));
+        assert_eq!(minute.soft.as_millis(), 3333);
+        assert_eq!(minute.hard.as_millis(), 8333);
         assert_eq!(budget(60_000, 0, Some(1), 100).soft, Duration::from_millis(59_900));
         assert_eq!(budget(60_000, 0, Some(60), 0).soft, Duration::from_secs(1));
         assert!(budget(3000, 2000, None, 100).soft > Duration::from_secs(1));
         assert!(budget(300, 2000, None, 100).hard <= Duration::from_millis(100));
+    }
+
+    #[test]
+    fn budget_depends_on_expected_turns() {
+        let clock = Clock { remaining: 28_000, increment: 0, turns_to_go: None };
+        let soft = |turns| clock.budget(Duration::ZERO, Some(turns)).soft.as_millis();
+        assert_eq!([soft(1.0), soft(80.0)], [2000, 1000]);
+        assert!((1000..2000).contains(&soft(35.0)));
+        for turns in [0.0, f32::NAN, f32::INFINITY, -5.0] {
+            assert!(soft(turns) <= 14_000, "{turns}");
+        }
+        let until_control = Clock { turns_to_go: Some(2), ..clock };
+        assert_eq!(until_control.budget(Duration::ZERO, Some(80.0)).soft.as_millis(), 14_000);
     }
 }

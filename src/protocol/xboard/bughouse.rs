@@ -283,7 +283,7 @@ impl XBoard {
         if self.turn.hurried {
             limits.time = Some(limits.time.map_or(AT_ONCE, |time| time.min(AT_ONCE)));
         }
-        let clock = limits.clocks[mover].map(|clock: Clock| clock.budget(overhead).soft);
+        let clock = limits.clocks[mover].map(|clock: Clock| clock.budget(overhead, None).soft);
         let soft = limits.time.or(clock).unwrap_or_default();
         let least = soft / 2u32.saturating_pow(self.turn.anew.min(16));
         let used = self.turn.began.elapsed().min(soft.saturating_sub(least));

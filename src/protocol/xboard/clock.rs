@@ -154,7 +154,7 @@ impl Clocks {
                 let turns_to_go = (turns > 0).then(|| turns - (self.turns / 2) % turns);
                 let clock = |remaining| Clock { remaining, increment, turns_to_go };
                 if self.rate.is_some() {
-                    Some(clock(self.own).budget(overhead).soft)
+                    Some(clock(self.own).budget(overhead, None).soft)
                 } else {
                     limits.clocks = PerSide::from_fn(|side| {
                         Some(clock(if side == mover { self.own } else { self.opponent }))
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!((limits(&clocks).time, limits(&clocks).nodes), (None, Some(500)));
         assert_eq!(clocks.level(&["0", "1", "0"]), Ok(()));
         assert_eq!(limits(&clocks).clocks[Side::WHITE], None);
-        assert!(limits(&clocks).nodes.is_some_and(|nodes| (1900..2000).contains(&nodes)));
+        assert!(limits(&clocks).nodes.is_some_and(|nodes| (3200..3334).contains(&nodes)));
         clocks.reset();
         assert_eq!((limits(&clocks).nodes, limits(&clocks).depth), (None, None));
         assert!(clocks.turn(&["-1"]).is_err() && clocks.depth(&["0"]).is_err());
