@@ -6,6 +6,7 @@
 mod laws;
 
 pub mod games;
+pub mod network;
 pub mod rbc;
 mod talk;
 pub mod uci;

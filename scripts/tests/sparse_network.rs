@@ -211,13 +211,28 @@ fn damaged_files_are_refused() {
     }
 }
 
+fn small_weights() -> SparseWeights {
+    let shape = SparseShape { inputs: 5, move_rows: 6, rows_per_move: 4, outcomes: 3 };
+    SparseWeights::random(shape, [128, 64, 2], 1)
+}
+
+/// The fuzz target `network` starts from what the exporter writes. `UPDATE=1` writes the seeds anew.
+#[test]
+fn fuzz_seeds_are_current() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/network");
+    for (name, file) in ["float", "int8"].iter().zip(files(&small_weights())) {
+        let model = &file[..file.len() - SEAL_BYTES];
+        let path = seeds.join(name);
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&path, model).expect("a seed is written");
+        }
+        assert!(std::fs::read(&path).is_ok_and(|seed| seed == model), "{}", path.display());
+    }
+}
+
 #[test]
 fn hostile_files_never_end_the_process() {
-    let small = SparseWeights::random(
-        SparseShape { inputs: 5, move_rows: 6, rows_per_move: 4, outcomes: 3 },
-        [128, 64, 2],
-        1,
-    );
+    let small = small_weights();
     let lists = Lists {
         positions: 2,
         inputs: vec![1, 5, 2, 3],
