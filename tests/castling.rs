@@ -200,6 +200,7 @@ fn operations_after_a_fen_are_ignored() {
         " bm O-O",
         " c0 \"a comment\"; acd 12;",
         " 0 1 our_own 7;",
+        " 0 1 id \"the moves; moves e1g1\";",
     ] {
         let text = format!("{BARE} w KQkq -{rest}");
         let position = chess.position(&text, false).unwrap_or_else(|error| panic!("{error}"));
@@ -209,6 +210,11 @@ fn operations_after_a_fen_are_ignored() {
         let text = format!("{BARE} w KQkq -{rest}");
         let error = chess.position(&text, false).expect_err(&text).to_string();
         assert!(error.contains(&text), "{error}");
+    }
+    for rest in [" id \"x", " 0 1 bm O-O; id \"x; moves e1g1", " 0 1 id \"x\"\";"] {
+        let text = format!("{BARE} w KQkq -{rest}");
+        let error = chess.position(&text, false).expect_err(&text).to_string();
+        assert_eq!(error, format!("bad FEN \"{text}\": a quoted string has no end"));
     }
     let counted = "4k3/8/8/8/8/8/8/4K2R w K - 1+2 0 1";
     for text in [format!("{counted} bm O-O;"), "4k3/8/8/8/8/8/8/4K2R w K - 1+2 - -".to_owned()] {

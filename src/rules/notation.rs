@@ -129,7 +129,10 @@ const EPD_FIELDS: usize = 4;
 
 /// Returns the FEN without the EPD operations after it, such as `bm Nf3; id "1";`, and without a `;`
 /// at its end. The last `;` may be missing if the first operation is one that the standard defines.
-pub(super) fn without_operations(whole: &str) -> &str {
+///
+/// # Errors
+/// `FenError::Syntax` if a quoted string of the operations has no end.
+pub(super) fn without_operations(whole: &str) -> Result<&str, FenError> {
     let bytes = whole.as_bytes();
     let begins_field = |&at: &usize| {
         !bytes[at].is_ascii_whitespace() && (at == 0 || bytes[at - 1].is_ascii_whitespace())
@@ -141,7 +144,10 @@ pub(super) fn without_operations(whole: &str) -> &str {
     let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let known = operations.trim_end().ends_with(';') || is_epd_operation(name);
     let fen = if is_name && known { fen } else { whole };
-    fen.trim_end_matches(|c: char| c == ';' || c.is_ascii_whitespace())
+    if operations.matches('"').count() % 2 == 1 {
+        return Err(FenError::syntax(whole, "a quoted string has no end"));
+    }
+    Ok(fen.trim_end_matches(|c: char| c == ';' || c.is_ascii_whitespace()))
 }
 
 /// Returns `true` if the EPD standard defines an operation of that name.

@@ -19,7 +19,7 @@ impl Chess8 {
         repairs: &mut Vec<FenRepair>,
     ) -> Result<Chess8, FenError> {
         let syntax = |reason: String| FenError::syntax(fen, reason);
-        let mut fields = notation::without_operations(fen).split_ascii_whitespace().peekable();
+        let mut fields = notation::without_operations(fen)?.split_ascii_whitespace().peekable();
         let men = fields.next().unwrap_or_default();
         let (board, hands) = split_hands(axes, men).map_err(syntax)?;
         let counted = axes.checks.counted.unwrap_or(0);
