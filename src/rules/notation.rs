@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use shakmaty::{Bitboard, ByColor, ByRole, Color, File, Piece, Rank, Role, Square};
 
-use super::{Anatomy, Move, Side, View};
+use super::{Anatomy, Move, Side, Table, View};
 
 /// Why a FEN was refused. Each quotes the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -47,7 +47,16 @@ impl FenError {
 
 /// A part of a FEN that cannot be true and was left out, so that the rest could be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FenRepair {
+pub struct FenRepair {
+    /// The board of bughouse in whose FEN it stood; `None` in games of one board.
+    pub board: Option<Table>,
+    /// The part that was left out.
+    pub dropped: DroppedPart,
+}
+
+/// A part of the FEN of one board that a [`FenRepair`] leaves out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DroppedPart {
     /// A castling right without its king or rook.
     CastlingRight {
         /// The letter in the castling field.
@@ -96,11 +105,20 @@ pub enum CastlingFault {
 
 impl fmt::Display for FenRepair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.board {
+            Some(board) => write!(f, "board {board:?}: {}", self.dropped),
+            None => self.dropped.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for DroppedPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FenRepair::CastlingRight { right, fault } => {
+            DroppedPart::CastlingRight { right, fault } => {
                 write!(f, "castling right \"{right}\" dropped: {fault}")
             }
-            FenRepair::EnPassant { square } => {
+            DroppedPart::EnPassant { square } => {
                 write!(f, "en passant square \"{square}\" dropped: no pawn has just passed it")
             }
         }
