@@ -27,7 +27,7 @@ pub use chess8::{
 use history::History;
 pub use lines::Lines;
 pub use moves::{Move, MoveList, PackedMove, Table, TableMove};
-pub use notation::{CastlingFault, FenError, FenRepair};
+pub use notation::{CastlingFault, DroppedPart, FenError, FenRepair};
 pub use outcome::{Outcome, Reason};
 pub use perft::perft;
 pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, File, Piece, Rank, Role, Square};
@@ -254,7 +254,11 @@ impl Position {
         let mut repairs = Vec::new();
         let state = match family {
             Family::Chess8(axes) => {
-                State::Chess8(chess8::Chess8::from_fen(axes, fen, chess960, &mut repairs)?)
+                let mut dropped = Vec::new();
+                let chess = chess8::Chess8::from_fen(axes, fen, chess960, &mut dropped)?;
+                repairs
+                    .extend(dropped.into_iter().map(|dropped| FenRepair { board: None, dropped }));
+                State::Chess8(chess)
             }
             Family::Lines(lines) => State::Lines(lines::Grid::from_fen(lines, fen)?),
             Family::Bughouse(game) => {

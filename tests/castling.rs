@@ -1,6 +1,6 @@
 //! Castling rights and castling moves as other programs write them.
 
-use menagerie::rules::{FenRepair, Move, MoveList, Position};
+use menagerie::rules::{DroppedPart, Move, MoveList, Position};
 use menagerie::variant::Catalogue;
 
 /// Reads a FEN of a shipped variant; returns the castling field that is written and the rights that
@@ -9,9 +9,9 @@ fn read(variant: &str, fen: &str, chess960: bool) -> (Position, String) {
     let variant = Catalogue::shipped().get(variant).expect("it is shipped");
     let read = variant.position_with_repairs(fen, chess960);
     let (position, repairs) = read.unwrap_or_else(|error| panic!("{error}"));
-    let rights = repairs.iter().filter_map(|repair| match repair {
-        FenRepair::CastlingRight { right, .. } => Some(*right),
-        FenRepair::EnPassant { .. } => None,
+    let rights = repairs.iter().filter_map(|repair| match repair.dropped {
+        DroppedPart::CastlingRight { right, .. } => Some(right),
+        DroppedPart::EnPassant { .. } => None,
     });
     (position, rights.collect())
 }
@@ -181,6 +181,29 @@ fn en_passant_squares_that_cannot_be_are_dropped() {
 }
 
 #[test]
+fn repairs_in_bughouse_name_their_board() {
+    let repairs = |variant: &str, fen: &str| -> Vec<String> {
+        let variant = Catalogue::shipped().get(variant).expect("it is shipped");
+        let (_, repairs) = variant.position_with_repairs(fen, false).expect("a position");
+        repairs.iter().map(ToString::to_string).collect()
+    };
+    let whole = "r3k2r/8/8/8/8/8/8/R3K2R[] w KQkq - 0 1";
+    let damaged = "r3k2r/8/8/8/8/8/8/R3K3[] w KQkq e3 0 1";
+    let right = "castling right \"K\" dropped: no rook on h1";
+    let square = "en passant square \"e3\" dropped: no pawn has just passed it";
+    let on_board = |board: &str| [right, square].map(|text| format!("board {board}: {text}"));
+    let (on_a, on_b) = (on_board("A"), on_board("B"));
+    for variant in ["bughouse2", "bughouse2fixed"] {
+        assert_eq!(repairs(variant, &format!("{damaged}|{whole}")), on_a);
+        assert_eq!(repairs(variant, &format!("{whole}|{damaged}")), on_b);
+        let both = repairs(variant, &format!("{damaged}|{damaged}"));
+        assert_eq!(both, [&on_a[..], &on_b[..]].concat());
+    }
+    // One of its boards alone.
+    assert_eq!(repairs("bughouse", damaged), [right, square]);
+}
+
+#[test]
 fn operations_after_a_fen_are_ignored() {
     let chess = Catalogue::shipped().get("chess").expect("it is shipped");
     let three_check = Catalogue::shipped().get("3check").expect("it is shipped");
@@ -200,6 +223,7 @@ fn operations_after_a_fen_are_ignored() {
         " bm O-O",
         " c0 \"a comment\"; acd 12;",
         " 0 1 our_own 7;",
+        " 0 1 id \"the moves; moves e1g1\";",
     ] {
         let text = format!("{BARE} w KQkq -{rest}");
         let position = chess.position(&text, false).unwrap_or_else(|error| panic!("{error}"));
@@ -209,6 +233,11 @@ fn operations_after_a_fen_are_ignored() {
         let text = format!("{BARE} w KQkq -{rest}");
         let error = chess.position(&text, false).expect_err(&text).to_string();
         assert!(error.contains(&text), "{error}");
+    }
+    for rest in [" id \"x", " 0 1 bm O-O; id \"x; moves e1g1", " 0 1 id \"x\"\";"] {
+        let text = format!("{BARE} w KQkq -{rest}");
+        let error = chess.position(&text, false).expect_err(&text).to_string();
+        assert_eq!(error, format!("bad FEN \"{text}\": a quoted string has no end"));
     }
     let counted = "4k3/8/8/8/8/8/8/4K2R w K - 1+2 0 1";
     for text in [format!("{counted} bm O-O;"), "4k3/8/8/8/8/8/8/4K2R w K - 1+2 - -".to_owned()] {

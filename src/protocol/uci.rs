@@ -50,6 +50,17 @@ const REFUSED: &str = "there is no position until one is accepted";
 /// The time of a search whose limits were not understood: short, since the clock is not known.
 const FALLBACK: Duration = Duration::from_millis(100);
 
+/// Returns the index of the word `moves` of a `position`: the first that is outside the quoted
+/// strings of EPD operations.
+fn moves_index(words: &[&str]) -> Option<usize> {
+    let mut quoted = false;
+    words.iter().position(|&word| {
+        let is_moves = word == "moves" && !quoted;
+        quoted ^= word.matches('"').count() % 2 == 1;
+        is_moves
+    })
+}
+
 /// A conversation in UCI.
 pub(super) struct Uci {
     session: Session,
@@ -92,8 +103,7 @@ impl Uci {
     }
 
     fn position(&mut self, words: &[&str]) {
-        let moves = words.iter().position(|&word| word == "moves").unwrap_or(words.len());
-        let (start, turns) = words.split_at(moves);
+        let (start, turns) = words.split_at(moves_index(words).unwrap_or(words.len()));
         let turns = turns.get(1..).unwrap_or_default();
         let result = match start.split_first() {
             Some((&"startpos", [])) => self.session.set_position(None, turns),

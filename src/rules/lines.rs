@@ -64,7 +64,7 @@ impl Grid {
             winner: None,
             board: Board::empty(),
         };
-        let mut fields = notation::without_operations(fen).split_ascii_whitespace();
+        let mut fields = notation::without_operations(fen)?.split_ascii_whitespace();
         grid.read_cells(fields.next().unwrap_or_default()).map_err(syntax)?;
         if let Some(turn) = fields.next() {
             let mut letters = turn.chars();

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use shakmaty::{Bitboard, ByColor, ByRole, Color, File, Piece, Rank, Role, Square};
 
-use super::{Anatomy, Move, Side, View};
+use super::{Anatomy, Move, Side, Table, View};
 
 /// Why a FEN was refused. Each quotes the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -47,7 +47,16 @@ impl FenError {
 
 /// A part of a FEN that cannot be true and was left out, so that the rest could be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FenRepair {
+pub struct FenRepair {
+    /// The board of bughouse in whose FEN it stood; `None` in games of one board.
+    pub board: Option<Table>,
+    /// The part that was left out.
+    pub dropped: DroppedPart,
+}
+
+/// A part of the FEN of one board that a [`FenRepair`] leaves out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DroppedPart {
     /// A castling right without its king or rook.
     CastlingRight {
         /// The letter in the castling field.
@@ -96,11 +105,20 @@ pub enum CastlingFault {
 
 impl fmt::Display for FenRepair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.board {
+            Some(board) => write!(f, "board {board:?}: {}", self.dropped),
+            None => self.dropped.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for DroppedPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FenRepair::CastlingRight { right, fault } => {
+            DroppedPart::CastlingRight { right, fault } => {
                 write!(f, "castling right \"{right}\" dropped: {fault}")
             }
-            FenRepair::EnPassant { square } => {
+            DroppedPart::EnPassant { square } => {
                 write!(f, "en passant square \"{square}\" dropped: no pawn has just passed it")
             }
         }
@@ -129,7 +147,10 @@ const EPD_FIELDS: usize = 4;
 
 /// Returns the FEN without the EPD operations after it, such as `bm Nf3; id "1";`, and without a `;`
 /// at its end. The last `;` may be missing if the first operation is one that the standard defines.
-pub(super) fn without_operations(whole: &str) -> &str {
+///
+/// # Errors
+/// `FenError::Syntax` if a quoted string of the operations has no end.
+pub(super) fn without_operations(whole: &str) -> Result<&str, FenError> {
     let bytes = whole.as_bytes();
     let begins_field = |&at: &usize| {
         !bytes[at].is_ascii_whitespace() && (at == 0 || bytes[at - 1].is_ascii_whitespace())
@@ -141,7 +162,10 @@ pub(super) fn without_operations(whole: &str) -> &str {
     let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let known = operations.trim_end().ends_with(';') || is_epd_operation(name);
     let fen = if is_name && known { fen } else { whole };
-    fen.trim_end_matches(|c: char| c == ';' || c.is_ascii_whitespace())
+    if operations.matches('"').count() % 2 == 1 {
+        return Err(FenError::syntax(whole, "a quoted string has no end"));
+    }
+    Ok(fen.trim_end_matches(|c: char| c == ';' || c.is_ascii_whitespace()))
 }
 
 /// Returns `true` if the EPD standard defines an operation of that name.

@@ -40,8 +40,11 @@ impl Tables {
         let rest = Rest::read(rest.trim_end_matches(';'))
             .map_err(|reason| FenError::syntax(fen, reason))?;
         let mut read = |part: &str, table: Table| {
-            let chess = Chess8::from_fen(&rules.board, part.trim(), chess960, repairs);
+            let mut dropped = Vec::new();
+            let chess = Chess8::from_fen(&rules.board, part.trim(), chess960, &mut dropped);
             let chess = chess.map_err(|error| error.within(fen))?;
+            let board = Some(table);
+            repairs.extend(dropped.into_iter().map(|dropped| FenRepair { board, dropped }));
             Ok(Game::new(chess, rest.drawn[table as usize], rules.blockable))
         };
         let mut tables = Tables {

@@ -5,21 +5,21 @@ use std::sync::Arc;
 use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, File, Piece, Role, Square};
 
 use super::{Axes, Castling, Chess8, Walling};
-use crate::rules::notation::{self, CastlingFault, FenError, FenRepair, square};
+use crate::rules::notation::{self, CastlingFault, DroppedPart, FenError, square};
 
 impl Chess8 {
     /// Reads a FEN of the game of `axes`; all fields after the board may be missing. A board on
     /// which the mover could take the king is accepted, as the reference program does, though no
     /// game reaches it. `chess960` says how castling is written in moves, and that `KQkq` mean the
-    /// outermost rooks. What is left out is added to `repairs`.
+    /// outermost rooks. What is left out is added to `dropped`.
     pub(in crate::rules) fn from_fen(
         axes: &Arc<Axes>,
         fen: &str,
         chess960: bool,
-        repairs: &mut Vec<FenRepair>,
+        dropped: &mut Vec<DroppedPart>,
     ) -> Result<Chess8, FenError> {
         let syntax = |reason: String| FenError::syntax(fen, reason);
-        let mut fields = notation::without_operations(fen).split_ascii_whitespace().peekable();
+        let mut fields = notation::without_operations(fen)?.split_ascii_whitespace().peekable();
         let men = fields.next().unwrap_or_default();
         let (board, hands) = split_hands(axes, men).map_err(syntax)?;
         let counted = axes.checks.counted.unwrap_or(0);
@@ -51,7 +51,7 @@ impl Chess8 {
         // Games without castling and en passant are often written without these fields.
         let mut right = || fields.next_if(|field| !field.starts_with(|c: char| c.is_ascii_digit()));
         let (castling, en_passant) = (right().unwrap_or("-"), right().unwrap_or("-"));
-        position.read_castling(castling, repairs).map_err(syntax)?;
+        position.read_castling(castling, dropped).map_err(syntax)?;
         let en_passant = parse_en_passant(axes, en_passant).map_err(syntax)?;
         if counted > 0
             && let Some(left) = fields.next_if(|field| field.contains('+'))
@@ -77,7 +77,7 @@ impl Chess8 {
         position.check().map_err(|reason| FenError::illegal(fen, reason))?;
         if let Some(square) = en_passant {
             if !position.was_passed(square) {
-                repairs.push(FenRepair::EnPassant { square });
+                dropped.push(DroppedPart::EnPassant { square });
             } else if position.useful_en_passant(square).is_some() {
                 position.en_passant = en_passant;
             }
@@ -151,7 +151,7 @@ impl Chess8 {
 
     /// Reads the castling rights, as `KQkq` or as the files of the rooks. A right without its king or
     /// rook is dropped. In games without castling nothing is read: some programs write `KQkq` there.
-    fn read_castling(&mut self, text: &str, repairs: &mut Vec<FenRepair>) -> Result<(), String> {
+    fn read_castling(&mut self, text: &str, dropped: &mut Vec<DroppedPart>) -> Result<(), String> {
         if text == "-" {
             return Ok(());
         }
@@ -164,7 +164,7 @@ impl Chess8 {
         for right in text.chars() {
             match self.castling_right(&rules, right, chess960) {
                 Ok(rook) => self.rights = self.rights.with(rook),
-                Err(fault) => repairs.push(FenRepair::CastlingRight { right, fault }),
+                Err(fault) => dropped.push(DroppedPart::CastlingRight { right, fault }),
             }
         }
         Ok(())
