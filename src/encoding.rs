@@ -10,7 +10,7 @@ pub use layout::{Layout, Places};
 use planes::Planes;
 use policy::Policy;
 pub use shape::Shape;
-pub use sparse::{SparseEncoding, SparseInput, SparseShape};
+pub use sparse::{SparseEncoding, SparseInput, SparseLayout, SparseShape};
 
 use crate::rules::{Anatomy, Color, Key, Move, Position, Seat, Table, View};
 

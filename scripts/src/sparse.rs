@@ -1,5 +1,6 @@
 //! Training of sparse networks, on the CPU and in plain Rust.
 //!
+//! - `sources`: files of labelled games, with the layout of a network for all of them.
 //! - `labels`: labelled games to labelled, encoded positions.
 //! - `cache`: those positions on disk, in shards.
 //! - `batch`, `loss`, `unit`, `network`, `optimizer`: a step.
@@ -14,13 +15,15 @@ mod network;
 mod optimizer;
 mod random;
 mod run;
+mod sources;
 mod unit;
 mod weights;
 
-pub use cache::PositionCache;
+pub use cache::{PositionCache, VariantCounts};
 pub use config::{Schedule, SparseConfig, SparseSizes, Training};
 pub use labels::{Labeler, Labelled, Outcome};
 pub use loss::Measures;
-pub use network::{SparseNetwork, StepOptions};
+pub use network::{SparseNetwork, StartError, Started, StepOptions};
 pub use run::{SparseMetrics, SparseRun};
+pub use sources::{BASE, Sources};
 pub use weights::{SparseWeights, WeightsError};

@@ -10,7 +10,9 @@
 mod attack_map;
 mod blocks;
 mod geometry;
+mod index_map;
 mod inputs;
+mod layout;
 mod moves;
 mod scene;
 
@@ -25,9 +27,14 @@ use super::planes::table_name;
 use crate::rules::{Anatomy, Color, Move, Position};
 
 pub use self::blocks::Block;
+pub use self::index_map::IndexMap;
+pub use self::layout::{SparseLayout, SparseLayoutError};
 
 /// Rows that are summed for each legal move.
 const ROWS_PER_MOVE: usize = 4;
+
+/// Classes of the value head: encodings are of games of two sides.
+const OUTCOMES: usize = 3;
 
 /// Name of the encoding in the metadata of networks.
 pub const NAME: &str = "sparse";
@@ -106,7 +113,7 @@ impl SparseEncoding {
             inputs: input_list.size(),
             move_rows: move_list.size(),
             rows_per_move: ROWS_PER_MOVE,
-            outcomes: anatomy.sides + 1,
+            outcomes: OUTCOMES,
         };
         assert!(shape.inputs.max(shape.move_rows) <= usize::from(u16::MAX));
         let wall_moves = anatomy.wall_moves;
@@ -117,6 +124,11 @@ impl SparseEncoding {
     /// Returns the sizes.
     pub fn shape(&self) -> SparseShape {
         self.tables.shape
+    }
+
+    /// Returns the number of files and of ranks of a board.
+    pub fn board(&self) -> [usize; 2] {
+        self.tables.geometry.board()
     }
 
     /// Returns the blocks of the inputs, in order.

@@ -14,6 +14,9 @@ use crate::rules::MoveList;
 use crate::search::Params;
 use crate::variant::Variant;
 
+/// The network of games that have none of their own.
+const BASE: &str = "nets/base.int8.onnx";
+
 /// An evaluator, and what it was chosen by.
 pub(super) struct Chosen {
     /// One for each thread that searches, at least one.
@@ -60,14 +63,9 @@ impl Chosen {
         let same = |before: &Wish| before.variant == name && before.layout == wish.layout;
         let before = before.filter(|before| before.network && same(&before.wish));
         let named = named(options).map(|weights| (weights, name));
-        let shipped = shipped::network(variant).map(|(weights, game)| (Ok(weights), game));
-        if let Some(game) = variant.network().filter(|_| shipped.is_none()) {
-            notes.push(format!(
-                "{name}: its section wants the network of \"{game}\", which has none"
-            ));
-        }
         let wanted = named.is_some();
-        let candidates: Vec<_> = named.into_iter().chain(shipped).collect();
+        let mut candidates: Vec<_> = named.into_iter().collect();
+        candidates.extend(unnamed(variant, notes));
         if candidates.is_empty() {
             notes.push(format!(
                 "{name}: there is no network for it yet, it is played by search alone (Uniform \
@@ -156,6 +154,34 @@ fn cache_bytes(options: &Options) -> usize {
     (options.hash << 20) / 4
 }
 
+/// Returns the networks for a variant without the options, the best first, and the game that each was made
+/// for: its own, or else the base and then that of the game it is made from.
+fn unnamed<'a>(
+    variant: &'a Variant,
+    notes: &mut Vec<String>,
+) -> Vec<(Result<Weights, String>, &'a str)> {
+    let name = variant.name();
+    if let Some(own) = shipped::network(name) {
+        return vec![(Ok(own), name)];
+    }
+    let base = base(variant).map(|weights| (weights, name));
+    let substitute = shipped::substitute(variant).map(|(weights, game)| (Ok(weights), game));
+    if let (None, None, Some(game)) = (&base, &substitute, variant.network()) {
+        notes.push(format!("{name}: its section wants the network of \"{game}\", which has none"));
+    }
+    base.into_iter().chain(substitute).collect()
+}
+
+/// Returns the network in the file [`BASE`], if there is such a file and the game has a sparse encoding.
+fn base(variant: &Variant) -> Option<Result<Weights, String>> {
+    let path = place(BASE);
+    if !path.is_file() || Encoding::of(&variant.start()).sparse().is_none() {
+        return None;
+    }
+    let weights = Weights::read(&path, BASE);
+    Some(weights.map_err(|error| format!("cannot read the network \"{BASE}\": {error}")))
+}
+
 /// The network that the options name, if they name one.
 fn named(options: &Options) -> Option<Result<Weights, String>> {
     let name = &options.weights;
@@ -206,6 +232,11 @@ fn open(
     let name = variant.name();
     if game != name {
         notes.push(format!("{name}: there is no network for it yet, that of {game} plays it"));
+    }
+    if first.passport().is_base() {
+        let trained = first.passport().has_variant(name);
+        let games = if trained { "games of it" } else { "other games" };
+        notes.push(format!("{name}: played with a base network, trained on {games}"));
     }
     if let Some(unseen) = first.unseen() {
         notes.push(format!("{name}: the network does not see {unseen}"));

@@ -31,15 +31,15 @@ const SHIPPED: &[(&str, Shipped, Option<Shipped>)] = &[
     ("tictacmo", file!("tictacmo.onnx"), None),
 ];
 
-/// The network for a variant, if one is shipped: its own, or that of the game whose network plays it
-/// so long; and the name of the game that it was made for.
-pub(super) fn network(variant: &Variant) -> Option<(Weights, &str)> {
-    let games = [Some(variant.name()), variant.network()];
-    games.into_iter().flatten().find_map(|game| Some((of(game)?, game)))
+/// Returns the network of the game whose network plays `variant` as long as it has none of its own, and the
+/// name of that game; `None` if there is no such game or it has none.
+pub(super) fn substitute(variant: &Variant) -> Option<(Weights, &str)> {
+    let game = variant.network()?;
+    Some((network(game)?, game))
 }
 
-/// The network that was made for a game.
-fn of(game: &str) -> Option<Weights> {
+/// Returns the network that was made for a game.
+pub(super) fn network(game: &str) -> Option<Weights> {
     let (_, floats, quantised) = SHIPPED.iter().find(|(name, ..)| *name == game)?;
     let file = |&(name, bytes): &Shipped| NetworkFile { name: name.into(), bytes: bytes.into() };
     Some(Weights::new(file(floats), quantised.as_ref().map(file)))

@@ -2,9 +2,12 @@
 
 mod lists;
 
+use std::sync::Arc;
+
 use self::lists::SparseLists;
 use super::Query;
 use super::network::sparse::SparseRequest;
+use crate::encoding::sparse::IndexMap;
 use crate::encoding::{PolicyIndex, Shape, SparseEncoding};
 use crate::rules::{Key, Position, Side};
 
@@ -89,10 +92,11 @@ impl Batch {
         Batch::with_inputs(Inputs::Planes(inputs), shape.outcomes)
     }
 
-    /// Returns an empty batch of positions in a sparse encoding.
-    pub fn sparse(encoding: &SparseEncoding) -> Batch {
+    /// Returns an empty batch of positions in a sparse encoding. With `map`, the network reads the indices
+    /// that it gives to those of the encoding.
+    pub fn sparse(encoding: &SparseEncoding, map: Option<Arc<IndexMap>>) -> Batch {
         let outcomes = encoding.shape().outcomes;
-        Batch::with_inputs(Inputs::Sparse(SparseLists::new(encoding)), outcomes)
+        Batch::with_inputs(Inputs::Sparse(SparseLists::new(encoding, map)), outcomes)
     }
 
     fn with_inputs(inputs: Inputs, outcomes: usize) -> Batch {

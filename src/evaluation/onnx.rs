@@ -11,7 +11,17 @@ use super::bridge::Bridge;
 use super::foresight::{MateLimits, foresee};
 use super::network::{Backend, Network, NetworkError, Sizes};
 use super::{Batch, Cache, EvalError, Evaluator, Query, Remembered};
-use crate::encoding::{self, Encoding, Shape, SparseEncoding, sparse};
+use crate::encoding::sparse::{IndexMap, SparseLayoutError};
+use crate::encoding::{self, Encoding, Shape, SparseEncoding, SparseLayout, sparse};
+
+/// Name of the encoding of a base.
+const SPARSE_BASE: &str = "sparse-base";
+
+/// A base plays a variant if it does not lack more than this share of the variant's move rows.
+const MAX_MISSING_MOVE_ROWS: f32 = 0.5;
+
+/// Blocks that a message names.
+const MAX_NAMED_BLOCKS: usize = 6;
 
 /// What a network says of itself, in its file's metadata.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,6 +82,27 @@ pub enum UnfitNetwork {
         /// The part of the encoding's layout that stands there.
         wanted: String,
     },
+    /// It is a base, and what it says of its blocks is damaged.
+    #[error("the layout of the base network is damaged: {0}")]
+    BaseLayout(#[from] SparseLayoutError),
+    /// It is a base for other boards.
+    #[error("the base network is for boards of {found}, but {variant} is played on {wanted}")]
+    BaseBoard {
+        /// The variant.
+        variant: String,
+        /// The boards of the base.
+        found: String,
+        /// The board of the variant.
+        wanted: String,
+    },
+    /// It is a base that does not have most of the variant's move rows.
+    #[error("the base network does not know most moves of {variant}; it has no {missing}")]
+    BaseMoves {
+        /// The variant.
+        variant: String,
+        /// Blocks that it does not have.
+        missing: String,
+    },
     /// It is a sparse network of other sizes than its encoding has.
     #[error(
         "the network has {} rows a move and {} outcomes, but {variant} needs {} and {}",
@@ -125,6 +156,27 @@ impl Passport {
             run: run.to_owned(),
             quantised_from: None,
         }
+    }
+
+    /// Returns the passport of a base: a sparse network for all variants of `layout`.
+    pub fn sparse_base(layout: &SparseLayout, run: &str) -> Passport {
+        Passport {
+            encoding: format!("{SPARSE_BASE}/{}", sparse::VERSION),
+            layout: layout.to_string(),
+            variants: layout.variants().join(" "),
+            run: run.to_owned(),
+            quantised_from: None,
+        }
+    }
+
+    /// Returns `true` if it is a base, which plays variants for which it was not trained, too.
+    pub fn is_base(&self) -> bool {
+        self.encoding.split('/').next() == Some(SPARSE_BASE)
+    }
+
+    /// Returns `true` if the network was trained on games of `variant`.
+    pub fn has_variant(&self, variant: &str) -> bool {
+        self.variants.split_whitespace().any(|name| name == variant)
     }
 
     /// The metadata to write into a network's file, keys and values.
@@ -193,8 +245,39 @@ impl Passport {
         }
     }
 
+    /// Returns where the base has the indices of `encoding`, which is that of `variant`.
+    ///
+    /// # Errors
+    /// If it is no base that can play the variant.
+    pub fn base_map(
+        &self,
+        encoding: &SparseEncoding,
+        variant: &str,
+    ) -> Result<IndexMap, UnfitNetwork> {
+        let wanted = format!("{SPARSE_BASE}/{}", sparse::VERSION);
+        if self.encoding != wanted {
+            let (found, variant) = (self.encoding.clone(), variant.to_owned());
+            return Err(UnfitNetwork::Encoding { variant, found, wanted });
+        }
+        let layout: SparseLayout = self.layout.parse()?;
+        if !layout.has_board(encoding) {
+            let [files, ranks] = encoding.board();
+            return Err(UnfitNetwork::BaseBoard {
+                variant: variant.to_owned(),
+                found: layout.boards(),
+                wanted: format!("{files}x{ranks}"),
+            });
+        }
+        let map = IndexMap::new(&SparseLayout::of(encoding), &layout, variant);
+        if map.missing_move_rows() > MAX_MISSING_MOVE_ROWS {
+            let (variant, missing) = (variant.to_owned(), listed(map.missing()));
+            return Err(UnfitNetwork::BaseMoves { variant, missing });
+        }
+        Ok(map)
+    }
+
     fn check_variant(&self, variant: &str) -> Result<(), UnfitNetwork> {
-        if self.variants.split_whitespace().any(|name| name == variant) {
+        if self.has_variant(variant) {
             return Ok(());
         }
         let found = self.variants.clone();
@@ -207,6 +290,13 @@ impl Passport {
         let same = self.encoding == wanted.encoding;
         Bridge::new(&self.layout, &wanted.layout, encoding.shape()).filter(|_| same)
     }
+}
+
+/// Returns the first names of a list, and the number of the others.
+fn listed(names: &[String]) -> String {
+    let (named, others) = names.split_at(names.len().min(MAX_NAMED_BLOCKS));
+    let named = named.join(", ");
+    if others.is_empty() { named } else { format!("{named} and {} more", others.len()) }
 }
 
 /// Returns the first words in which two texts differ, shortened, or `None` if the texts are the same.
@@ -246,7 +336,8 @@ impl Onnx {
     ///
     /// A network of planes may be another game's that is written in `encoding`: the network sees what it
     /// knows, by the names of the planes, as long as it has a policy for every move. A sparse network must
-    /// have the layout of the game's sparse encoding.
+    /// have the layout of the game's sparse encoding, unless it is a base, which plays any game of which it
+    /// knows the board and most moves.
     ///
     /// # Errors
     /// If it is no network, does not fit, or cannot be run.
@@ -290,7 +381,10 @@ impl Onnx {
     pub fn unseen(&self) -> Option<String> {
         match &self.reader {
             Reader::Planes(reader) => reader.bridge.as_ref()?.unseen(),
-            Reader::Sparse(_) => None,
+            Reader::Sparse(reader) => {
+                let missing = reader.missing_blocks();
+                if missing.is_empty() { None } else { Some(listed(missing)) }
+            }
         }
     }
 

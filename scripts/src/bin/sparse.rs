@@ -1,23 +1,30 @@
-//! Trains a sparse network from labelled games and exports it: `sparse VARIANT GAMES..`.
+//! Trains a sparse network from labelled games and exports it.
+//!
+//! - `sparse VARIANT GAMES..`: a network for one variant.
+//! - `sparse base --records VARIANT=GAMES[,GAMES..] --records ..`: one network for several variants.
 
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use menagerie::encoding::SparseEncoding;
 use menagerie::evaluation::Passport;
-use menagerie::variant::Variant;
-use trainer::onnx::sparse::{export_float, export_for_play};
-use trainer::sparse::{SparseConfig, SparseMetrics, SparseRun, SparseSizes};
+use trainer::onnx::sparse::{export_float, export_int8};
+use trainer::sparse::{BASE, Sources, SparseConfig, SparseMetrics, SparseRun, SparseSizes};
 use trainer::variants::{find_variant, read_sections};
 
 /// Trains a sparse network from labelled games. A run that was stopped goes on.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The variant.
+    /// The variant, or `base` for one network for the variants of --records.
     variant: String,
     /// Labelled games, tsv or tsv.gz.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "records")]
     games: Vec<PathBuf>,
+    /// Labelled games of one variant of a base; for each variant once or more often.
+    #[arg(long, value_name = "VARIANT=GAMES[,GAMES..]", conflicts_with = "games")]
+    records: Vec<String>,
+    /// Weights (weights.sparse of a run) that a new run starts from: those of a base or of another variant.
+    #[arg(long, value_name = "FILE")]
+    start: Option<PathBuf>,
     /// A file of your own variants, in the syntax of variants.ini.
     #[arg(long)]
     variants: Option<PathBuf>,
@@ -78,7 +85,26 @@ impl Arguments {
         set(&mut config.checkpoint_seconds, self.checkpoint_seconds);
         set(&mut config.seed, self.seed);
         config.score_scale = self.score_scale.or(config.score_scale);
+        config.start = self.start.clone().or(config.start);
         Ok(config)
+    }
+
+    fn sources(&self) -> anyhow::Result<Sources> {
+        let sections = read_sections(self.variants.as_deref())?;
+        if self.records.is_empty() {
+            return Sources::of_variant(&find_variant(&self.variant, &sections)?, &self.games);
+        }
+        let name = &self.variant;
+        anyhow::ensure!(name == BASE, "--records is for \"{BASE}\", not for \"{name}\"");
+        let mut games = Vec::new();
+        for records in &self.records {
+            let (name, files) = records
+                .split_once('=')
+                .ok_or_else(|| anyhow::anyhow!("--records \"{records}\": no VARIANT=GAMES"))?;
+            let files = files.split(',').map(PathBuf::from).collect();
+            games.push((find_variant(name, &sections)?, files));
+        }
+        Sources::of_base(&games)
     }
 }
 
@@ -93,40 +119,66 @@ fn main() -> anyhow::Result<()> {
     if let Some(threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
-    let sections = read_sections(arguments.variants.as_deref())?;
-    let variant = find_variant(&arguments.variant, &sections)?;
+    let sources = arguments.sources()?;
     let default = || PathBuf::from(format!("runs/sparse-{}", arguments.variant));
     let folder = arguments.run.clone().unwrap_or_else(default);
-    let mut run = SparseRun::open(&folder, arguments.config()?, &variant, &arguments.games)?;
+    let mut run = SparseRun::open(&folder, arguments.config()?, &sources)?;
     let cache = run.cache();
-    let (games, bad) = cache.games();
+    for counts in cache.variants() {
+        println!(
+            "{}: {} games ({} unreadable), {} positions and {} held out, steepness {:.3}",
+            counts.variant,
+            counts.games,
+            counts.bad_games,
+            counts.positions,
+            counts.held_out,
+            counts.steepness,
+        );
+    }
     println!(
-        "{games} games ({bad} unreadable), {} positions and {} held out, steepness {:.3}; {} of {} steps",
+        "{} positions and {} held out; {} of {} steps",
         cache.positions(),
         cache.held_out(),
-        cache.steepness(),
         run.network().steps(),
         run.config().steps(),
     );
+    if let Some(started) = run.started() {
+        let known = if started.knows_variant { ", which knows the variant" } else { "" };
+        println!("starts from another network{known}; new blocks: {:?}", started.new_blocks);
+    }
     run.train(&|row| println!("{}", line(row)))?;
-    export(&run, &folder, &variant)
+    if sources.layout().is_base() {
+        for (variant, held) in run.measure_variants()? {
+            println!(
+                "{variant}: held out top-1 {:.2} % CE {:.4} value CE {:.4} sign {:.2} %",
+                100.0 * held.top1,
+                held.policy,
+                held.value,
+                100.0 * held.sign,
+            );
+        }
+    }
+    export(&run, &folder, &sources)
 }
 
 /// Writes the network into the folder of the run, with tables of 32-bit floats and of int8.
-fn export(run: &SparseRun, folder: &Path, variant: &Variant) -> anyhow::Result<()> {
-    let name = variant.name();
-    let encoding = SparseEncoding::new(&variant.start().anatomy())
-        .ok_or_else(|| anyhow::anyhow!("{name} has no pieces that move"))?;
+fn export(run: &SparseRun, folder: &Path, sources: &Sources) -> anyhow::Result<()> {
+    let name = sources.name();
     let SparseSizes { hidden_size, policy_size, .. } = run.config().network;
     let description = format!(
         "{name}: {hidden_size}/{policy_size}, {:.1} M positions",
         (run.network().steps() * run.config().batch as u64) as f64 / 1e6
     );
     let weights = run.network().weights();
-    let metadata = Passport::sparse(&encoding, name, &description).entries();
-    let floats = export_float(&weights, encoding.shape().rows_per_move, &metadata)?;
+    let passport = match sources.encoding() {
+        Some(encoding) => Passport::sparse(encoding, name, &description),
+        None => Passport::sparse_base(sources.layout(), &description),
+    };
+    let metadata = passport.entries();
+    let rows_per_move = sources.layout().shape().rows_per_move;
+    let floats = export_float(&weights, rows_per_move, &metadata)?;
     std::fs::write(folder.join(format!("{name}.onnx")), floats)?;
-    let (bytes, quantisation) = export_for_play(&weights, &encoding, name, &description)?;
+    let (bytes, quantisation) = export_int8(&weights, rows_per_move, &metadata)?;
     let path = folder.join(format!("{name}.int8.onnx"));
     std::fs::write(&path, bytes)?;
     println!(

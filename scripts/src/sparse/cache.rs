@@ -6,9 +6,9 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use menagerie::encoding::SparseEncoding;
 use menagerie::variant::Variant;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::batch::Batch;
 use super::config::SparseConfig;
 use super::labels::{Labeler, Labelled};
+use super::sources::{Sources, VariantSource};
 use crate::readers::{labelled_game, stream_labelled};
 use crate::record::{GameRecord, Targets};
 use crate::score::Score;
@@ -31,6 +32,10 @@ const GAMES_PER_CHUNK: usize = 2048;
 
 /// Games from which the scale of the scores is fitted.
 const GAMES_TO_FIT: usize = 4096;
+
+/// One game in this number, by a hash of its record, is learned as one of a variant that a base does not
+/// know.
+const UNKNOWN_OF: u32 = 16;
 
 /// Bytes of the records, unpacked, for each shard.
 const BYTES_PER_SHARD: u64 = 2_000_000;
@@ -45,21 +50,35 @@ const MAX_SHARDS: u64 = 512;
 #[serde(deny_unknown_fields)]
 struct Index {
     source: Source,
-    /// Factor on the log odds of recorded scores.
-    steepness: f32,
     /// Positions of each shard.
     shards: Vec<u64>,
-    held_out: u64,
-    games: u64,
+    /// In the order in which the positions held out are.
+    variants: Vec<VariantCounts>,
+}
+
+/// What a cache holds of one variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VariantCounts {
+    /// The variant.
+    pub variant: String,
+    /// Factor on the log odds of recorded scores that the labels were made with.
+    pub steepness: f32,
+    /// Positions to learn from.
+    pub positions: u64,
+    /// Positions held out.
+    pub held_out: u64,
+    /// Games read.
+    pub games: u64,
     /// Games that could not be read or replayed.
-    bad_games: u64,
+    pub bad_games: u64,
 }
 
 /// All that the content of a cache depends on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Source {
-    /// Files of records with their sizes in bytes.
+    /// Files of records with their sizes in bytes; those of a base as `VARIANT=FILE`.
     files: Vec<(String, u64)>,
     layout: String,
     seed: u64,
@@ -76,21 +95,19 @@ pub struct PositionCache {
 }
 
 impl PositionCache {
-    /// Opens the cache in `folder`, and makes it from the records in `files` if there is none, or one of
+    /// Opens the cache in `folder`, and makes it from the records of `sources` if there is none, or one of
     /// other records or settings. `progress` gets the number of positions so far.
     ///
     /// # Errors
     /// If records cannot be read or the cache cannot be written.
     pub fn open(
         folder: &Path,
-        files: &[PathBuf],
+        sources: &Sources,
         config: &SparseConfig,
-        variant: &Variant,
-        encoding: &SparseEncoding,
         progress: &dyn Fn(u64),
     ) -> anyhow::Result<PositionCache> {
-        let source = Source::new(files, config, encoding)?;
-        let rows_per_move = encoding.shape().rows_per_move;
+        let source = Source::new(sources, config)?;
+        let rows_per_move = sources.layout().shape().rows_per_move;
         let index_path = folder.join(INDEX);
         if let Ok(text) = fs::read_to_string(&index_path)
             && let Ok(index) = toml::from_str::<Index>(&text)
@@ -102,14 +119,29 @@ impl PositionCache {
             fs::remove_dir_all(folder)?;
         }
         fs::create_dir_all(folder)?;
-        let mut builder = Builder::new(folder, &source, files, variant, encoding)?;
-        for path in files {
-            let encode = |lines: Vec<String>| {
-                builder.add(&lines)?;
-                progress(builder.positions());
-                Ok(())
+        let mut builder = Builder::new(folder, &source)?;
+        for variant in &sources.variants {
+            let mut counts = VariantCounts {
+                variant: variant.variant.name().to_owned(),
+                steepness: match source.score_scale {
+                    Some(scale) => steepness_of_scale(scale),
+                    None => fitted_steepness(&variant.files, &variant.variant)?,
+                },
+                positions: 0,
+                held_out: 0,
+                games: 0,
+                bad_games: 0,
             };
-            stream_labelled(path, GAMES_PER_CHUNK, encode)?;
+            let before = builder.positions();
+            for path in &variant.files {
+                let encode = |lines: Vec<String>| {
+                    builder.add(variant, &lines, &mut counts)?;
+                    progress(before + counts.positions + counts.held_out);
+                    Ok(())
+                };
+                stream_labelled(path, GAMES_PER_CHUNK, encode)?;
+            }
+            builder.variants.push(counts);
         }
         let index = builder.finish(source)?;
         // Written last: a cache without an index is made again.
@@ -124,30 +156,55 @@ impl PositionCache {
 
     /// Returns the number of positions held out.
     pub fn held_out(&self) -> u64 {
-        self.index.held_out
+        self.index.variants.iter().map(|counts| counts.held_out).sum()
     }
 
-    /// Returns the games read, and those that could not be read or replayed.
-    pub fn games(&self) -> (u64, u64) {
-        (self.index.games, self.index.bad_games)
-    }
-
-    /// Returns the factor on the log odds of recorded scores that the labels were made with.
-    pub fn steepness(&self) -> f32 {
-        self.index.steepness
+    /// Returns what there is of each variant.
+    pub fn variants(&self) -> &[VariantCounts] {
+        &self.index.variants
     }
 
     /// Reads at most `most` positions held out, evenly spread, in batches of at most `batch`.
     pub(super) fn held_out_batches(&self, most: usize, batch: usize) -> anyhow::Result<Vec<Batch>> {
-        let shard = Shard::read(&self.folder.join(HELD_OUT), self.index.held_out)?;
-        let count = shard.starts.len();
-        let chosen = most.min(count);
+        let shard = self.held_out_shard()?;
+        self.batches(&shard, 0..shard.starts.len(), most, batch)
+    }
+
+    /// Reads at most `most` positions held out of each variant, as [`PositionCache::held_out_batches`] does.
+    pub(super) fn held_out_by_variant(
+        &self,
+        most: usize,
+        batch: usize,
+    ) -> anyhow::Result<Vec<(&VariantCounts, Vec<Batch>)>> {
+        let shard = self.held_out_shard()?;
+        let mut first = 0;
+        let mut all = Vec::new();
+        for counts in &self.index.variants {
+            let range = first..first + counts.held_out as usize;
+            first = range.end;
+            all.push((counts, self.batches(&shard, range, most, batch)?));
+        }
+        Ok(all)
+    }
+
+    fn held_out_shard(&self) -> anyhow::Result<Shard> {
+        Shard::read(&self.folder.join(HELD_OUT), self.held_out())
+    }
+
+    fn batches(
+        &self,
+        shard: &Shard,
+        range: Range<usize>,
+        most: usize,
+        batch: usize,
+    ) -> anyhow::Result<Vec<Batch>> {
+        let chosen = most.min(range.len());
         let mut batches: Vec<Batch> = Vec::new();
         for nth in 0..chosen {
             if nth % batch == 0 {
                 batches.push(Batch::new(self.rows_per_move));
             }
-            let position = shard.position(nth * count / chosen)?;
+            let position = shard.position(range.start + nth * range.len() / chosen)?;
             batches.last_mut().into_iter().for_each(|batch| batch.push(&position));
         }
         Ok(batches)
@@ -163,20 +220,21 @@ fn shard_name(nth: usize) -> String {
 }
 
 impl Source {
-    fn new(
-        files: &[PathBuf],
-        config: &SparseConfig,
-        encoding: &SparseEncoding,
-    ) -> anyhow::Result<Source> {
-        let described = |path: &PathBuf| {
-            let name = path.display().to_string();
-            let size =
-                fs::metadata(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?.len();
-            Ok((name, size))
-        };
+    fn new(sources: &Sources, config: &SparseConfig) -> anyhow::Result<Source> {
+        let mut files = Vec::new();
+        for source in &sources.variants {
+            for path in &source.files {
+                let name = path.display().to_string();
+                let size =
+                    fs::metadata(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?.len();
+                let variant = source.variant.name();
+                let is_base = sources.layout().is_base();
+                files.push((if is_base { format!("{variant}={name}") } else { name }, size));
+            }
+        }
         Ok(Source {
-            files: files.iter().map(described).collect::<anyhow::Result<_>>()?,
-            layout: encoding.layout(),
+            files,
+            layout: sources.fingerprint(),
             seed: config.seed,
             held_out_of: config.held_out_of,
             score_scale: config.score_scale,
@@ -193,85 +251,79 @@ impl Source {
 }
 
 /// Writes a cache.
-struct Builder<'a> {
-    variant: &'a Variant,
-    encoding: &'a SparseEncoding,
-    steepness: f32,
+struct Builder {
     held_out_of: u32,
     rng: ChaCha8Rng,
     shards: Vec<BufWriter<File>>,
     counts: Vec<u64>,
     held_out_file: BufWriter<File>,
-    held_out: u64,
-    games: u64,
-    bad_games: u64,
+    variants: Vec<VariantCounts>,
 }
 
-impl<'a> Builder<'a> {
-    fn new(
-        folder: &Path,
-        source: &Source,
-        files: &[PathBuf],
-        variant: &'a Variant,
-        encoding: &'a SparseEncoding,
-    ) -> anyhow::Result<Builder<'a>> {
+impl Builder {
+    fn new(folder: &Path, source: &Source) -> anyhow::Result<Builder> {
         let create = |name: &str| Ok(BufWriter::new(File::create(folder.join(name))?));
         let shard_count = source.shard_count() as usize;
         let shards = (0..shard_count).map(|nth| create(&shard_name(nth)));
         Ok(Builder {
-            variant,
-            encoding,
-            steepness: match source.score_scale {
-                Some(scale) => steepness_of_scale(scale),
-                None => fitted_steepness(files, variant)?,
-            },
             held_out_of: source.held_out_of,
             rng: ChaCha8Rng::seed_from_u64(source.seed),
             shards: shards.collect::<anyhow::Result<_>>()?,
             counts: vec![0; shard_count],
             held_out_file: create(HELD_OUT)?,
-            held_out: 0,
-            games: 0,
-            bad_games: 0,
+            variants: Vec::new(),
         })
     }
 
+    /// Returns the number of positions of the variants that are done.
     fn positions(&self) -> u64 {
-        self.held_out + self.counts.iter().sum::<u64>()
+        self.variants.iter().map(|counts| counts.positions + counts.held_out).sum()
     }
 
-    /// Adds the positions of games, a line each.
-    fn add(&mut self, lines: &[String]) -> std::io::Result<()> {
-        let (variant, encoding, steepness) = (self.variant, self.encoding, self.steepness);
-        let encoded: Vec<Option<(u32, Vec<u16>)>> = lines
+    /// Adds the positions of games of a variant, a line each.
+    fn add(
+        &mut self,
+        source: &VariantSource,
+        lines: &[String],
+        counts: &mut VariantCounts,
+    ) -> std::io::Result<()> {
+        let VariantSource { variant, encoding, maps, .. } = source;
+        let (steepness, held_out_of) = (counts.steepness, self.held_out_of);
+        let encoded: Vec<Option<(bool, Vec<u16>)>> = lines
             .par_iter()
             .map_init(
                 || Labeler::new(variant, encoding, steepness),
                 |labeler, line| {
                     let game = labelled_game(line, variant).ok()?;
+                    let start = crc32fast::hash(game.start.as_bytes());
+                    let held_out = start.is_multiple_of(held_out_of);
+                    let hash = crc32fast::hash(line.as_bytes());
+                    let unknown = !held_out && hash.is_multiple_of(UNKNOWN_OF);
+                    let map =
+                        maps.as_ref().map(|maps| if unknown { &maps.unknown } else { &maps.known });
                     let mut words = Vec::new();
-                    labeler.label(&game, &mut words)?;
-                    Some((crc32fast::hash(game.start.as_bytes()), words))
+                    labeler.label(&game, map, &mut words)?;
+                    Some((held_out, words))
                 },
             )
             .collect();
         for game in encoded {
-            self.games += 1;
-            let Some((start, words)) = game else {
-                self.bad_games += 1;
+            counts.games += 1;
+            let Some((held_out, words)) = game else {
+                counts.bad_games += 1;
                 continue;
             };
-            let held_out = start.is_multiple_of(self.held_out_of);
             let mut rest = &words[..];
             while let Some((_, length)) = Labelled::read(rest) {
                 let (position, others) = rest.split_at(length);
                 rest = others;
                 let bytes: Vec<u8> = position.iter().flat_map(|word| word.to_le_bytes()).collect();
                 if held_out {
-                    self.held_out += 1;
+                    counts.held_out += 1;
                     self.held_out_file.write_all(&bytes)?;
                 } else {
                     let shard = self.rng.random_range(0..self.shards.len());
+                    counts.positions += 1;
                     self.counts[shard] += 1;
                     self.shards[shard].write_all(&bytes)?;
                 }
@@ -284,14 +336,7 @@ impl<'a> Builder<'a> {
         for file in self.shards.into_iter().chain([self.held_out_file]) {
             file.into_inner().map_err(|error| error.into_error())?.sync_all()?;
         }
-        Ok(Index {
-            source,
-            steepness: self.steepness,
-            shards: self.counts,
-            held_out: self.held_out,
-            games: self.games,
-            bad_games: self.bad_games,
-        })
+        Ok(Index { source, shards: self.counts, variants: self.variants })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Settings of the training of a sparse network.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +61,7 @@ pub enum Schedule {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SparseConfig {
-    /// The variant.
+    /// The variant, or `base`.
     pub variant: String,
     /// Seed of all that is random.
     pub seed: u64,
@@ -86,6 +86,9 @@ pub struct SparseConfig {
     /// Centipawns of the logistic from scores to expected scores. Without it they are fitted to the records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_scale: Option<f32>,
+    /// Weights of another network (`weights.sparse` of its run) that a new run starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<PathBuf>,
     /// The network.
     pub network: SparseSizes,
     /// Losses and regularisation.
@@ -108,6 +111,7 @@ impl SparseConfig {
             held_out_positions: 12_288,
             checkpoint_seconds: 120.0,
             score_scale: None,
+            start: None,
             network: SparseSizes { hidden_size: 640, policy_size: 192, value_hidden: 32 },
             training: Training {
                 score_blend: 0.5,

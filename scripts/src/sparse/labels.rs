@@ -1,5 +1,6 @@
 //! Labelled positions: encoded once, kept as 16-bit words.
 
+use menagerie::encoding::sparse::IndexMap;
 use menagerie::encoding::{SparseEncoding, SparseInput};
 use menagerie::rules::{ByColor, Clocks, MoveList, PackedMove, Position, Side};
 use menagerie::variant::Variant;
@@ -110,18 +111,29 @@ impl<'a> Labeler<'a> {
         Labeler { variant, encoding, steepness, legal: vec![], input: SparseInput::default() }
     }
 
-    /// Adds the words of every position of `game` from which something can be learned. Returns the number of
-    /// positions, or `None` if the game does not replay; `words` is then as it was.
-    pub fn label(&mut self, game: &GameRecord, words: &mut Vec<u16>) -> Option<usize> {
+    /// Adds the words of every position of `game` from which something can be learned, with the indices that
+    /// `map` gives to those of the encoding. Returns the number of positions, or `None` if the game does not
+    /// replay; `words` is then as it was.
+    pub fn label(
+        &mut self,
+        game: &GameRecord,
+        map: Option<&IndexMap>,
+        words: &mut Vec<u16>,
+    ) -> Option<usize> {
         let before = words.len();
-        let count = self.label_plies(game, words);
+        let count = self.label_plies(game, map, words);
         if count.is_none() {
             words.truncate(before);
         }
         count
     }
 
-    fn label_plies(&mut self, game: &GameRecord, words: &mut Vec<u16>) -> Option<usize> {
+    fn label_plies(
+        &mut self,
+        game: &GameRecord,
+        map: Option<&IndexMap>,
+        words: &mut Vec<u16>,
+    ) -> Option<usize> {
         let mut position = game.position(self.variant, 0)?;
         let mut movers = Vec::with_capacity(game.plies.len());
         let mut ends_turn = Vec::with_capacity(game.plies.len());
@@ -144,6 +156,9 @@ impl<'a> Labeler<'a> {
             let labelled = best.is_some() || score.is_some() || outcomes[nth] != Outcome::Unknown;
             if labelled && !self.legal.is_empty() {
                 self.encoding.write(&position, &self.legal, &mut self.input);
+                if let Some(map) = map {
+                    map.apply(&mut self.input);
+                }
                 let label = Labelled {
                     inputs: &self.input.inputs,
                     move_rows: &self.input.move_rows,
@@ -245,7 +260,7 @@ mod tests {
         let game = crate::readers::labelled_game(line, &variant).expect("a game");
         let mut words = Vec::new();
         let mut labeler = Labeler::new(&variant, &encoding, 1.0);
-        let count = labeler.label(&game, &mut words).expect("it replays");
+        let count = labeler.label(&game, None, &mut words).expect("it replays");
         let mut found = Vec::new();
         let mut rest = &words[..];
         while let Some((position, length)) = Labelled::read(rest) {

@@ -1,8 +1,10 @@
 //! A sparse network that is trained: forward pass, gradients and optimizer steps.
 
+mod start;
+
 use std::ops::Range;
 
-use menagerie::encoding::SparseEncoding;
+use menagerie::encoding::SparseLayout;
 use pulp::Arch;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -16,6 +18,8 @@ use super::optimizer::{Parameters, Step};
 use super::unit::{DENSE_LIMIT, Groups, INPUT_LIMIT, Initial, LANE, Scratch, Touched, Unit};
 use super::weights::SparseWeights;
 
+pub use start::{StartError, Started};
+
 /// Classes of the outcome.
 const OUTCOMES: usize = 3;
 
@@ -26,6 +30,7 @@ const POSITIONS_PER_PART: usize = 128;
 /// A sparse network with the state of its optimizer.
 #[derive(Debug)]
 pub struct SparseNetwork {
+    layout: SparseLayout,
     sizes: SparseSizes,
     inputs: usize,
     move_rows: usize,
@@ -87,11 +92,11 @@ struct PartResult {
 
 impl SparseNetwork {
     /// Returns a network of random weights.
-    pub fn new(encoding: &SparseEncoding, sizes: SparseSizes, seed: u64) -> SparseNetwork {
+    pub fn new(layout: &SparseLayout, sizes: SparseSizes, seed: u64) -> SparseNetwork {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut random = move || rng.random_range(-1.0..=1.0f32);
-        let shape = encoding.shape();
-        let groups = Groups::new(encoding.input_blocks());
+        let shape = layout.shape();
+        let groups = Groups::new(layout.input_blocks());
         let hidden = sizes.value_hidden;
         let value_scale = 2.7 / (sizes.x_size() as f32).sqrt();
         let mut units = Vec::new();
@@ -105,28 +110,31 @@ impl SparseNetwork {
                 random: &mut random,
             }));
         }
-        let layout = HeadLayout::new(hidden);
-        let mut head = vec![0.0; layout.len];
-        head[layout.bias].fill(0.1);
+        let head_layout = HeadLayout::new(hidden);
+        let mut head = vec![0.0; head_layout.len];
+        head[head_layout.bias].fill(0.1);
         let outcome_scale = 1.4 / (hidden as f32).sqrt();
-        head[layout.outcome].iter_mut().for_each(|weight| *weight = outcome_scale * random());
-        head[layout.moves_left].iter_mut().for_each(|weight| *weight = outcome_scale * random());
+        head[head_layout.outcome].iter_mut().for_each(|weight| *weight = outcome_scale * random());
+        head[head_layout.moves_left]
+            .iter_mut()
+            .for_each(|weight| *weight = outcome_scale * random());
         let state = State { steps: 0, units, head: Parameters::new(head) };
-        SparseNetwork::with_state(encoding, sizes, groups, state)
+        SparseNetwork::with_state(layout, sizes, groups, state)
     }
 
     fn with_state(
-        encoding: &SparseEncoding,
+        layout: &SparseLayout,
         sizes: SparseSizes,
         groups: Groups,
         mut state: State,
     ) -> SparseNetwork {
-        let shape = encoding.shape();
+        let shape = layout.shape();
         state.units.iter_mut().for_each(|unit| unit.restore(&groups));
         state.head.restore();
         let scratch = state.units.iter().map(|_| Scratch::default()).collect();
         let (inputs, move_rows) = (shape.inputs, shape.move_rows);
-        SparseNetwork { sizes, inputs, move_rows, groups, state, scratch }
+        let layout = layout.clone();
+        SparseNetwork { layout, sizes, inputs, move_rows, groups, state, scratch }
     }
 
     /// Returns the steps taken.
@@ -147,7 +155,7 @@ impl SparseNetwork {
     /// # Errors
     /// If the bytes are damaged, or of a network of other sizes.
     pub fn from_checkpoint(
-        encoding: &SparseEncoding,
+        layout: &SparseLayout,
         sizes: SparseSizes,
         bytes: &[u8],
     ) -> anyhow::Result<SparseNetwork> {
@@ -155,7 +163,7 @@ impl SparseNetwork {
             bytes.split_first_chunk::<4>().ok_or_else(|| anyhow::anyhow!("no checksum"))?;
         anyhow::ensure!(u32::from_le_bytes(*checksum) == crc32fast::hash(body), "wrong checksum");
         let state: State = postcard::from_bytes(body)?;
-        let (shape, groups) = (encoding.shape(), Groups::new(encoding.input_blocks()));
+        let (shape, groups) = (layout.shape(), Groups::new(layout.input_blocks()));
         let fits = state.units.len() == sizes.x_size() / LANE
             && state.head.is_of(HeadLayout::new(sizes.value_hidden).len)
             && state.units.iter().enumerate().all(|(nth, unit)| {
@@ -163,7 +171,7 @@ impl SparseNetwork {
                 unit.is_of(shape.inputs, groups.members.len(), sizes.value_hidden, rows)
             });
         anyhow::ensure!(fits, "checkpoint of a network of other sizes");
-        Ok(SparseNetwork::with_state(encoding, sizes, groups, state))
+        Ok(SparseNetwork::with_state(layout, sizes, groups, state))
     }
 
     /// Returns how the network does on `batch`.
@@ -376,6 +384,7 @@ impl SparseNetwork {
         let layout = HeadLayout::new(value_hidden);
         let head = &self.state.head.weights;
         let mut weights = SparseWeights {
+            layout: self.layout.to_string(),
             inputs: self.inputs,
             move_rows: self.move_rows,
             outcomes: OUTCOMES,

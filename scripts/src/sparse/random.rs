@@ -23,6 +23,7 @@ impl SparseWeights {
         };
         let SparseShape { inputs, move_rows, outcomes, .. } = shape;
         SparseWeights {
+            layout: String::new(),
             inputs,
             move_rows,
             outcomes,

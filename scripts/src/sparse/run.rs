@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! config.toml      settings
+//! layout.txt       blocks of the network (SparseLayout)
 //! positions/       encoded positions, made once (PositionCache)
 //! state.toml       steps of the newest checkpoint, written last
 //! checkpoints/     weights and optimizer after a number of steps; the newest only
@@ -10,26 +11,26 @@
 //! events.tfevents  the same for TensorBoard
 //! ```
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 use indicatif::{ProgressBar, ProgressStyle};
-use menagerie::encoding::SparseEncoding;
-use menagerie::variant::Variant;
 use serde::{Deserialize, Serialize};
 
 use super::batch::Batch;
 use super::cache::{PositionCache, Stream};
 use super::config::SparseConfig;
 use super::loss::{Measures, Sums};
-use super::network::{SparseNetwork, StepOptions};
+use super::network::{SparseNetwork, Started, StepOptions};
+use super::sources::Sources;
+use super::weights::SparseWeights;
 use crate::rows;
 use crate::store::Store;
 use crate::tensorboard::{Scalar, events};
 
 const CONFIG: &str = "config.toml";
+const LAYOUT: &str = "layout.txt";
 const STATE: &str = "state.toml";
 const METRICS: &str = "metrics.csv";
 const EVENTS: &str = "events.tfevents";
@@ -94,6 +95,7 @@ pub struct SparseRun {
     cache: PositionCache,
     held_out: Vec<Batch>,
     network: SparseNetwork,
+    started: Option<Started>,
     progress: Progress,
     log: Vec<SparseMetrics>,
     rows_per_move: usize,
@@ -108,8 +110,7 @@ impl SparseRun {
     pub fn open(
         folder: &Path,
         config: SparseConfig,
-        variant: &Arc<Variant>,
-        files: &[PathBuf],
+        sources: &Sources,
     ) -> anyhow::Result<SparseRun> {
         let store = Store::open(&folder.display().to_string())?;
         let config = match store.find_toml::<SparseConfig>(CONFIG)? {
@@ -117,32 +118,44 @@ impl SparseRun {
             None => config,
         };
         config.check()?;
-        let (own, wanted) = (&config.variant, variant.name());
+        let (own, wanted) = (&config.variant, sources.name());
         anyhow::ensure!(own == wanted, "{}: a run of {own}, not of {wanted}", folder.display());
-        let encoding = SparseEncoding::new(&variant.start().anatomy())
-            .ok_or_else(|| anyhow::anyhow!("{wanted} has no pieces that move"))?;
+        let layout = sources.layout();
+        check_layout(&store, &layout.to_string())
+            .map_err(|error| anyhow::anyhow!("{}: {error}", folder.display()))?;
         store.write_toml(CONFIG, &config)?;
         let bar = ProgressBar::no_length().with_style(ProgressStyle::with_template(
             "encoding positions: {human_pos} ({per_sec}, {elapsed})",
         )?);
         let positions = folder.join(POSITIONS);
         let show_count = |count| bar.set_position(count);
-        let cache =
-            PositionCache::open(&positions, files, &config, variant, &encoding, &show_count)?;
+        let cache = PositionCache::open(&positions, sources, &config, &show_count)?;
         bar.finish_and_clear();
         let progress: Progress = store.find_toml(STATE)?.unwrap_or_default();
-        let network = if progress.steps == 0 {
-            SparseNetwork::new(&encoding, config.network, config.seed)
+        let (network, started) = if progress.steps == 0 {
+            new_network(&config, sources)?
         } else {
             let name = checkpoint_name(progress.steps);
-            SparseNetwork::from_checkpoint(&encoding, config.network, &store.read(&name)?)
-                .map_err(|error| anyhow::anyhow!("{}/{name}: {error}", folder.display()))?
+            let bytes = store.read(&name)?;
+            let network = SparseNetwork::from_checkpoint(layout, config.network, &bytes)
+                .map_err(|error| anyhow::anyhow!("{}/{name}: {error}", folder.display()))?;
+            (network, None)
         };
         let mut log: Vec<SparseMetrics> = rows::read(&store, METRICS)?;
         log.retain(|row| row.steps <= progress.steps);
         let held_out = cache.held_out_batches(config.held_out_positions, config.batch)?;
-        let rows_per_move = encoding.shape().rows_per_move;
-        Ok(SparseRun { store, config, cache, held_out, network, progress, log, rows_per_move })
+        let rows_per_move = layout.shape().rows_per_move;
+        Ok(SparseRun {
+            store,
+            config,
+            cache,
+            held_out,
+            network,
+            started,
+            progress,
+            log,
+            rows_per_move,
+        })
     }
 
     /// Returns the settings.
@@ -158,6 +171,28 @@ impl SparseRun {
     /// Returns the network.
     pub fn network(&self) -> &SparseNetwork {
         &self.network
+    }
+
+    /// Returns what the run took from another network, if it begins now and starts from one.
+    pub fn started(&self) -> Option<&Started> {
+        self.started.as_ref()
+    }
+
+    /// Measures the network on the positions held out of each variant.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn measure_variants(&mut self) -> anyhow::Result<Vec<(String, Measures)>> {
+        let SparseConfig { held_out_positions, batch, training, .. } = &self.config;
+        let mut measured = Vec::new();
+        for (counts, batches) in self.cache.held_out_by_variant(*held_out_positions, *batch)? {
+            let mut sums = Sums::default();
+            for batch in &batches {
+                sums.add(&self.network.measure(batch, training));
+            }
+            measured.push((counts.variant.clone(), sums.measures()));
+        }
+        Ok(measured)
     }
 
     /// Trains until all positions asked for were learned from. `report` gets the row of each checkpoint.
@@ -213,6 +248,34 @@ impl SparseRun {
         bar.finish();
         Ok(())
     }
+}
+
+/// Checks that a run has the blocks that it began with.
+fn check_layout(store: &Store, layout: &str) -> anyhow::Result<()> {
+    match store.find(LAYOUT)? {
+        Some(own) if own != layout.as_bytes() => {
+            anyhow::bail!("a run of other blocks or variants, see {LAYOUT}")
+        }
+        Some(_) => Ok(()),
+        None => Ok(store.write(LAYOUT, layout.as_bytes().to_vec())?),
+    }
+}
+
+/// Returns the network that a run begins with.
+fn new_network(
+    config: &SparseConfig,
+    sources: &Sources,
+) -> anyhow::Result<(SparseNetwork, Option<Started>)> {
+    let mut network = SparseNetwork::new(sources.layout(), config.network, config.seed);
+    let Some(path) = &config.start else { return Ok((network, None)) };
+    let name = path.display();
+    let bytes = std::fs::read(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+    let weights =
+        SparseWeights::from_bytes(&bytes).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+    let started = network
+        .start_from(&weights, sources.name())
+        .map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+    Ok((network, Some(started)))
 }
 
 /// Measures the network on the positions held out.

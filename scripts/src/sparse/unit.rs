@@ -183,6 +183,30 @@ impl Unit {
         self.merged.chunks_exact(WIDTH).map(move |row| &row[half * LANE..][..LANE])
     }
 
+    /// Returns the rows of the inputs' own table, without those of their groups, for a half, 0 or 1.
+    pub(super) fn input_columns_mut(&mut self, half: usize) -> impl Iterator<Item = &mut [f32]> {
+        let rows = self.inputs.weights.chunks_exact_mut(WIDTH);
+        rows.map(move |row| &mut row[half * LANE..][..LANE])
+    }
+
+    /// Returns the bias of a half.
+    pub(super) fn bias_columns_mut(&mut self, half: usize) -> &mut [f32] {
+        &mut self.bias.weights[half * LANE..][..LANE]
+    }
+
+    /// Returns the rows of the value head, one per number of `x`.
+    pub(super) fn value_rows_mut(
+        &mut self,
+        value_hidden: usize,
+    ) -> impl Iterator<Item = &mut [f32]> {
+        self.value.weights.chunks_exact_mut(value_hidden)
+    }
+
+    /// Returns the rows of the move table with the padding row; none where the policy reads nothing.
+    pub(super) fn move_columns_mut(&mut self) -> impl Iterator<Item = &mut [f32]> {
+        self.moves.weights.chunks_exact_mut(LANE)
+    }
+
     /// Returns the bias of a half.
     pub(super) fn bias_columns(&self, half: usize) -> &[f32] {
         &self.bias.weights[half * LANE..][..LANE]

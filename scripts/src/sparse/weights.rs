@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 ///   the move's rows
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SparseWeights {
+    /// Text of the layout ([`SparseLayout`](menagerie::encoding::SparseLayout)), which names the blocks of
+    /// both tables; empty if it is not known.
+    pub layout: String,
     /// Number of inputs, `F`.
     pub inputs: usize,
     /// Number of rows of the move table, `R`.
@@ -50,7 +53,7 @@ pub struct SparseWeights {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WeightsError {
     /// The bytes do not begin as a file of weights does.
-    #[error("not a file of sparse weights")]
+    #[error("not a file of sparse weights, version 2")]
     Magic,
     /// The file is cut short or was changed.
     #[error("sparse weights are damaged: {0}")]
@@ -81,7 +84,7 @@ pub enum WeightsError {
     },
 }
 
-const MAGIC: &[u8; 16] = b"menagerie-sparse";
+const MAGIC: &[u8; 18] = b"menagerie-sparse-2";
 
 impl SparseWeights {
     /// Returns the sizes of the encoding that the weights are for, with `rows_per_move` rows a move.
@@ -165,6 +168,7 @@ mod tests {
     fn small() -> SparseWeights {
         let numbers = |count: usize| (0..count).map(|n| n as f32 / 8.0).collect();
         SparseWeights {
+            layout: "a layout".into(),
             inputs: 5,
             move_rows: 7,
             outcomes: 3,

@@ -17,7 +17,7 @@ pub struct Block {
 }
 
 /// Blocks in the order of their indices.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BlockList {
     blocks: Vec<Block>,
 }

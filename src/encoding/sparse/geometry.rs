@@ -94,6 +94,11 @@ impl Geometry {
         self.files
     }
 
+    /// Returns the number of files and of ranks.
+    pub(super) fn board(&self) -> [usize; 2] {
+        [self.files, self.ranks]
+    }
+
     /// Returns the number of squares.
     pub(super) fn squares(&self) -> usize {
         self.files * self.ranks

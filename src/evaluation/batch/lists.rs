@@ -1,5 +1,8 @@
 //! Positions in a sparse encoding, as the lists that a sparse network reads.
 
+use std::sync::Arc;
+
+use crate::encoding::sparse::IndexMap;
 use crate::encoding::{SparseEncoding, SparseInput};
 use crate::evaluation::network::sparse::SparseRequest;
 use crate::rules::{Move, Position};
@@ -8,23 +11,27 @@ use crate::rules::{Move, Position};
 #[derive(Clone, Debug)]
 pub(super) struct SparseLists {
     encoding: SparseEncoding,
+    /// Where the network has the indices of the encoding, if it is a base.
+    map: Option<Arc<IndexMap>>,
     /// The position that is being added.
     scratch: SparseInput,
-    /// The active inputs of one position after another.
+    /// The active inputs of one position after another, by the encoding.
     inputs: Vec<u16>,
     /// Where those of each position end.
     ends: Vec<usize>,
+    /// Rows of the network's move table.
     move_rows: Vec<u16>,
     /// The position of each legal move.
     owners: Vec<u16>,
-    /// The active inputs, padded to the same number for each position.
+    /// The network's active inputs, padded to the same number for each position.
     padded: Vec<u16>,
 }
 
 impl SparseLists {
-    pub(super) fn new(encoding: &SparseEncoding) -> SparseLists {
+    pub(super) fn new(encoding: &SparseEncoding, map: Option<Arc<IndexMap>>) -> SparseLists {
         SparseLists {
             encoding: encoding.clone(),
+            map,
             scratch: SparseInput::default(),
             inputs: Vec::new(),
             ends: Vec::new(),
@@ -55,11 +62,15 @@ impl SparseLists {
         self.encoding.write(position, legal, &mut self.scratch);
         self.inputs.extend_from_slice(&self.scratch.inputs);
         self.ends.push(self.inputs.len());
-        self.move_rows.extend_from_slice(&self.scratch.move_rows);
+        let rows = &self.scratch.move_rows;
+        match &self.map {
+            Some(map) => self.move_rows.extend(rows.iter().map(|&row| map.move_row(row))),
+            None => self.move_rows.extend_from_slice(rows),
+        }
         self.owners.resize(self.owners.len() + legal.len(), owner as u16);
     }
 
-    /// Returns the active inputs of a position.
+    /// Returns the active inputs of a position, by the encoding.
     pub(super) fn active_inputs(&self, row: usize) -> &[u16] {
         let first = if row == 0 { 0 } else { self.ends[row - 1] };
         &self.inputs[first..self.ends[row]]
@@ -69,13 +80,26 @@ impl SparseLists {
     pub(super) fn request(&mut self) -> SparseRequest<'_> {
         let positions = self.ends.len();
         let longest = (0..positions).map(|row| self.active_inputs(row).len()).max();
-        let active = longest.unwrap_or(0).max(1);
+        let longest = longest.unwrap_or(0).max(1);
         let mut padded = std::mem::take(&mut self.padded);
         padded.clear();
-        padded.resize(positions * active, self.encoding.shape().inputs as u16);
-        for (row, padded) in padded.chunks_exact_mut(active).enumerate() {
-            let inputs = self.active_inputs(row);
-            padded[..inputs.len()].copy_from_slice(inputs);
+        match self.map.as_deref() {
+            None => {
+                padded.resize(positions * longest, self.encoding.shape().inputs as u16);
+                for (row, padded) in padded.chunks_exact_mut(longest).enumerate() {
+                    let inputs = self.active_inputs(row);
+                    padded[..inputs.len()].copy_from_slice(inputs);
+                }
+            }
+            Some(map) => {
+                // The last place is that of the input which tells the game.
+                padded.resize(positions * (longest + 1), map.input_padding());
+                for (row, padded) in padded.chunks_exact_mut(longest + 1).enumerate() {
+                    let inputs = self.active_inputs(row);
+                    padded.iter_mut().zip(inputs).for_each(|(to, &input)| *to = map.input(input));
+                    padded[longest] = map.variant().unwrap_or(map.input_padding());
+                }
+            }
         }
         self.padded = padded;
         SparseRequest {

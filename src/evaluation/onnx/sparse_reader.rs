@@ -1,6 +1,9 @@
 //! The evaluator of a sparse network.
 
+use std::sync::Arc;
+
 use super::{Passport, UnfitNetwork};
+use crate::encoding::sparse::IndexMap;
 use crate::encoding::{Encoding, SparseEncoding};
 use crate::evaluation::Batch;
 use crate::evaluation::batch::softmax;
@@ -12,6 +15,8 @@ use crate::evaluation::network::sparse::SparseSession;
 pub(super) struct SparseReader {
     session: SparseSession,
     encoding: SparseEncoding,
+    /// Where a base has the indices of the encoding.
+    map: Option<Arc<IndexMap>>,
 }
 
 impl SparseReader {
@@ -28,7 +33,12 @@ impl SparseReader {
         let Some(encoding) = encoding.sparse() else {
             return Err(UnfitNetwork::NoSparseEncoding(variant.into()));
         };
-        passport.check_sparse(&encoding, variant)?;
+        let map = if passport.is_base() {
+            Some(Arc::new(passport.base_map(&encoding, variant)?))
+        } else {
+            passport.check_sparse(&encoding, variant)?;
+            None
+        };
         let shape = encoding.shape();
         let found = [session.rows_per_move(), session.outcomes()];
         let wanted = [shape.rows_per_move, shape.outcomes];
@@ -36,7 +46,7 @@ impl SparseReader {
             let variant = variant.into();
             return Err(UnfitNetwork::SparseSizes { variant, found, wanted });
         }
-        Ok(SparseReader { session, encoding })
+        Ok(SparseReader { session, encoding, map })
     }
 
     pub(super) fn session(&self) -> &SparseSession {
@@ -44,7 +54,12 @@ impl SparseReader {
     }
 
     pub(super) fn new_batch(&self) -> Batch {
-        Batch::sparse(&self.encoding)
+        Batch::sparse(&self.encoding, self.map.clone())
+    }
+
+    /// Returns the blocks of the game that the network does not have.
+    pub(super) fn missing_blocks(&self) -> &[String] {
+        self.map.as_ref().map_or(&[], |map| map.missing())
     }
 
     /// Fills in the evaluations of a batch of [`SparseReader::new_batch`].

@@ -1,6 +1,6 @@
 //! Tests of gradients, training, checkpoints and exported weights.
 
-use menagerie::encoding::SparseInput;
+use menagerie::encoding::{SparseEncoding, SparseInput};
 use menagerie::evaluation::network::MOVES_LEFT_SCALE;
 use menagerie::rules::MoveList;
 use menagerie::variant::Catalogue;
@@ -166,7 +166,7 @@ fn gradients_are_those_of_finite_differences() {
     let batch = batch(&encoding, 24);
     for value_dropout in [0.0, 0.4] {
         let training = Training { value_dropout, ..training() };
-        let mut network = SparseNetwork::new(&encoding, SIZES, 3);
+        let mut network = SparseNetwork::new(&SparseLayout::of(&encoding), SIZES, 3);
         let masks = network.masks(batch.len(), value_dropout, 7);
         let (_, touched) = network.gradients(&batch, &training, &masks, 7);
         let mut exact = ExactNetwork::new(&mut network);
@@ -217,7 +217,7 @@ fn a_few_positions_are_overfitted() {
     let encoding = encoding();
     let batch = batch(&encoding, 32);
     let training = Training { label_smoothing: 0.0, weight_decay: 0.0, ..training() };
-    let mut network = SparseNetwork::new(&encoding, SIZES, 3);
+    let mut network = SparseNetwork::new(&SparseLayout::of(&encoding), SIZES, 3);
     let options = StepOptions { training: &training, learning_rate: 3e-3, seed: 1 };
     let before = network.measure(&batch, &training).measures();
     for _ in 0..150 {
@@ -236,12 +236,13 @@ fn steps_after_a_checkpoint_are_those_without() {
     let batch = batch(&encoding, 300);
     let training = Training { value_dropout: 0.3, policy_threshold: 0.02, ..training() };
     let options = StepOptions { training: &training, learning_rate: 1e-3, seed: 1 };
-    let mut network = SparseNetwork::new(&encoding, SIZES, 3);
+    let mut network = SparseNetwork::new(&SparseLayout::of(&encoding), SIZES, 3);
     for _ in 0..3 {
         network.step(&batch, options);
     }
     let bytes = network.checkpoint().expect("bytes");
-    let mut again = SparseNetwork::from_checkpoint(&encoding, SIZES, &bytes).expect("a checkpoint");
+    let mut again = SparseNetwork::from_checkpoint(&SparseLayout::of(&encoding), SIZES, &bytes)
+        .expect("a checkpoint");
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
     for _ in 0..3 {
         network.step(&batch, options);
@@ -249,16 +250,18 @@ fn steps_after_a_checkpoint_are_those_without() {
     }
     assert!(network.checkpoint().expect("bytes") == again.checkpoint().expect("bytes"));
     assert_eq!(network.weights(), again.weights());
-    assert!(SparseNetwork::from_checkpoint(&encoding, SIZES, &bytes[..99]).is_err());
+    assert!(
+        SparseNetwork::from_checkpoint(&SparseLayout::of(&encoding), SIZES, &bytes[..99]).is_err()
+    );
     let other = SparseSizes { value_hidden: 9, ..SIZES };
-    assert!(SparseNetwork::from_checkpoint(&encoding, other, &bytes).is_err());
+    assert!(SparseNetwork::from_checkpoint(&SparseLayout::of(&encoding), other, &bytes).is_err());
 }
 
 #[test]
 fn exported_weights_compute_what_the_network_computes() {
     let encoding = encoding();
     let batch = batch(&encoding, 8);
-    let mut network = SparseNetwork::new(&encoding, SIZES, 3);
+    let mut network = SparseNetwork::new(&SparseLayout::of(&encoding), SIZES, 3);
     let training = training();
     let options = StepOptions { training: &training, learning_rate: 1e-3, seed: 1 };
     network.step(&batch, options);
