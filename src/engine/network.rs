@@ -14,9 +14,6 @@ use crate::rules::MoveList;
 use crate::search::Params;
 use crate::variant::Variant;
 
-/// The network of games that have none of their own.
-const BASE: &str = "nets/base.int8.onnx";
-
 /// An evaluator, and what it was chosen by.
 pub(super) struct Chosen {
     /// One for each thread that searches, at least one.
@@ -161,25 +158,22 @@ fn unnamed<'a>(
     notes: &mut Vec<String>,
 ) -> Vec<(Result<Weights, String>, &'a str)> {
     let name = variant.name();
-    if let Some(own) = shipped::network(name) {
-        return vec![(Ok(own), name)];
+    let own = shipped::networks(name);
+    if !own.is_empty() {
+        return own.into_iter().map(|weights| (weights, name)).collect();
     }
-    let base = base(variant).map(|weights| (weights, name));
-    let substitute = shipped::substitute(variant).map(|(weights, game)| (Ok(weights), game));
-    if let (None, None, Some(game)) = (&base, &substitute, variant.network()) {
-        notes.push(format!("{name}: its section wants the network of \"{game}\", which has none"));
+    let has_sparse = Encoding::of(&variant.start()).sparse().is_some();
+    let base = if has_sparse { shipped::base() } else { None };
+    let mut found: Vec<_> = base.into_iter().map(|weights| (weights, name)).collect();
+    if let Some((substitutes, game)) = shipped::substitutes(variant) {
+        if found.is_empty() && substitutes.is_empty() {
+            notes.push(format!(
+                "{name}: its section wants the network of \"{game}\", which has none"
+            ));
+        }
+        found.extend(substitutes.into_iter().map(|weights| (weights, game)));
     }
-    base.into_iter().chain(substitute).collect()
-}
-
-/// Returns the network in the file [`BASE`], if there is such a file and the game has a sparse encoding.
-fn base(variant: &Variant) -> Option<Result<Weights, String>> {
-    let path = place(BASE);
-    if !path.is_file() || Encoding::of(&variant.start()).sparse().is_none() {
-        return None;
-    }
-    let weights = Weights::read(&path, BASE);
-    Some(weights.map_err(|error| format!("cannot read the network \"{BASE}\": {error}")))
+    found
 }
 
 /// The network that the options name, if they name one.

@@ -33,12 +33,13 @@ const FAMILY: [&str; 3] = ["src/rules.rs", "src/variant.rs", "src/variant/ini.rs
 const PURE: [&str; 4] = ["src/rules", "src/variant", "src/encoding", "src/search"];
 
 /// The files of the library that open files, start processes or read the environment.
-const WORLD: [(&str, &str); 8] = [
+const WORLD: [(&str, &str); 9] = [
     ("src/main.rs", "the executable"),
     ("src/protocol/", "standard input and output, and the log"),
     ("src/engine/endings.rs", "reads tables of endings"),
     ("src/engine/files.rs", "reads files of games"),
     ("src/engine/network.rs", "finds the files of networks"),
+    ("src/engine/shipped.rs", "finds the folder of networks"),
     ("src/engine/tables.rs", "reads tables"),
     ("src/evaluation/weights.rs", "reads the files of networks"),
     ("src/evaluation/runtime", "finds and checks the library that runs networks"),
