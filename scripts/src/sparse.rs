@@ -5,7 +5,9 @@
 //! - `cache`: those positions on disk, in shards.
 //! - `batch`, `loss`, `unit`, `network`, `optimizer`: a step.
 //! - `run`: a run in its folder.
+//! - `accuracy`: how any networks do on the games held out.
 
+mod accuracy;
 mod batch;
 mod cache;
 mod config;
@@ -19,6 +21,7 @@ mod sources;
 mod unit;
 mod weights;
 
+pub use accuracy::HeldOut;
 pub use cache::{PositionCache, VariantCounts};
 pub use config::{Schedule, SparseConfig, SparseSizes, Training};
 pub use labels::{Labeler, Labelled, Outcome};

@@ -1,12 +1,17 @@
-//! What came of runs and matches: `report solved|run|matches|ladders|curves`.
+//! What came of runs and matches: `report solved|accuracy|run|matches|ladders|curves`.
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::{Parser, Subcommand};
+use menagerie::encoding::Encoding;
+use menagerie::evaluation::Onnx;
+use menagerie::evaluation::network::Backend;
 use menagerie::variant::Catalogue;
 use trainer::ladder;
 use trainer::report::{curves, ladders, matches, run, solved};
 use trainer::retrograde::Solution;
+use trainer::sparse::{HeldOut, Measures};
 use trainer::store::Store;
 
 /// Tells in tables and pictures what came of runs and matches.
@@ -33,6 +38,23 @@ enum Subject {
         /// Where the picture goes; RUN/report.svg if not given.
         #[arg(long)]
         picture: Option<PathBuf>,
+    },
+    /// Measures networks on the labelled games that training of sparse networks holds out.
+    Accuracy {
+        /// The variant.
+        variant: String,
+        /// Networks of the variant.
+        #[arg(required = true)]
+        networks: Vec<PathBuf>,
+        /// Labelled games, tsv or tsv.gz.
+        #[arg(long, required = true, num_args = 1..)]
+        records: Vec<PathBuf>,
+        /// One game in this number is held out, by a hash of its start.
+        #[arg(long, default_value_t = 50)]
+        held_out_of: u32,
+        /// Positions at most.
+        #[arg(long, default_value_t = 12_288)]
+        positions: usize,
     },
     /// Draws the log of a run: RUN/report.html.
     Run {
@@ -76,6 +98,9 @@ fn main() -> anyhow::Result<()> {
             let picture = picture.unwrap_or_else(|| Path::new(&run).join("report.svg"));
             tell_solved(&variant, &run, step, visits, &picture)
         }
+        Subject::Accuracy { variant, networks, records, held_out_of, positions } => {
+            tell_accuracy(&variant, &networks, &records, held_out_of, positions)
+        }
         Subject::Run { run, matches } => {
             let store = Store::open(&run)?;
             store.write("report.html", run::page(&store, &matches)?.into_bytes())?;
@@ -118,6 +143,36 @@ fn main() -> anyhow::Result<()> {
             Ok(())
         }
     }
+}
+
+/// Prints how networks do on games held out.
+fn tell_accuracy(
+    variant: &str,
+    networks: &[PathBuf],
+    records: &[PathBuf],
+    held_out_of: u32,
+    positions: usize,
+) -> anyhow::Result<()> {
+    anyhow::ensure!(held_out_of > 0, "held-out-of is 0");
+    let variant = Catalogue::shipped().require(variant)?;
+    let held_out = HeldOut::read(&variant, records, held_out_of, positions)?;
+    println!("{} positions held out", held_out.len());
+    println!("  top-1    top-3  policy CE   sign  value error  network");
+    for path in networks {
+        let name = path.display();
+        let bytes = std::fs::read(path).with_context(|| name.to_string())?;
+        let encoding = Encoding::of(&variant.start());
+        let mut network = Onnx::open(&bytes, &encoding, variant.name(), Backend::Cpu, 1)
+            .with_context(|| name.to_string())?;
+        let Measures { top1, top3, policy, sign, error, .. } = held_out.measure(&mut network)?;
+        println!(
+            "{:>6.2} % {:>6.2} % {policy:>9.4} {:>5.1} % {error:>11.4}  {name}",
+            100.0 * top1,
+            100.0 * top3,
+            100.0 * sign,
+        );
+    }
+    Ok(())
 }
 
 fn tell_solved(

@@ -1,16 +1,6 @@
 //! Positions of one step, side by side.
 
-use super::labels::{Labelled, Outcome};
-
-/// What one position teaches.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Target {
-    /// Number of the reference engine's move among the legal ones.
-    pub(super) best: Option<usize>,
-    pub(super) score: Option<f32>,
-    pub(super) outcome: Outcome,
-    pub(super) turns_left: Option<f32>,
-}
+use super::labels::{Labelled, Target};
 
 /// Positions of one step. The inputs and moves of all positions follow one another.
 #[derive(Debug, Default)]

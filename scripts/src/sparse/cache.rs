@@ -215,6 +215,12 @@ impl PositionCache {
     }
 }
 
+/// Returns `true` if games from this start are held out: one in `held_out_of`, by a hash, so that no opening
+/// occurs both in training and in what is held out.
+pub(super) fn is_held_out(start: &str, held_out_of: u32) -> bool {
+    crc32fast::hash(start.as_bytes()).is_multiple_of(held_out_of)
+}
+
 fn shard_name(nth: usize) -> String {
     format!("shard-{nth:04}.positions")
 }
@@ -295,8 +301,7 @@ impl Builder {
                 || Labeler::new(variant, encoding, steepness),
                 |labeler, line| {
                     let game = labelled_game(line, variant).ok()?;
-                    let start = crc32fast::hash(game.start.as_bytes());
-                    let held_out = start.is_multiple_of(held_out_of);
+                    let held_out = is_held_out(&game.start, held_out_of);
                     let hash = crc32fast::hash(line.as_bytes());
                     let unknown = !held_out && hash.is_multiple_of(UNKNOWN_OF);
                     let map =

@@ -27,6 +27,18 @@ pub enum Outcome {
     Unknown,
 }
 
+/// What one position teaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Target {
+    /// Number of the reference engine's move among the legal ones.
+    pub(super) best: Option<usize>,
+    /// Expected score of the mover, 0 to 1, by the reference engine.
+    pub(super) score: Option<f32>,
+    pub(super) outcome: Outcome,
+    /// Turns until the game ended.
+    pub(super) turns_left: Option<f32>,
+}
+
 /// One labelled position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Labelled<'a> {
@@ -134,6 +146,28 @@ impl<'a> Labeler<'a> {
         map: Option<&IndexMap>,
         words: &mut Vec<u16>,
     ) -> Option<usize> {
+        let mut input = std::mem::take(&mut self.input);
+        let encoding = self.encoding;
+        let count = self.visit(game, &mut |position, legal, target| {
+            encoding.write(position, legal, &mut input);
+            if let Some(map) = map {
+                map.apply(&mut input);
+            }
+            let Target { best, score, outcome, turns_left } = target;
+            let SparseInput { inputs, move_rows } = &input;
+            Labelled { inputs, move_rows, best, score, outcome, turns_left }.write(words);
+        });
+        self.input = input;
+        count
+    }
+
+    /// Gives `each` every position of `game` from which something can be learned, with its legal moves and
+    /// what it teaches. Returns the number of positions, or `None` if the game does not replay.
+    pub(super) fn visit(
+        &mut self,
+        game: &GameRecord,
+        each: &mut dyn FnMut(&Position, &MoveList, Target),
+    ) -> Option<usize> {
         let mut position = game.position(self.variant, 0)?;
         let mut movers = Vec::with_capacity(game.plies.len());
         let mut ends_turn = Vec::with_capacity(game.plies.len());
@@ -153,21 +187,11 @@ impl<'a> Labeler<'a> {
             let best = best_move(ply);
             let best = best.and_then(|best| self.legal.iter().position(|&m| m == best));
             let score = ply.score.map(|score| self.expected(score));
-            let labelled = best.is_some() || score.is_some() || outcomes[nth] != Outcome::Unknown;
+            let outcome = outcomes[nth];
+            let labelled = best.is_some() || score.is_some() || outcome != Outcome::Unknown;
             if labelled && !self.legal.is_empty() {
-                self.encoding.write(&position, &self.legal, &mut self.input);
-                if let Some(map) = map {
-                    map.apply(&mut self.input);
-                }
-                let label = Labelled {
-                    inputs: &self.input.inputs,
-                    move_rows: &self.input.move_rows,
-                    best,
-                    score,
-                    outcome: outcomes[nth],
-                    turns_left: turns[nth],
-                };
-                label.write(words);
+                let target = Target { best, score, outcome, turns_left: turns[nth] };
+                each(&position, &self.legal, target);
                 count += 1;
             }
             position.play_unchecked(m);

@@ -2,8 +2,8 @@
 
 use menagerie::evaluation::network::MOVES_LEFT_SCALE;
 
-use super::batch::Target;
 use super::labels::Outcome;
+use super::labels::Target;
 
 /// Gradient of the loss by one logit of the policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
