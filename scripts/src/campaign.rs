@@ -27,6 +27,7 @@ mod promotion;
 mod shipped;
 mod training;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,41 +89,52 @@ impl Campaign {
         &self.log
     }
 
-    /// Does all rounds of all variants, until `stop` is set. A variant that fails is left for the next pass,
-    /// which ends the campaign if all that are left have failed.
+    /// Does all rounds of all variants, until `stop` is set. A variant that fails is tried again when the
+    /// others are done, and ends the campaign if it fails again and nothing else was done meanwhile.
     ///
     /// # Errors
     /// If the state cannot be written.
     pub fn run(&self, stop: &AtomicBool) -> anyhow::Result<CampaignEnd> {
         let (plans, threads) = (&self.settings.plans, self.settings.threads);
         self.log.add(&format!("campaign of {} variants, {threads} threads", plans.len()));
+        let mut failed = BTreeSet::new();
+        let mut rounds_done = 0;
         loop {
-            let mut rounds_done = 0;
-            let mut failures = 0;
-            for plan in plans {
-                let next = self.ledger.state().next_stage(plan.name(), plan.rounds);
-                let Some((round, _)) = next else { continue };
-                match self.run_round(plan, round, stop) {
-                    Ok(()) if stop.load(Ordering::Relaxed) => {
-                        self.log.add("stopped");
-                        return Ok(CampaignEnd::Stopped);
-                    }
-                    Ok(()) => rounds_done += 1,
-                    Err(error) => {
-                        failures += 1;
-                        self.log.add(&format!("{} failed: {error:#}", plan.name()));
-                    }
+            let Some((plan, round)) = self.next_round(&failed) else {
+                if failed.is_empty() {
+                    self.log.add("finished");
+                    return Ok(CampaignEnd::Finished);
+                }
+                if rounds_done == 0 {
+                    self.log.add(&format!("{} variants failed", failed.len()));
+                    return Ok(CampaignEnd::Failed(failed.len()));
+                }
+                failed.clear();
+                rounds_done = 0;
+                continue;
+            };
+            match self.run_round(plan, round, stop) {
+                Ok(()) if stop.load(Ordering::Relaxed) => {
+                    self.log.add("stopped");
+                    return Ok(CampaignEnd::Stopped);
+                }
+                Ok(()) => rounds_done += 1,
+                Err(error) => {
+                    self.log.add(&format!("{} failed: {error:#}", plan.name()));
+                    failed.insert(plan.name());
                 }
             }
-            if rounds_done == 0 {
-                let (event, end) = match failures {
-                    0 => ("finished".to_owned(), CampaignEnd::Finished),
-                    _ => (format!("{failures} variants failed"), CampaignEnd::Failed(failures)),
-                };
-                self.log.add(&event);
-                return Ok(end);
-            }
         }
+    }
+
+    /// Returns the first variant of those in the earliest round that is not done, but for those that failed,
+    /// and that round, counted from 0.
+    fn next_round(&self, failed: &BTreeSet<&str>) -> Option<(&VariantPlan, usize)> {
+        let state = self.ledger.state();
+        let plans = self.settings.plans.iter().filter(|plan| !failed.contains(plan.name()));
+        let rounds =
+            plans.filter_map(|plan| Some((plan, state.next_stage(plan.name(), plan.rounds)?.0)));
+        rounds.min_by_key(|(_, round)| *round)
     }
 
     /// Does the stages of a round that are not done, until `stop` is set.

@@ -314,7 +314,7 @@ fn settings_that_make_no_sense_are_quoted() {
         ("nice = 1", "nice = 20", "nice is 20"),
         ("nodes = 12", "knots = 12", "knots"),
         ("nodes = 12", "nodes = \"many\"", "many"),
-        ("games = 16", "games = 16\ngame = 3", "game"),
+        ("games = 16", "games = 16\ngame = 3", "`game`"),
         ("later = \"self\"", "later = \"others\"", "others"),
         ("positions = 3072", "possitions = 3072", "possitions"),
         ("hidden_size = 128", "hidden_size = 96", "hidden_size"),

@@ -92,7 +92,8 @@ fn baseline(
     folder: &RoundFolder,
     limited: impl Fn(Kind) -> PlayerSpec,
 ) -> anyhow::Result<PlayerSpec> {
-    let Some(network) = ShippedNetwork::find(&context.settings.nets, &context.plan.variant) else {
+    let shipped = ShippedNetwork::find(&context.settings.nets, &context.plan.variant)?;
+    let Some(network) = shipped else {
         return Ok(PlayerSpec { name: Some("no network".to_owned()), ..limited(Kind::Uniform) });
     };
     replace(&folder.baseline(), &network.bytes)?;

@@ -125,7 +125,7 @@ fn player(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Result<Ga
 fn self_play_network(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Result<PathBuf> {
     let copy = folder.self_play_network();
     if !copy.exists() {
-        let shipped = ShippedNetwork::find(&context.settings.nets, &context.plan.variant);
+        let shipped = ShippedNetwork::find(&context.settings.nets, &context.plan.variant)?;
         let bytes = match shipped {
             Some(network) if network.made_for.is_none() => network.bytes,
             _ => fs::read(context.folder_of(context.round.saturating_sub(1)).candidate())?,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::Onnx;
 use menagerie::evaluation::network::Backend;
+use menagerie::evaluation::runtime::{Runtime, RuntimeError};
 use menagerie::variant::Variant;
 
 /// A network that plays a variant.
@@ -18,8 +19,17 @@ pub(super) struct ShippedNetwork {
 
 impl ShippedNetwork {
     /// Finds the network of a variant: its own, or that of the variant whose network plays it; the int8 file
-    /// before that of floats. A file that does not fit the variant any more is passed over.
-    pub(super) fn find(nets: &Path, variant: &Variant) -> Option<ShippedNetwork> {
+    /// before that of floats; `None` if there is none. A file that does not fit the variant any more is
+    /// passed over.
+    ///
+    /// # Errors
+    /// If no network can be run at all.
+    pub(super) fn find(
+        nets: &Path,
+        variant: &Variant,
+    ) -> Result<Option<ShippedNetwork>, RuntimeError> {
+        // Otherwise all networks would be passed over.
+        Runtime::load(None)?;
         let encoding = Encoding::of(&variant.start());
         let own = variant.name();
         let games = [Some(own), variant.network()].into_iter().flatten();
@@ -30,10 +40,10 @@ impl ShippedNetwork {
             let Ok(bytes) = std::fs::read(&path) else { continue };
             if Onnx::open(&bytes, &encoding, game, Backend::Cpu, 1).is_ok() {
                 let made_for = if game == own { None } else { Some(game.to_owned()) };
-                return Some(ShippedNetwork { path, bytes, made_for });
+                return Ok(Some(ShippedNetwork { path, bytes, made_for }));
             }
         }
-        None
+        Ok(None)
     }
 
     /// Returns the name of its file.
