@@ -27,7 +27,9 @@ pub mod table;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use menagerie::protocol::rbc::GameHistory;
 use menagerie::variant::Variant;
@@ -108,6 +110,19 @@ impl Arena {
     /// If a player of this process fails, one outside cannot be started, or the folder cannot be
     /// written. What was played until then is kept.
     pub fn play(&mut self, threads: usize, seen: &mut dyn FnMut(&Played)) -> anyhow::Result<()> {
+        self.play_until(threads, &AtomicBool::new(false), seen)
+    }
+
+    /// Does what [`Arena::play`] does until `asked_to_stop` is set: the games in flight are then abandoned.
+    ///
+    /// # Errors
+    /// Those of [`Arena::play`].
+    pub fn play_until(
+        &mut self,
+        threads: usize,
+        asked_to_stop: &AtomicBool,
+        seen: &mut dyn FnMut(&Played),
+    ) -> anyhow::Result<()> {
         let done: BTreeSet<u64> = self.games.iter().map(|game| game.number).collect();
         let mut missing = (0..self.schedule.games).filter(|number| !done.contains(number));
         if self.decided() {
@@ -126,7 +141,13 @@ impl Arena {
             }
             drop(sender);
             let mut failure = Ok(());
-            for result in results {
+            loop {
+                stop.fetch_or(asked_to_stop.load(Ordering::Relaxed), Ordering::Relaxed);
+                let result = match results.recv_timeout(STOP_POLL) {
+                    Ok(result) => result,
+                    Err(RecvTimeoutError::Timeout) => continue,
+                    Err(RecvTimeoutError::Disconnected) => return failure,
+                };
                 let kept = result.and_then(|(game, history)| {
                     if let Some(history) = history {
                         let name = format!("histories/{:04}.json", game.number + 1);
@@ -148,7 +169,6 @@ impl Arena {
                     }
                 }
             }
-            failure
         })
     }
 
@@ -198,6 +218,9 @@ impl Arena {
 fn decided(config: &MatchConfig, games: &[Played]) -> bool {
     config.sprt.is_some_and(|sprt| table::decision(&sprt, games).is_some())
 }
+
+/// How often a match looks whether it is to stop, while no game ends.
+const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// The numbers of games that nobody has begun.
 type Missing<'a> = dyn Iterator<Item = u64> + Send + 'a;

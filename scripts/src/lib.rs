@@ -1,6 +1,7 @@
 //! The trainer of Menagerie: self-play, learning and export, over the library's public API only.
 //!
 //! - [`calibration`]: positions by which a network is quantised.
+//! - [`campaign`]: networks of many variants, trained unattended.
 //! - [`network`]: what a network is made of, its named weights, and its forward pass.
 //! - [`learner`]: samples in, gradient steps and checkpoints out.
 //! - [`onnx`]: weights to ONNX bytes and back.
@@ -36,6 +37,7 @@ pub mod agreement;
 pub mod arena;
 pub mod bug0;
 pub mod calibration;
+pub mod campaign;
 pub mod engine_process;
 pub mod ladder;
 pub mod learner;

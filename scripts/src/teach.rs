@@ -118,6 +118,22 @@ pub fn teach(
     file: &Path,
     done: &(dyn Fn(u64) + Sync),
 ) -> Result<u64, TeachError> {
+    teach_until(variant, lessons, games, engines, file, &AtomicBool::new(false), done)
+}
+
+/// Does what [`teach`] does until `stop` is set: the games in flight are then abandoned.
+///
+/// # Errors
+/// Those of [`teach`].
+pub fn teach_until(
+    variant: &Variant,
+    lessons: &Lessons,
+    games: u64,
+    engines: usize,
+    file: &Path,
+    stop: &AtomicBool,
+    done: &(dyn Fn(u64) + Sync),
+) -> Result<u64, TeachError> {
     let io = |source| TeachError::Io { path: file.display().to_string(), source };
     if variant.start().anatomy().sides != 2 {
         return Err(TeachError::Unfit(format!("{} is not for two sides", variant.name())));
@@ -131,10 +147,10 @@ pub fn teach(
     }
     let there = whole_lines(file, lessons.seed).map_err(io)?;
     let out = Mutex::new(OpenOptions::new().create(true).append(true).open(file).map_err(io)?);
-    let (next, played, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    let (next, played, failed) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
     let work = || -> Result<(), TeachError> {
-        let mut teacher = Teacher::start(variant, lessons)?;
-        while !stop.load(Ordering::Relaxed) {
+        let mut teacher = Teacher::start(variant, lessons, stop)?;
+        while !failed.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= games {
                 break;
@@ -142,7 +158,7 @@ pub fn teach(
             if there.contains(&number) {
                 continue;
             }
-            let line = teacher.game(number)?;
+            let Some(line) = teacher.game(number)? else { break };
             // A thread that panicked wrote its line whole or not at all.
             let mut out = out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             out.write_all(line.as_bytes()).and_then(|()| out.sync_data()).map_err(io)?;
@@ -152,7 +168,7 @@ pub fn teach(
         Ok(())
     };
     std::thread::scope(|scope| {
-        let one = || work().inspect_err(|_| stop.store(true, Ordering::Relaxed));
+        let one = || work().inspect_err(|_| failed.store(true, Ordering::Relaxed));
         let workers: Vec<_> = (0..engines.max(1)).map(|_| scope.spawn(one)).collect();
         let join = |worker: std::thread::ScopedJoinHandle<'_, _>| match worker.join() {
             Ok(result) => result,
@@ -196,10 +212,15 @@ struct Teacher<'a> {
     variant: &'a Variant,
     lessons: &'a Lessons,
     engine: UciEngine,
+    stop: &'a AtomicBool,
 }
 
 impl<'a> Teacher<'a> {
-    fn start(variant: &'a Variant, lessons: &'a Lessons) -> Result<Teacher<'a>, TeachError> {
+    fn start(
+        variant: &'a Variant,
+        lessons: &'a Lessons,
+        stop: &'a AtomicBool,
+    ) -> Result<Teacher<'a>, TeachError> {
         let mut engine = UciEngine::start(&lessons.engine)?;
         for (name, value) in &lessons.options {
             engine.set(name, value)?;
@@ -214,28 +235,29 @@ impl<'a> Teacher<'a> {
         if lessons.multipv > 1 {
             engine.set("MultiPV", &lessons.multipv.to_string())?;
         }
-        Ok(Teacher { variant, lessons, engine })
+        Ok(Teacher { variant, lessons, engine, stop })
     }
 
-    /// Plays a game and gives its line, with the line's end.
-    fn game(&mut self, number: u64) -> Result<String, TeachError> {
+    /// Plays a game and returns its line, with the line's end; `None` if it was stopped.
+    fn game(&mut self, number: u64) -> Result<Option<String>, TeachError> {
         let (variant, seed) = (self.variant, self.lessons.seed);
         let rng = ChaCha8Rng::seed_from_u64(seed ^ number.rotate_left(32));
-        let Game { start, winner, plies } = match variant.has_tables() {
+        let game = match variant.has_tables() {
             true => self.game_at_tables(rng)?,
             false => self.game_of_one(rng)?,
         };
+        let Some(Game { start, winner, plies }) = game else { return Ok(None) };
         let result = match winner {
             None => "1/2-1/2",
             Some(Side::WHITE) => "1-0",
             Some(_) => "0-1",
         };
         let (name, plies) = (variant.name(), plies.join(" "));
-        Ok(format!("{name}\t{start}\t{result}\t{plies}\t{seed}/{number}\n"))
+        Ok(Some(format!("{name}\t{start}\t{result}\t{plies}\t{seed}/{number}\n")))
     }
 
-    /// Plays a game of one board.
-    fn game_of_one(&mut self, mut rng: ChaCha8Rng) -> Result<Game, TeachError> {
+    /// Plays a game of one board; `None` if it was stopped.
+    fn game_of_one(&mut self, mut rng: ChaCha8Rng) -> Result<Option<Game>, TeachError> {
         let opening = Opening { share: 1.0, plies: self.lessons.opening };
         let start = starts::start(self.variant, &opening, &mut rng).fen();
         // From the FEN, as the engine has it: castling is told as the king's two steps.
@@ -244,6 +266,9 @@ impl<'a> Teacher<'a> {
         self.engine.new_game()?;
         let (mut plies, mut moves) = (Vec::new(), String::new());
         while position.result().is_none() && plies.len() < self.lessons.longest {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
             let asked = format!("fen {start}{moves}");
             let answer = self.engine.go(&asked, &self.lessons.limits, self.lessons.patience)?;
             let best = position.parse_turn(&answer.best);
@@ -258,7 +283,7 @@ impl<'a> Teacher<'a> {
             turn.into_iter().for_each(|m| position.play_unchecked(m));
         }
         let winner = position.result().and_then(|outcome| outcome.winner);
-        Ok(Game { start, winner, plies })
+        Ok(Some(Game { start, winner, plies }))
     }
 
     /// Whether a turn is random, after so many.

@@ -12,6 +12,7 @@
 //! ```
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
@@ -200,6 +201,18 @@ impl SparseRun {
     /// # Errors
     /// What went wrong; the run can be opened again.
     pub fn train(&mut self, report: &dyn Fn(&SparseMetrics)) -> anyhow::Result<()> {
+        self.train_until(&AtomicBool::new(false), report)
+    }
+
+    /// Does what [`SparseRun::train`] does until `stop` is set: it then writes a checkpoint and returns.
+    ///
+    /// # Errors
+    /// Those of [`SparseRun::train`].
+    pub fn train_until(
+        &mut self,
+        stop: &AtomicBool,
+        report: &dyn Fn(&SparseMetrics),
+    ) -> anyhow::Result<()> {
         let (steps, batch_size) = (self.config.steps(), self.config.batch);
         let bar = ProgressBar::new(steps).with_style(ProgressStyle::with_template(
             "{bar:40} {pos}/{len} steps, {elapsed} of {duration}, {msg}",
@@ -211,14 +224,16 @@ impl SparseRun {
         let every = Duration::from_secs_f64(self.config.checkpoint_seconds);
         let (mut saved_at, mut clock) = (Instant::now(), ProcessTime::now());
         let mut sums = Sums::default();
-        while self.network.steps() < steps {
+        let mut stopped = false;
+        while self.network.steps() < steps && !stopped {
             stream.fill(&mut batch, batch_size)?;
             let learning_rate = self.config.learning_rate(self.network.steps());
             let training = &self.config.training;
             let options = StepOptions { training, learning_rate, seed: self.config.seed };
             sums.add(&self.network.step(&batch, options));
             bar.inc(1);
-            if saved_at.elapsed() < every && self.network.steps() < steps {
+            stopped = stop.load(Ordering::Relaxed);
+            if saved_at.elapsed() < every && self.network.steps() < steps && !stopped {
                 continue;
             }
             let spent = clock.elapsed().as_secs_f64();

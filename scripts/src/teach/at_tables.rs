@@ -2,6 +2,8 @@
 //! nobody sits and waits. It knows the game of one board; what its moves are worth to the team is told by
 //! how games end.
 
+use std::sync::atomic::Ordering;
+
 use menagerie::rules::MoveList;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
@@ -14,8 +16,11 @@ use crate::tables::Board;
 
 impl Teacher<'_> {
     /// Plays a game of two tables. Its random plies at the start stand among the others, with what
-    /// the teacher would have played.
-    pub(super) fn game_at_tables(&mut self, mut rng: ChaCha8Rng) -> Result<Game, TeachError> {
+    /// the teacher would have played. `None` if it was stopped.
+    pub(super) fn game_at_tables(
+        &mut self,
+        mut rng: ChaCha8Rng,
+    ) -> Result<Option<Game>, TeachError> {
         let lessons = self.lessons;
         let mut position = self.variant.start();
         let start = position.fen();
@@ -25,10 +30,13 @@ impl Teacher<'_> {
         let (mut plies, mut legal) = (Vec::new(), MoveList::new());
         self.engine.new_game()?;
         while position.result().is_none() && plies.len() < lessons.longest {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
             let boards = Board::both(&position);
             let Some((table, left)) = seats.next(&boards) else {
                 let winner = seats.flag(&boards).map(|loser| loser.after(1, 2));
-                return Ok(Game { start, winner, plies });
+                return Ok(Some(Game { start, winner, plies }));
             };
             let board = &boards[table as usize];
             let fen = board.position.fen();
@@ -49,6 +57,6 @@ impl Teacher<'_> {
             position.play_unchecked(played.at(table));
         }
         let winner = position.result().and_then(|outcome| outcome.winner);
-        Ok(Game { start, winner, plies })
+        Ok(Some(Game { start, winner, plies }))
     }
 }

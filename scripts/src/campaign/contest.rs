@@ -1,0 +1,120 @@
+//! The fourth stage of a round: a match of the new network against the shipped one, or against the search
+//! without a network if none is shipped.
+
+use std::path::PathBuf;
+
+use super::round::{RoundContext, RoundFolder};
+use super::settings::ContestSettings;
+use super::shipped::{ShippedNetwork, file_name};
+use super::state::ContestResult;
+use crate::arena::Arena;
+use crate::arena::config::MatchConfig;
+use crate::arena::folder::Folder;
+use crate::arena::spec::{Kind, PlayerSpec};
+use crate::arena::statistics::{Estimate, Pentanomial, Verdict};
+use crate::arena::table::{decision, pairs, tallies};
+use crate::record::replace;
+
+/// Plays the match of a round; `None` if it was stopped.
+pub(super) fn play_match(context: &RoundContext<'_>) -> anyhow::Result<Option<ContestResult>> {
+    let folder = context.folder();
+    let config = match_config(context, &folder)?;
+    let conditions = conditions(&config);
+    let (sprt, against) = (config.sprt, config.players[1].name());
+    let mut arena = Arena::open(&folder.contest(), config)?;
+    let bar = context.games_bar("match", arena.schedule().games)?;
+    bar.set_position(arena.done() as u64);
+    arena.play_until(context.settings.threads, context.stop, &mut |_| {
+        bar.inc(1);
+        (context.tick)();
+    })?;
+    bar.finish_and_clear();
+    let all = arena.done() as u64 >= arena.schedule().games;
+    let games = arena.games();
+    let decided = sprt.and_then(|sprt| decision(&sprt, games)).map(|(_, verdict)| verdict);
+    if !all && decided.is_none() {
+        return Ok(None);
+    }
+    let mut counted = Pentanomial::default();
+    pairs(games).into_iter().for_each(|pair| counted.add(pair));
+    let [won, drawn, lost] = tallies(arena.schedule(), games)[0].total();
+    let Estimate { value, low, high } =
+        counted.elo().ok_or_else(|| anyhow::anyhow!("no pair of games was played"))?;
+    arena.report()?;
+    Ok(Some(ContestResult {
+        against,
+        conditions,
+        won,
+        drawn,
+        lost,
+        elo: value,
+        elo_low: low,
+        elo_high: high,
+        passed: match decided {
+            Some(verdict) => verdict == Verdict::Elo1,
+            // All games are played: the new network must be stronger beyond doubt.
+            None => low > 0.0,
+        },
+    }))
+}
+
+/// Returns the match: that which has begun, or a new one.
+fn match_config(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Result<MatchConfig> {
+    if folder.contest().join("match.toml").exists() {
+        return Ok(Folder::read(&folder.contest())?.0);
+    }
+    let (plan, contest) = (context.plan, &context.plan.contest);
+    let ContestSettings { visits, movetime, .. } = *contest;
+    let limited = |kind| PlayerSpec { visits, movetime, ..PlayerSpec::new(kind) };
+    let candidate = PlayerSpec {
+        file: Some(folder.candidate()),
+        name: Some(format!("round {}", context.round + 1)),
+        ..limited(Kind::Net)
+    };
+    let players = vec![candidate, baseline(context, folder, limited)?];
+    let book = contest.books.as_ref().map(|books| books.join(format!("{}.epd", plan.name())));
+    let book: Option<PathBuf> = book.filter(|book| book.exists());
+    Ok(MatchConfig {
+        variants: context.settings.variants_file.clone(),
+        games: contest.games,
+        seed: context.seed(),
+        book,
+        longest: Some(contest.longest),
+        sprt: plan.sprt,
+        ..MatchConfig::new(plan.name(), players)
+    })
+}
+
+/// Returns the opponent: a copy of the shipped network, which may be replaced meanwhile, or the search
+/// without a network.
+fn baseline(
+    context: &RoundContext<'_>,
+    folder: &RoundFolder,
+    limited: impl Fn(Kind) -> PlayerSpec,
+) -> anyhow::Result<PlayerSpec> {
+    let shipped = ShippedNetwork::find(&context.settings.nets, &context.plan.variant)?;
+    let Some(network) = shipped else {
+        return Ok(PlayerSpec { name: Some("no network".to_owned()), ..limited(Kind::Uniform) });
+    };
+    replace(&folder.baseline(), &network.bytes)?;
+    Ok(PlayerSpec {
+        file: Some(folder.baseline()),
+        name: Some(network.name()),
+        asked_as: network.made_for,
+        ..limited(Kind::Net)
+    })
+}
+
+/// Returns how long a move is, and where games begin.
+fn conditions(config: &MatchConfig) -> String {
+    let player = &config.players[0];
+    let limits = [
+        player.movetime.map(|time| format!("{time} ms a move")),
+        player.visits.map(|visits| format!("{visits} visits a move")),
+    ];
+    let start = match &config.book {
+        Some(book) => format!("book {}", file_name(book)),
+        None => "random plies".to_owned(),
+    };
+    limits.into_iter().flatten().chain([start]).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,458 @@
+//! Settings of a campaign: the file as it is written, and what it asks for each variant.
+//!
+//! The sections `[engine]`, `[self_play]`, `[datagen]`, `[train]` and `[match]` stand for all variants;
+//! the same sections of a variant replace single keys of them. Paths are relative to the file's folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use menagerie::encoding::SparseEncoding;
+use menagerie::variant::{Catalogue, Variant};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::arena::statistics::Sprt;
+use crate::sparse::{SparseConfig, SparseSizes};
+
+/// Why a campaign cannot be run as its file says.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The file, or one that it names, cannot be read.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The file is not TOML, or has a key or a value that no campaign has.
+    #[error("{path}: {source}")]
+    Syntax {
+        /// The file.
+        path: String,
+        /// The error, with the line.
+        source: toml::de::Error,
+    },
+    /// A section has a key or a value that it cannot have.
+    #[error("{path}: [{section}] of {variant}: {reason}")]
+    Section {
+        /// The file.
+        path: String,
+        /// The section.
+        section: &'static str,
+        /// The variant for which it was read.
+        variant: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A setting makes no sense.
+    #[error("{path}: {reason}")]
+    Unfit {
+        /// The file.
+        path: String,
+        /// The reason, with the setting.
+        reason: String,
+    },
+}
+
+/// The file as it is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CampaignFile {
+    folder: PathBuf,
+    nets: PathBuf,
+    threads: Option<usize>,
+    #[serde(default = "default_nice")]
+    nice: i32,
+    #[serde(default = "default_seed")]
+    seed: u64,
+    variants_file: Option<PathBuf>,
+    #[serde(default)]
+    engine: Table,
+    #[serde(default)]
+    self_play: Table,
+    #[serde(default)]
+    datagen: Table,
+    #[serde(default)]
+    train: Table,
+    #[serde(default, rename = "match")]
+    contest: Table,
+    #[serde(default)]
+    variants: Vec<VariantEntry>,
+}
+
+/// A variant as the file has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VariantEntry {
+    name: String,
+    #[serde(default)]
+    records: Vec<PathBuf>,
+    #[serde(default = "default_rounds")]
+    rounds: usize,
+    #[serde(default)]
+    engine: Table,
+    #[serde(default)]
+    self_play: Table,
+    #[serde(default)]
+    datagen: Table,
+    #[serde(default)]
+    train: Table,
+    #[serde(default, rename = "match")]
+    contest: Table,
+}
+
+fn default_nice() -> i32 {
+    19
+}
+
+/// Not the seed that `teach` has unless told otherwise: games of the user's own from there would come again.
+fn default_seed() -> u64 {
+    1000
+}
+
+fn default_rounds() -> usize {
+    1
+}
+
+/// A UCI engine that plays games to learn from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EngineSettings {
+    /// The executable. A bare name that is no file beside the settings is looked for in `PATH`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+    /// Nodes of a move.
+    pub nodes: u64,
+    /// Options to set.
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+}
+
+/// Who plays the games of the rounds after the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GameSource {
+    /// The reference engine, as in the first round.
+    Engine,
+    /// Our own engine with the best network so far.
+    #[serde(rename = "self")]
+    OwnEngine,
+}
+
+/// Games to learn from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatagenSettings {
+    /// Games of a round; 0 to learn from records alone.
+    pub games: u64,
+    /// Who plays the games of the rounds after the first.
+    pub later: GameSource,
+    /// Most random plies at the start of a game.
+    pub opening: usize,
+    /// Share of the turns, in the first 60, that are random.
+    pub random: f64,
+}
+
+/// The match of a new network against the shipped one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContestSettings {
+    /// Most games.
+    pub games: u64,
+    /// A sequential test that ends the match, as `"0,10"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sprt: Option<String>,
+    /// Visits of a move.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "nodes")]
+    pub visits: Option<u32>,
+    /// Milliseconds of a move; 100 if nothing else limits a move.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub movetime: Option<u64>,
+    /// A folder of books, `VARIANT.epd`. A variant without one starts with random plies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub books: Option<PathBuf>,
+    /// Turns after which a game is drawn.
+    pub longest: u64,
+}
+
+/// What a campaign does for one variant.
+#[derive(Clone, Debug)]
+pub struct VariantPlan {
+    /// The variant.
+    pub variant: Arc<Variant>,
+    /// Games that were there before the campaign.
+    pub records: Vec<PathBuf>,
+    /// Rounds to do.
+    pub rounds: usize,
+    /// The reference engine.
+    pub engine: EngineSettings,
+    /// Our own engine.
+    pub self_play: EngineSettings,
+    /// Games of a round.
+    pub datagen: DatagenSettings,
+    /// Training of a round.
+    pub train: SparseConfig,
+    /// The match of a round.
+    pub contest: ContestSettings,
+    /// The test of that match.
+    pub sprt: Option<Sprt>,
+}
+
+impl VariantPlan {
+    /// Returns the name of the variant.
+    pub fn name(&self) -> &str {
+        self.variant.name()
+    }
+}
+
+/// A campaign as its file asks for it.
+#[derive(Clone, Debug)]
+pub struct CampaignSettings {
+    /// Folder of the campaign.
+    pub folder: PathBuf,
+    /// Folder of the shipped networks, to which promoted ones go.
+    pub nets: PathBuf,
+    /// Threads, games at a time and engines at a time.
+    pub threads: usize,
+    /// Nice value of the process and its children.
+    pub nice: i32,
+    /// Seed of all that is random.
+    pub seed: u64,
+    /// The user's own variants.
+    pub variants_file: Option<PathBuf>,
+    /// The variants, in their order.
+    pub plans: Vec<VariantPlan>,
+}
+
+impl CampaignSettings {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// [`SettingsError`], for the first thing that is wrong.
+    pub fn read(path: &Path) -> Result<CampaignSettings, SettingsError> {
+        let name = path.display().to_string();
+        let file: CampaignFile = toml::from_str(&read_text(path)?)
+            .map_err(|source| SettingsError::Syntax { path: name.clone(), source })?;
+        let base = path.parent().unwrap_or(Path::new(""));
+        let base = std::path::absolute(base.join("."))
+            .map_err(|source| SettingsError::Io { path: name.clone(), source })?;
+        let reader = Reader { name, base };
+        let variants_file = file.variants_file.as_deref().map(|path| reader.resolve(path));
+        let catalogue = reader.catalogue(variants_file.as_deref())?;
+        let mut names = BTreeSet::new();
+        let mut plans = Vec::new();
+        for entry in &file.variants {
+            if !names.insert(entry.name.as_str()) {
+                return Err(reader.unfit(format!("variant \"{}\" stands twice", entry.name)));
+            }
+            plans.push(reader.plan(&file, entry, &catalogue)?);
+        }
+        if plans.is_empty() {
+            return Err(reader.unfit("no [[variants]]".to_owned()));
+        }
+        if !(0..20).contains(&file.nice) {
+            return Err(reader.unfit(format!("nice is {}, not 0 to 19", file.nice)));
+        }
+        if file.threads == Some(0) {
+            return Err(reader.unfit("threads is 0".to_owned()));
+        }
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(CampaignSettings {
+            folder: reader.resolve(&file.folder),
+            nets: reader.resolve(&file.nets),
+            threads: file.threads.unwrap_or_else(cores),
+            nice: file.nice,
+            seed: file.seed,
+            variants_file,
+            plans,
+        })
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, SettingsError> {
+    std::fs::read_to_string(path)
+        .map_err(|source| SettingsError::Io { path: path.display().to_string(), source })
+}
+
+/// Makes plans of the file's sections.
+struct Reader {
+    name: String,
+    /// The file's folder.
+    base: PathBuf,
+}
+
+impl Reader {
+    fn unfit(&self, reason: String) -> SettingsError {
+        SettingsError::Unfit { path: self.name.clone(), reason }
+    }
+
+    fn resolve(&self, path: &Path) -> PathBuf {
+        // Without "." and "..", as far as the text goes: the path stands in messages.
+        let mut resolved = PathBuf::new();
+        for component in self.base.join(path).components() {
+            match component {
+                std::path::Component::CurDir => {}
+                std::path::Component::ParentDir => {
+                    resolved.pop();
+                }
+                other => resolved.push(other),
+            }
+        }
+        resolved
+    }
+
+    /// Resolves an executable: a bare name may also be one in `PATH`.
+    fn executable(&self, path: &Path) -> Result<PathBuf, SettingsError> {
+        let beside = self.resolve(path);
+        let bare = path.components().count() == 1;
+        if beside.is_file() {
+            Ok(beside)
+        } else if bare {
+            Ok(path.to_owned())
+        } else {
+            Err(self.unfit(format!("no engine \"{}\"", beside.display())))
+        }
+    }
+
+    fn catalogue(&self, file: Option<&Path>) -> Result<Catalogue, SettingsError> {
+        let Some(path) = file else { return Ok(Catalogue::shipped().clone()) };
+        let (catalogue, faults) = Catalogue::shipped().extended(&read_text(path)?);
+        match faults.first() {
+            Some(fault) => Err(self.unfit(format!("{}: {fault}", path.display()))),
+            None => Ok(catalogue),
+        }
+    }
+
+    fn plan(
+        &self,
+        file: &CampaignFile,
+        entry: &VariantEntry,
+        catalogue: &Catalogue,
+    ) -> Result<VariantPlan, SettingsError> {
+        let name = entry.name.as_str();
+        let variant = catalogue.require(name).map_err(|error| self.unfit(error.to_string()))?;
+        let engine = EngineSettings { file: None, nodes: 500, options: BTreeMap::new() };
+        let self_play = EngineSettings { nodes: 400, ..engine.clone() };
+        let datagen =
+            DatagenSettings { games: 20_000, later: GameSource::Engine, opening: 9, random: 0.06 };
+        let contest = ContestSettings { games: 400, longest: 600, ..ContestSettings::default() };
+        let train = SparseConfig::for_variant(name);
+        let mut plan = VariantPlan {
+            variant,
+            records: entry.records.iter().map(|path| self.resolve(path)).collect(),
+            rounds: entry.rounds,
+            engine: self.section("engine", name, &engine, [&file.engine, &entry.engine])?,
+            self_play: self.section(
+                "self_play",
+                name,
+                &self_play,
+                [&file.self_play, &entry.self_play],
+            )?,
+            datagen: self.section("datagen", name, &datagen, [&file.datagen, &entry.datagen])?,
+            train: self.section("train", name, &train, [&file.train, &entry.train])?,
+            contest: self.section("match", name, &contest, [&file.contest, &entry.contest])?,
+            sprt: None,
+        };
+        plan.train.variant = name.to_owned();
+        plan.train.start = plan.train.start.as_deref().map(|path| self.resolve(path));
+        for engine in [&mut plan.engine, &mut plan.self_play] {
+            engine.file = engine.file.as_deref().map(|path| self.executable(path)).transpose()?;
+        }
+        let contest = &mut plan.contest;
+        if contest.visits.is_none() && contest.movetime.is_none() {
+            contest.movetime = Some(100);
+        }
+        contest.books = contest.books.as_deref().map(|path| self.resolve(path));
+        let in_match = |reason| self.wrong("match", name, reason);
+        plan.sprt =
+            contest.sprt.as_deref().map(str::parse::<Sprt>).transpose().map_err(in_match)?;
+        self.check(&plan)?;
+        Ok(plan)
+    }
+
+    fn check(&self, plan: &VariantPlan) -> Result<(), SettingsError> {
+        let name = plan.name();
+        let anatomy = plan.variant.start().anatomy();
+        let unfit = |reason: String| Err(self.unfit(format!("variant \"{name}\": {reason}")));
+        if anatomy.sides != 2 || SparseEncoding::new(&anatomy).is_none() {
+            return unfit("no sparse network plays it".to_owned());
+        }
+        // The name becomes that of a folder and of a file.
+        if Path::new(name).file_name() != Some(name.as_ref()) {
+            return unfit("the name is none for a folder".to_owned());
+        }
+        if plan.rounds == 0 {
+            return unfit("rounds is 0".to_owned());
+        }
+        if let Some(missing) = plan.records.iter().find(|path| !path.is_file()) {
+            return unfit(format!("no records \"{}\"", missing.display()));
+        }
+        let DatagenSettings { games, random, .. } = plan.datagen;
+        if games == 0 && plan.records.is_empty() {
+            return unfit("neither games nor records to learn from".to_owned());
+        }
+        if games > 0 && plan.engine.file.is_none() {
+            return unfit("games to play, and no file in [engine]".to_owned());
+        }
+        if !(0.0..=1.0).contains(&random) {
+            return Err(self.wrong("datagen", name, format!("random is {random}, not 0 to 1")));
+        }
+        if plan.engine.nodes == 0 || plan.self_play.nodes == 0 {
+            return unfit("nodes of an engine are 0".to_owned());
+        }
+        let ContestSettings { games, visits, movetime, longest, .. } = plan.contest;
+        if games == 0 || longest == 0 || visits == Some(0) || movetime == Some(0) {
+            let reason = "games, longest, visits and movetime must be above 0".to_owned();
+            return Err(self.wrong("match", name, reason));
+        }
+        let in_train = |reason| Err(self.wrong("train", name, reason));
+        if let Err(error) = plan.train.check() {
+            return in_train(error.to_string());
+        }
+        // What the int8 file needs, which is written when hours have gone by.
+        let SparseSizes { hidden_size, policy_size, .. } = plan.train.network;
+        if !hidden_size.is_multiple_of(128) || !policy_size.is_multiple_of(64) {
+            return in_train(format!(
+                "hidden_size {hidden_size} must be a multiple of 128, and policy_size {policy_size} \
+                 one of 64"
+            ));
+        }
+        Ok(())
+    }
+
+    fn wrong(&self, section: &'static str, variant: &str, reason: String) -> SettingsError {
+        let (path, variant) = (self.name.clone(), variant.to_owned());
+        SettingsError::Section { path, section, variant, reason }
+    }
+
+    /// Reads a section: the defaults, of which the later layers replace keys.
+    fn section<T: Serialize + DeserializeOwned>(
+        &self,
+        section: &'static str,
+        variant: &str,
+        defaults: &T,
+        layers: [&Table; 2],
+    ) -> Result<T, SettingsError> {
+        let read = || {
+            let mut merged = Table::try_from(defaults).map_err(|error| error.to_string())?;
+            layers.into_iter().for_each(|layer| merge(&mut merged, layer));
+            merged.try_into().map_err(|error: toml::de::Error| error.to_string().trim().to_owned())
+        };
+        read().map_err(|reason| self.wrong(section, variant, reason))
+    }
+}
+
+/// Puts the values of `layer` into `table`, in tables key by key.
+fn merge(table: &mut Table, layer: &Table) {
+    for (key, value) in layer {
+        match (table.get_mut(key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => merge(below, above),
+            _ => {
+                table.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The shipped network of a variant, as the engine finds it, in a folder.
+
+use std::path::{Path, PathBuf};
+
+use menagerie::encoding::Encoding;
+use menagerie::evaluation::Onnx;
+use menagerie::evaluation::network::Backend;
+use menagerie::evaluation::runtime::{Runtime, RuntimeError};
+use menagerie::variant::Variant;
+
+/// A network that plays a variant.
+#[derive(Clone, Debug)]
+pub(super) struct ShippedNetwork {
+    pub(super) path: PathBuf,
+    pub(super) bytes: Vec<u8>,
+    /// The variant that it was made for, if it is another.
+    pub(super) made_for: Option<String>,
+}
+
+impl ShippedNetwork {
+    /// Finds the network of a variant: its own, or that of the variant whose network plays it; the int8 file
+    /// before that of floats; `None` if there is none. A file that does not fit the variant any more is
+    /// passed over.
+    ///
+    /// # Errors
+    /// If no network can be run at all.
+    pub(super) fn find(
+        nets: &Path,
+        variant: &Variant,
+    ) -> Result<Option<ShippedNetwork>, RuntimeError> {
+        // Otherwise all networks would be passed over.
+        Runtime::load(None)?;
+        let encoding = Encoding::of(&variant.start());
+        let own = variant.name();
+        let games = [Some(own), variant.network()].into_iter().flatten();
+        let names = games
+            .flat_map(|game| [shipped_name(game), format!("{game}.onnx")].map(|name| (game, name)));
+        for (game, name) in names {
+            let path = nets.join(name);
+            let Ok(bytes) = std::fs::read(&path) else { continue };
+            if Onnx::open(&bytes, &encoding, game, Backend::Cpu, 1).is_ok() {
+                let made_for = if game == own { None } else { Some(game.to_owned()) };
+                return Ok(Some(ShippedNetwork { path, bytes, made_for }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the name of its file.
+    pub(super) fn name(&self) -> String {
+        file_name(&self.path)
+    }
+}
+
+/// Returns the name under which a network of a variant is shipped.
+pub(super) fn shipped_name(variant: &str) -> String {
+    format!("{variant}.int8.onnx")
+}
+
+/// Returns a path's last part, for messages and records that go to other machines.
+pub(super) fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
