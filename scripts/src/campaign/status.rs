@@ -1,6 +1,5 @@
 //! The status of a campaign, running or not, as a table. Files are only read.
 
-use std::fmt::Write;
 
 use super::datagen::count_lines;
 use super::log::last_event;
@@ -59,8 +58,12 @@ pub fn status(settings: &CampaignSettings) -> anyhow::Result<String> {
     ]);
     let mut text = aligned(&table);
     let running = if super::is_running(&settings.folder) { "running" } else { "not running" };
-    // Writing into a String cannot fail.
-    let _ = writeln!(text, "{running}; {}", last_event(&settings.folder).unwrap_or_default());
+    text.push_str(running);
+    if let Some(event) = last_event(&settings.folder) {
+        text.push_str("; ");
+        text.push_str(&event);
+    }
+    text.push('\n');
     Ok(text)
 }
 
@@ -89,7 +92,9 @@ impl Totals {
                 .rev()
                 .find_map(|round| round.train.as_ref())
                 .map_or(0, |train| train.positions),
-            cpu_hours: rounds.iter().map(RoundState::total_cpu_seconds).sum::<f64>() / 3600.0,
+            // The sum of no numbers is -0.0.
+            cpu_hours: rounds.iter().map(RoundState::total_cpu_seconds).fold(0.0, |a, b| a + b)
+                / 3600.0,
             promoted: rounds.iter().filter(|round| round.is_promoted()).count(),
         }
     }
