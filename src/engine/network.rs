@@ -20,6 +20,8 @@ pub(super) struct Chosen {
     pub(super) evaluators: Vec<Box<dyn Evaluator>>,
     /// Whether it asks a network.
     pub(super) network: bool,
+    /// The parameters of a search by it.
+    params: Params,
     /// Whether it stands in for one that was named and could not be had.
     pub(super) stands_in: bool,
     wish: Wish,
@@ -81,9 +83,9 @@ impl Chosen {
                 })
             });
             match opened {
-                Ok(evaluators) => {
+                Ok((evaluators, params)) => {
                     let stands_in = wanted && at > 0;
-                    return Chosen { evaluators, network: true, stands_in, wish };
+                    return Chosen { evaluators, network: true, params, stands_in, wish };
                 }
                 Err(refusal) if notes.contains(&refusal) => {}
                 Err(refusal) => notes.push(refusal),
@@ -103,12 +105,13 @@ impl Chosen {
         let shape = Encoding::of(&variant.start()).shape();
         let stands_in = !wish.weights.is_empty();
         // One thread of it is as fast as several, which would wait for the tree.
-        Chosen { evaluators: vec![Box::new(Uniform::new(shape))], network: false, stands_in, wish }
+        let evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Uniform::new(shape))];
+        Chosen { evaluators, network: false, params: Params::blind(), stands_in, wish }
     }
 
     /// The parameters of a search by it.
     pub(super) fn params(&self) -> Params {
-        if self.network { Params::default() } else { Params::blind() }
+        self.params
     }
 
     /// The evaluator of this thread.
@@ -120,6 +123,7 @@ impl Chosen {
     pub(super) fn give_up(&mut self) {
         self.evaluators = vec![Box::new(Uniform::new(self.first().shape()))];
         self.network = false;
+        self.params = Params::blind();
     }
 
     /// The memory for the tree beside it, in bytes: both together stay within the option `Hash`,
@@ -215,7 +219,7 @@ fn open(
     weights: &Weights,
     game: &str,
     notes: &mut Vec<String>,
-) -> Result<Vec<Box<dyn Evaluator>>, String> {
+) -> Result<(Vec<Box<dyn Evaluator>>, Params), String> {
     let start = variant.start();
     let encoding = Encoding::of(&start);
     let refused = |error: String| format!("network {} is refused: {error}", weights.name());
@@ -261,5 +265,6 @@ fn open(
     let cache = Arc::new(Mutex::new(cache));
     let cached =
         |network| -> Box<dyn Evaluator> { Box::new(Cached::sharing(network, Arc::clone(&cache))) };
-    Ok([first].into_iter().chain(others).map(cached).collect())
+    let params = if first.is_sparse() { Params::sparse() } else { Params::default() };
+    Ok(([first].into_iter().chain(others).map(cached).collect(), params))
 }

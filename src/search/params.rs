@@ -92,6 +92,12 @@ impl Params {
         Params { proof_prior: 0.3, proof_bonus: 0.3, lcb: 0.0, ..Params::default() }
     }
 
+    /// Returns the parameters of a search with a sparse network, whose policy is sharper than it is right:
+    /// it learns the best move of a reference engine alone. docs/search.md has the matches.
+    pub fn sparse() -> Params {
+        Params { policy_temperature: 1.4, ..Params::default() }
+    }
+
     /// Whether the search goes by what proofs take.
     pub(super) fn weighs_effort(&self) -> bool {
         self.proof_prior > 0.0 || self.proof_bonus > 0.0

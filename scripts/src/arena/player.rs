@@ -8,7 +8,7 @@ use menagerie::encoding::Encoding;
 use menagerie::evaluation::network::Backend;
 use menagerie::evaluation::{Cached, Evaluator, Onnx, Uniform};
 use menagerie::rules::{Move, MoveList, Position};
-use menagerie::search::{Thinking, Tree};
+use menagerie::search::{Params, Thinking, Tree};
 use menagerie::variant::Variant;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
@@ -92,6 +92,7 @@ pub fn inside(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Result<Box<d
     spec.check().map_err(anyhow::Error::msg)?;
     let encoding = Encoding::of(&variant.start());
     let visits = spec.visits.unwrap_or(u32::MAX);
+    let mut defaults = Params::default();
     let evaluator: Box<dyn Evaluator> = match (spec.kind, &spec.file) {
         (Kind::Random, _) => return Ok(Box::new(Random { rng: None })),
         (Kind::Plain, _) => {
@@ -120,14 +121,21 @@ pub fn inside(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Result<Box<d
             let greedy = Greedy::open(path, variant)?;
             return Ok(Box::new(Plies(move |position: &Position| greedy.best_move(position))));
         }
-        (Kind::Uniform, _) => Box::new(Uniform::new(encoding.shape())),
+        (Kind::Uniform, _) => {
+            defaults = Params::blind();
+            Box::new(Uniform::new(encoding.shape()))
+        }
         (Kind::Net, Some(path)) => {
             let game = spec.asked_as.as_deref().unwrap_or(variant.name());
-            Box::new(network(path, game, &encoding)?)
+            let network = network(path, game, &encoding)?;
+            if network.is_sparse() {
+                defaults = Params::sparse();
+            }
+            Box::new(Cached::new(network, CACHE_BYTES))
         }
         _ => anyhow::bail!("{spec} is no player of this process"),
     };
-    let params = spec.params().map_err(anyhow::Error::msg)?;
+    let params = spec.params(defaults).map_err(anyhow::Error::msg)?;
     Ok(Box::new(Thinker {
         tree: Tree::new(variant.start(), params, TREE_BYTES),
         evaluator,
@@ -146,12 +154,11 @@ fn parameter(spec: &PlayerSpec, name: &str) -> f32 {
 const TREE_BYTES: usize = 128 << 20;
 const CACHE_BYTES: usize = 64 << 20;
 
-fn network(path: &Path, game: &str, encoding: &Encoding) -> anyhow::Result<Cached<Onnx>> {
+fn network(path: &Path, game: &str, encoding: &Encoding) -> anyhow::Result<Onnx> {
     let name = path.display();
     let file = std::fs::read(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
-    let network = Onnx::open(&file, encoding, game, Backend::Cpu, 1)
-        .map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
-    Ok(Cached::new(network, CACHE_BYTES))
+    Onnx::open(&file, encoding, game, Backend::Cpu, 1)
+        .map_err(|error| anyhow::anyhow!("{name}: {error}"))
 }
 
 /// The library's search, as the engine lets it play.

@@ -245,16 +245,12 @@ impl PlayerSpec {
         [clock, time, depth].into_iter().flatten().collect()
     }
 
-    /// The parameters of the library's search: those with which the engine searches, with a network or
-    /// without one, and what was set besides.
+    /// Returns the parameters of the library's search: `defaults`, with what was set besides.
     ///
     /// # Errors
     /// In words, if one of the names or values is none.
-    pub fn params(&self) -> Result<Params, String> {
-        let mut params = match self.kind {
-            Kind::Uniform => Params::blind(),
-            _ => Params::default(),
-        };
+    pub fn params(&self, defaults: Params) -> Result<Params, String> {
+        let mut params = defaults;
         for (name, value) in &self.search {
             params.set(name, *value)?;
         }
@@ -337,7 +333,7 @@ impl PlayerSpec {
             return Err(format!("no thinking at all: {self}"));
         }
         match kind {
-            Kind::Net | Kind::Uniform => self.params().map(drop),
+            Kind::Net | Kind::Uniform => self.params(Params::default()).map(drop),
             Kind::Plain => {
                 let unknown = self.search.keys().find(|key| !PLAIN.contains(&key.as_str()));
                 unknown.map_or(Ok(()), |key| {

@@ -1,6 +1,5 @@
 //! The status of a campaign, running or not, as a table. Files are only read.
 
-
 use super::datagen::count_lines;
 use super::log::last_event;
 use super::round::RoundFolder;
