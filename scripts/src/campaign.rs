@@ -106,7 +106,7 @@ impl Campaign {
                     return Ok(CampaignEnd::Finished);
                 }
                 if rounds_done == 0 {
-                    self.log.add(&format!("{} variants failed", failed.len()));
+                    self.log.add(&format!("ended, variants that failed: {}", failed.len()));
                     return Ok(CampaignEnd::Failed(failed.len()));
                 }
                 failed.clear();
@@ -120,7 +120,7 @@ impl Campaign {
                 }
                 Ok(()) => rounds_done += 1,
                 Err(error) => {
-                    self.log.add(&format!("{} failed: {error:#}", plan.name()));
+                    self.log.add(&error.to_string());
                     failed.insert(plan.name());
                 }
             }
@@ -157,7 +157,7 @@ impl Campaign {
                 Ok(None) => return Ok(()),
                 // Whatever a signal broke is not a failure.
                 Err(_) if stop.load(Ordering::Relaxed) => return Ok(()),
-                Err(error) => return Err(error.context(place)),
+                Err(error) => anyhow::bail!("{place} failed: {error}"),
             }
         }
     }

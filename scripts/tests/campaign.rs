@@ -25,8 +25,8 @@ use trainer::campaign::state::{CampaignState, Stage};
 use trainer::campaign::status::status;
 use trainer::campaign::{Campaign, CampaignEnd};
 
-/// A process that takes longer is stuck.
-const LONG: Duration = Duration::from_secs(120);
+/// A process that takes longer is stuck. On a busy machine all takes ten times as long as the usual seconds.
+const LONG: Duration = Duration::from_secs(600);
 
 /// Not a test: the others start it as an engine.
 #[test]
@@ -77,7 +77,7 @@ batch = 128
 warm_up_steps = 4
 held_out_of = 4
 held_out_positions = 64
-checkpoint_seconds = 0.02
+checkpoint_seconds = 0.1
 network = { hidden_size = 128, policy_size = 64, value_hidden = 8 }
 
 [match]
@@ -119,9 +119,9 @@ fn wait(child: &mut Child, time: Duration) -> Option<ExitStatus> {
 }
 
 fn finish(file: &Path) {
-    let status = wait(&mut start(file), LONG).expect("it ends");
+    let status = wait(&mut start(file), LONG);
     let messages = fs::read_to_string(file.with_extension("err")).unwrap_or_default();
-    assert!(status.success(), "{status}:\n{messages}");
+    assert!(status.is_some_and(|status| status.success()), "{status:?}:\n{messages}");
 }
 
 /// Waits until no engine that a campaign started is left.
@@ -297,7 +297,7 @@ fn promotions_are_repaired_and_a_failure_is_not_the_end() {
     let state = CampaignState::read(&settings.folder).expect("a state");
     assert!(state.round("gardner", 0).expect("a round").is_promoted());
     let log = fs::read_to_string(settings.folder.join("campaign.log")).expect("a log");
-    assert!(log.contains("3x3 failed: 3x3 round 1: datagen: the engine "), "{log}");
+    assert!(log.contains("3x3 round 1: datagen failed: the engine "), "{log}");
 }
 
 #[test]

@@ -172,8 +172,10 @@ impl fmt::Display for StageResult {
 /// W-D-L and Elo with its interval.
 impl fmt::Display for ContestResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ContestResult { won, drawn, lost, elo, elo_low, elo_high, .. } = self;
-        write!(f, "{won}-{drawn}-{lost}, Elo {elo:+.0} [{elo_low:+.0}, {elo_high:+.0}]")
+        let ContestResult { won, drawn, lost, .. } = self;
+        // Zero is added as the logarithm of 1 may be a negative one.
+        let [elo, low, high] = [self.elo, self.elo_low, self.elo_high].map(|elo| elo.round() + 0.0);
+        write!(f, "{won}-{drawn}-{lost}, Elo {elo:+.0} [{low:+.0}, {high:+.0}]")
     }
 }
 
