@@ -1,7 +1,8 @@
 //! The last stage of a round: a network that won takes the place of the shipped one.
 //!
 //! Two files are written, `VARIANT.int8.onnx` and `VARIANT.toml`, each in one step and always with the same
-//! content, so that a kill between them is repaired by doing the stage again.
+//! content, and `VARIANT.onnx`, the floats of a network that was replaced, is removed, so that a kill between
+//! these steps is repaired by doing the stage again.
 
 use std::fs;
 use std::path::Path;
@@ -64,6 +65,10 @@ pub(super) fn promote(
     replace(&nets.join(&record.file), &candidate)?;
     let text = toml::to_string(&record)?;
     replace(&nets.join(format!("{}.toml", record.variant)), text.as_bytes())?;
+    let floats = nets.join(format!("{}.onnx", record.variant));
+    if floats.exists() {
+        fs::remove_file(floats)?;
+    }
     Ok(PromotionResult { promoted: true })
 }
 
