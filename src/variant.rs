@@ -94,6 +94,12 @@ impl Variant {
         self.self_play_men.as_deref()
     }
 
+    /// Returns `true` if the game is to be played without a network as long as it has none of its own, as
+    /// those that know other games would play it badly.
+    pub fn wants_no_other_network(&self) -> bool {
+        self.network.as_deref() == Some("none")
+    }
+
     /// The game whose network plays this one while it has none of its own, if there is one.
     pub fn network(&self) -> Option<&str> {
         self.network.as_deref().filter(|name| *name != "none")

@@ -166,6 +166,9 @@ fn unnamed<'a>(
     if !own.is_empty() {
         return own.into_iter().map(|weights| (weights, name)).collect();
     }
+    if variant.wants_no_other_network() {
+        return Vec::new();
+    }
     let has_sparse = Encoding::of(&variant.start()).sparse().is_some();
     let base = if has_sparse { shipped::base() } else { None };
     let mut found: Vec<_> = base.into_iter().map(|weights| (weights, name)).collect();

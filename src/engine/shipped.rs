@@ -30,7 +30,7 @@ macro_rules! file {
 /// games that README.md begins with.
 const EMBEDDED: &[(&str, Embedded, Option<Embedded>)] = &[
     ("3x3", file!("3x3.onnx"), None),
-    ("chess", file!("chess.onnx"), Some(file!("chess.int8.onnx"))),
+    ("chess", file!("chess.int8.onnx"), None),
 ];
 
 /// Returns the networks for the game whose network plays `variant` as long as it has none of its own, and the
