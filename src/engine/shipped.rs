@@ -26,12 +26,10 @@ macro_rules! file {
     };
 }
 
-/// The networks inside the executable, by the name of the variant, with the quantised form: those of the
-/// games that README.md begins with.
-const EMBEDDED: &[(&str, Embedded, Option<Embedded>)] = &[
-    ("3x3", file!("3x3.onnx"), None),
-    ("chess", file!("chess.int8.onnx"), None),
-];
+/// The networks inside the executable, by the name of the variant: those of the games that README.md begins
+/// with.
+const EMBEDDED: &[(&str, Embedded)] =
+    &[("3x3", file!("3x3.onnx")), ("chess", file!("chess.int8.onnx"))];
 
 /// Returns the networks for the game whose network plays `variant` as long as it has none of its own, and the
 /// name of that game; `None` if there is no such game.
@@ -52,9 +50,9 @@ pub(super) fn networks(game: &str) -> Vec<Result<Weights, String>> {
 }
 
 fn embedded(game: &str) -> Option<Weights> {
-    let (_, floats, quantised) = EMBEDDED.iter().find(|(name, ..)| *name == game)?;
-    let file = |&(name, bytes): &Embedded| NetworkFile { name: name.into(), bytes: bytes.into() };
-    Some(Weights::new(file(floats), quantised.as_ref().map(file)))
+    let (_, (name, bytes)) = EMBEDDED.iter().find(|(name, _)| *name == game)?;
+    let file = NetworkFile { name: (*name).into(), bytes: (*bytes).into() };
+    Some(Weights::new(file, None))
 }
 
 /// Reads the network of a game from the first folder that has one.
