@@ -12,7 +12,7 @@ use menagerie::protocol;
 use menagerie::rules::MoveList;
 use menagerie::variant::{Catalogue, Variant};
 use trainer::calibration::from_random_play;
-use trainer::onnx::sparse::{export_base_for_play, export_float, export_for_play, export_int8};
+use trainer::onnx::sparse::{export_float, export_for_play, export_int8};
 use trainer::sparse::{SparseNetwork, SparseSizes, SparseWeights};
 
 fn variant(name: &str) -> Arc<Variant> {
@@ -91,6 +91,12 @@ fn started(variant: &Variant, base: &SparseWeights) -> SparseWeights {
     network.weights()
 }
 
+/// The int8 file of a base.
+fn base_file(weights: &SparseWeights, layout: &SparseLayout) -> Vec<u8> {
+    let metadata = Passport::sparse_base(layout, "random").entries();
+    export_int8(weights, layout.shape().rows_per_move, &metadata).expect("weights that fit").0
+}
+
 #[test]
 fn base_plays_as_the_networks_that_start_from_it() {
     let names = ["crazyhouse", "duck", "3check", "racingkings", "gardner", "bughouse2"];
@@ -99,7 +105,7 @@ fn base_plays_as_the_networks_that_start_from_it() {
     let passport = Passport::sparse_base(&layout, "random");
     let rows = layout.shape().rows_per_move;
     let float = export_float(&base, rows, &passport.entries()).expect("weights that fit");
-    let (int8, _) = export_base_for_play(&base, &layout, "random").expect("weights that fit");
+    let int8 = base_file(&base, &layout);
     // The last two are not among the variants of the base, but have no other blocks.
     for name in names.into_iter().chain(["chess", "atomic"]) {
         let game = variant(name);
@@ -223,7 +229,7 @@ fn talk(commands: &[&str]) -> Vec<String> {
 fn engine_plays_a_variant_of_the_user_with_a_base() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let layout = base_layout(&["chess", "crazyhouse", "3check"]);
-    let (file, _) = export_base_for_play(&base_weights(&layout), &layout, "random").expect("fits");
+    let file = base_file(&base_weights(&layout), &layout);
     let path = folder.join("sparse-base.int8.onnx");
     std::fs::write(&path, file).expect("written");
     let sections = folder.join("sparse-base.ini");

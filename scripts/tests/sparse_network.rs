@@ -216,7 +216,7 @@ fn small_weights() -> SparseWeights {
     SparseWeights::random(shape, [128, 64, 2], 1)
 }
 
-/// The fuzz target `network` starts from what the exporter writes. `UPDATE=1` writes the seeds anew.
+/// The fuzz target `network` starts from what the exporter writes. `UPDATE=1` rewrites the seeds.
 #[test]
 fn fuzz_seeds_are_current() {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/network");

@@ -10,7 +10,7 @@
 
 mod functions;
 
-use menagerie::encoding::{SparseEncoding, SparseLayout};
+use menagerie::encoding::SparseEncoding;
 use menagerie::evaluation::Passport;
 use menagerie::evaluation::network::sparse::SPARSE_INPUTS;
 use menagerie::evaluation::network::{OUTPUTS, seal};
@@ -180,20 +180,6 @@ pub fn export_for_play(
 ) -> Result<(Vec<u8>, Quantisation), SparseExportError> {
     let metadata = Passport::sparse(encoding, variants, run).entries();
     export_int8(weights, encoding.shape().rows_per_move, &metadata)
-}
-
-/// Writes a base as [`export_int8`] does, with the metadata that the engine asks for. `run` says where the
-/// weights come from.
-///
-/// # Errors
-/// Those of [`export_int8`].
-pub fn export_base_for_play(
-    weights: &SparseWeights,
-    layout: &SparseLayout,
-    run: &str,
-) -> Result<(Vec<u8>, Quantisation), SparseExportError> {
-    let metadata = Passport::sparse_base(layout, run).entries();
-    export_int8(weights, layout.shape().rows_per_move, &metadata)
 }
 
 /// The weights of the value head that both files hold as floats, in the order of the operator's inputs.
