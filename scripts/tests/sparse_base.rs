@@ -1,19 +1,21 @@
 //! Base networks: one sparse network for several variants plays each of them, and variants of the user's.
 
-use std::io::{Cursor, Write};
+mod talk;
+
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use menagerie::encoding::{Encoding, SparseEncoding, SparseLayout};
 use menagerie::evaluation::network::Backend;
 use menagerie::evaluation::runtime::Runtime;
 use menagerie::evaluation::{Evaluator, Onnx, Passport, Query, UnfitNetwork};
-use menagerie::protocol;
 use menagerie::rules::MoveList;
 use menagerie::variant::{Catalogue, Variant};
 use trainer::calibration::from_random_play;
 use trainer::onnx::sparse::{export_float, export_for_play, export_int8};
 use trainer::sparse::{SparseNetwork, SparseSizes, SparseWeights};
+
+use self::talk::talk;
 
 fn variant(name: &str) -> Arc<Variant> {
     Catalogue::shipped().require(name).expect("it is shipped")
@@ -200,29 +202,6 @@ fn base_is_refused_where_it_does_not_fit() {
     let duck = open(&file, &variant("duck")).expect("a base that knows most moves");
     let unseen = duck.unseen().expect("blocks of the duck");
     assert!(unseen.contains("wall"), "{unseen}");
-}
-
-/// The output of the engine, for the test to read.
-#[derive(Clone, Default)]
-struct Output(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("a lock").write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The lines with which the engine answers commands.
-fn talk(commands: &[&str]) -> Vec<String> {
-    let output = Output::default();
-    let input = Cursor::new(commands.join("\n") + "\n");
-    protocol::run(input, output.clone()).expect("the engine ends well");
-    let bytes = output.0.lock().expect("a lock").clone();
-    String::from_utf8(bytes).expect("text").lines().map(str::to_owned).collect()
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Sparse networks as evaluators: what they give is what the network gives, unfit ones are refused, and
 //! the engine plays with one.
 
-use std::io::{Cursor, Write};
+mod talk;
+
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use menagerie::encoding::{Encoding, SparseEncoding, SparseInput};
 use menagerie::evaluation::network::sparse::{SparseRequest, SparseSession};
@@ -12,13 +13,14 @@ use menagerie::evaluation::runtime::Runtime;
 use menagerie::evaluation::{
     Cached, Evaluator, NetworkFile, Onnx, Passport, Query, Remembered, UnfitNetwork, Weights,
 };
-use menagerie::protocol;
 use menagerie::rules::{MoveList, Position};
 use menagerie::search::{Params, Thinking, Tree};
 use menagerie::variant::{Catalogue, Variant};
 use trainer::calibration::from_random_play;
 use trainer::onnx::sparse::{export_float, export_int8};
 use trainer::sparse::SparseWeights;
+
+use self::talk::talk;
 
 fn variant(name: &str) -> Arc<Variant> {
     Catalogue::shipped().require(name).expect("it is shipped")
@@ -206,29 +208,6 @@ fn search_runs_with_sparse_network() {
     let mut thinking = Thinking::new(&mut tree, &mut network, 8);
     assert_eq!(thinking.visit(500, || true).expect("evaluated"), 500);
     assert_eq!(thinking.tree().lines(1).len(), 1);
-}
-
-/// What the engine says, for the test to read.
-#[derive(Clone, Default)]
-struct Said(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Said {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("a lock").write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The lines with which the engine answers commands.
-fn talk(commands: &[&str]) -> Vec<String> {
-    let said = Said::default();
-    let input = Cursor::new(commands.join("\n") + "\n");
-    protocol::run(input, said.clone()).expect("the engine ends well");
-    let bytes = said.0.lock().expect("a lock").clone();
-    String::from_utf8(bytes).expect("text").lines().map(str::to_owned).collect()
 }
 
 #[test]

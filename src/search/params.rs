@@ -93,7 +93,7 @@ impl Params {
     }
 
     /// Returns the parameters of a search with a sparse network, whose policy is sharper than it is right:
-    /// it learns the best move of a reference engine alone. docs/search.md has the matches.
+    /// it learns only the best move of a reference engine. docs/strength.md has the matches.
     pub fn sparse() -> Params {
         Params { policy_temperature: 1.4, ..Params::default() }
     }
