@@ -149,6 +149,37 @@ fn evaluators_that_share_a_cache_know_what_the_others_were_told() {
     }
 }
 
+/// ONNX Runtime checks whether the domain of our operators is known and adds it in two steps, so that
+/// the first sessions of a process collide unless they are created one after the other.
+#[test]
+fn the_first_sessions_of_a_process_open_at_once() {
+    let me = std::env::current_exe().expect("the path of this test");
+    for _ in 0..20 {
+        let done = std::process::Command::new(&me)
+            .args(["--exact", "open_eight_sessions", "--ignored"])
+            .output()
+            .expect("this test's executable starts");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+    }
+}
+
+#[test]
+#[ignore = "run by the_first_sessions_of_a_process_open_at_once, in processes of its own"]
+fn open_eight_sessions() {
+    let start = Catalogue::shipped().get("3x3").expect("3x3 is shipped").start();
+    let encoding = Encoding::of(&start);
+    let file = include_bytes!("../nets/3x3.onnx");
+    let barrier = std::sync::Barrier::new(8);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                barrier.wait();
+                Onnx::open(file, &encoding, "3x3", Backend::Cpu, 1).map(|_| ()).expect("a network")
+            });
+        }
+    });
+}
+
 /// What the network of two tables says of positions, with its tables remembered or not.
 #[test]
 fn a_twin_puts_together_what_it_knows_of_each_table() {

@@ -26,6 +26,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 use ort::ep;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
@@ -492,9 +493,14 @@ fn build_cpu(
     kernels: Kernels,
 ) -> Result<ort::session::Session, String> {
     let mut builder = options(runtime, threads).map_err(words)?;
-    if kernels == Kernels::Own {
-        builder = builder.with_operators(operators().map_err(words)?).map_err(words)?;
+    if kernels == Kernels::Functions {
+        return builder.commit_from_memory(model).map_err(words);
     }
+    builder = builder.with_operators(operators().map_err(words)?).map_err(words)?;
+    // A session adds the operators' domain to a map of the whole process, if it is not there yet: ONNX
+    // Runtime looks and adds in two steps, and refuses the second of two sessions created at once.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     builder.commit_from_memory(model).map_err(words)
 }
 
