@@ -1,6 +1,6 @@
 //! Menagerie: one engine for the whole family of chess variants.
 //!
-//! The modules, lowest first; each uses only those above it (`tests/tidy.rs` holds it so).
+//! The modules, lowest first; each uses only those above it (`tests/it/tidy.rs` holds it so).
 //! docs/ARCHITECTURE.md tells why.
 
 pub mod rules;

@@ -2,7 +2,7 @@
 //!
 //! Whatever does not hold is a panic, in whatever thread: libFuzzer takes it for a crash.
 
-#[path = "../../tests/contract/laws.rs"]
+#[path = "../../tests/it/support/laws.rs"]
 mod laws;
 
 pub mod games;

@@ -1,0 +1,372 @@
+//! The contract of a match: it repeats, it goes on after a cut, and no player can end it.
+
+use crate::support::script;
+
+use std::fs;
+use std::path::Path;
+
+use menagerie::rules::PackedMove;
+use menagerie::variant::Catalogue;
+use tempfile::TempDir;
+use trainer::arena::Arena;
+use trainer::arena::config::MatchConfig;
+use trainer::arena::game::Played;
+use trainer::readers::{self, Games};
+use trainer::record::End;
+
+fn config(variant: &str, players: &[&str], games: u64) -> MatchConfig {
+    let players = players.iter().map(|text| text.parse().expect("a player")).collect();
+    MatchConfig { games, ..MatchConfig::new(variant, players) }
+}
+
+/// Plays a match and gives its games and its table.
+fn play(folder: &Path, config: &MatchConfig, threads: usize) -> (Vec<Played>, String) {
+    let mut arena = Arena::open(folder, config.clone()).expect("opened");
+    arena.play(threads, &mut |_| ()).expect("played");
+    let table = arena.report().expect("written");
+    (arena.games().to_vec(), table)
+}
+
+#[test]
+fn a_match_repeats_byte_for_byte_whatever_the_threads() {
+    let folder = TempDir::new().expect("a folder");
+    let config = config("tictactoe", &["random", "random"], 40);
+    let (one, three) = (folder.path().join("one"), folder.path().join("three"));
+    let (games, table) = play(&one, &config, 1);
+    assert_eq!(play(&three, &config, 3), (games.clone(), table.clone()));
+    let pgn = |folder: &Path| fs::read_to_string(folder.join("games.pgn")).expect("a file");
+    assert_eq!(pgn(&one), pgn(&three));
+    assert_eq!(games.len(), 40);
+    // Chance decides, and each pair has an opening of its own.
+    let [won, drawn, lost] = [1, 0, -1].map(|wanted| {
+        let score = |game: &&Played| game.scores[usize::from(game.seats[0] != 0)] == wanted;
+        games.iter().filter(score).count()
+    });
+    assert!(won > 5 && lost > 5, "{won}-{drawn}-{lost}");
+    assert!(table.ends_with(&format!("random:\n{won}-{drawn}-{lost}\n")), "{table}");
+    for pair in games.chunks(2) {
+        assert_eq!(pair[0].start, pair[1].start);
+        assert_eq!((&pair[0].seats[..], &pair[1].seats[..]), (&[0, 1][..], &[1, 0][..]));
+    }
+    let other = MatchConfig { seed: 2, ..config };
+    assert_ne!(play(&folder.path().join("other"), &other, 2).0, games);
+}
+
+#[test]
+fn blind_chess_repeats_and_its_histories_are_those_of_the_reference_program() {
+    let folder = TempDir::new().expect("a folder");
+    let player = "rbc:samples=3,depth=1,boards=300,sense=entropy,turn=3600000";
+    for (other, worst) in [("random", 0.9), ("attacker", 0.5)] {
+        let config = MatchConfig { histories: true, ..config("rbc", &[player, other], 8) };
+        let (one, three) = (folder.path().join(other), folder.path().join("three"));
+        let (games, table) = play(&one, &config, 1);
+        assert_eq!(play(&three, &config, 3), (games.clone(), table.clone()));
+        fs::remove_dir_all(three).expect("it is there");
+        let won = games.iter().filter(|game| game.scores[usize::from(game.seats[0] != 0)] > 0);
+        assert!(won.count() as f64 >= worst * 8.0, "{table}");
+        assert!(games[0].turns[..4] == games[1].turns[..4], "a pair has one opening");
+        assert!(games[0].turns[..4] != games[2].turns[..4]);
+        let files = fs::read_dir(one.join("histories")).expect("a folder");
+        let files = files.map(|file| file.expect("a file").path().display().to_string());
+        let checked = menagerie::protocol::rbc::check(&files.collect::<Vec<_>>());
+        assert!(checked.same, "{:?}", checked.lines);
+        assert!(checked.lines[0].starts_with("games 8 moves "), "{:?}", checked.lines);
+    }
+    for (players, words) in
+        [(["rbc", "uniform:visits=1"], "does not play rbc"), (["attacker", "random"], "no book")]
+    {
+        let book = (players[0] == "attacker").then(|| "book.epd".into());
+        let config = MatchConfig { book, ..config("rbc", &players, 2) };
+        let error = Arena::open(folder.path(), config).expect_err("it makes no sense").to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    // One that weighs boards otherwise is another player.
+    let without = config("rbc", &["rbc:network=no/such/file.onnx", "random"], 2);
+    let error = Arena::open(folder.path(), without).expect_err("no such network").to_string();
+    assert!(
+        error.contains("has not its network") && error.contains("no/such/file.onnx"),
+        "{error}"
+    );
+    let seen = config("connect4", &["rbc", "random"], 2);
+    let error = Arena::open(folder.path(), seen).expect_err("it makes no sense").to_string();
+    assert!(error.contains("rbc does not play connect4"), "{error}");
+}
+
+#[test]
+fn searches_repeat_too() {
+    let folder = TempDir::new().expect("a folder");
+    let players = ["uniform:visits=30", "plain:visits=60", "random"];
+    let config = config("tictacmo", &players, 12);
+    let games = play(&folder.path().join("one"), &config, 1).0;
+    assert_eq!(play(&folder.path().join("two"), &config, 2).0, games);
+    let mut seatings: Vec<_> = games.iter().map(|game| game.seats.clone()).collect();
+    seatings.sort();
+    seatings.dedup();
+    assert_eq!(seatings.len(), 6);
+}
+
+#[test]
+fn a_cut_match_goes_on_to_the_same_table() {
+    let folder = TempDir::new().expect("a folder");
+    let config = config("connect4", &["random", "plain:visits=20"], 20);
+    let whole = play(&folder.path().join("whole"), &config, 2);
+    let cut = folder.path().join("cut");
+    play(&cut, &MatchConfig { games: 12, ..config.clone() }, 2);
+    let file = cut.join("games.csv");
+    let text = fs::read(&file).expect("a file");
+    // In the midst of the last line, and then with nothing but a part of the first.
+    for length in [text.len() - 7, 9, 0] {
+        fs::write(&file, &text[..length]).expect("written");
+        let arena = Arena::open(&cut, config.clone()).expect("opened");
+        assert!(arena.done() < 12);
+        drop(arena);
+        assert_eq!(play(&cut, &config, 2), whole);
+    }
+    // Once it is over, nothing is played again.
+    let arena = Arena::open(&cut, config.clone()).expect("opened");
+    assert_eq!(arena.done(), 20);
+    let error = Arena::open(&cut, config.clone()).expect_err("it is open").to_string();
+    assert!(error.contains("another arena"), "{error}");
+    drop(arena);
+    let other = MatchConfig { seed: 9, ..config };
+    let error = Arena::open(&cut, other).expect_err("another match").to_string();
+    assert!(error.contains("seed = 1") && error.contains("seed = 9"), "{error}");
+}
+
+#[test]
+fn a_search_beats_chance_and_a_test_ends_the_match() {
+    let folder = TempDir::new().expect("a folder");
+    let players = ["uniform:visits=200", "random"];
+    let config = MatchConfig {
+        sprt: Some("0,100".parse().expect("a test")),
+        ..config("connect4", &players, 1000)
+    };
+    let (games, table) = play(&folder.path().join("one"), &config, 2);
+    assert!(games.len() < 200 && games.len() % 2 == 0, "{}", games.len());
+    assert!(table.contains("Elo 100 is accepted"), "{table}");
+    // However many games were under way at the end, the same ones count.
+    assert_eq!(play(&folder.path().join("two"), &config, 1), (games, table));
+}
+
+#[test]
+fn games_have_tags_and_their_turns() {
+    let folder = TempDir::new().expect("a folder");
+    let players = ["plain:visits=50,name=one", "random", "random"];
+    play(folder.path(), &config("tictacmo", &players, 3), 1);
+    let pgn = fs::read_to_string(folder.path().join("games.pgn")).expect("a file");
+    for tag in [
+        "[PlayerA \"one\"]",
+        "[PlayerB \"random\"]",
+        "[Variant \"tictacmo\"]",
+        "[FEN \"5/5/5 a\"]",
+        "[Termination \"variant\"]",
+        "[Round \"1.3\"]",
+    ] {
+        assert!(pgn.contains(tag), "{tag} in {pgn}");
+    }
+    assert!(pgn.contains("\n\n1. "), "{pgn}");
+    let table = fs::read_to_string(folder.path().join("table.txt")).expect("a file");
+    assert!(table.contains("one") && !table.contains("random (2)"), "{table}");
+}
+
+#[test]
+fn the_games_are_written_so_that_others_read_them() {
+    for (name, chess960) in
+        [("chess", true), ("crazyhouse", false), ("duck", false), ("3x3", false)]
+    {
+        let folder = TempDir::new().expect("a folder");
+        let config = MatchConfig { chess960, ..config(name, &["random", "random"], 4) };
+        let (games, _) = play(folder.path(), &config, 1);
+        let variant = Catalogue::shipped().get(name).expect("a shipped variant");
+        let mut found = Games::default();
+        readers::read(&folder.path().join("games.pgn"), &variant, &mut found).expect("read");
+        assert_eq!((found.games.len(), found.faults), (games.len(), vec![]));
+        for (played, read) in games.iter().zip(&found.games) {
+            let winner = played.scores.iter().position(|&score| score > 0).map(|side| side as u8);
+            assert_eq!(read.end, Some(End { winner, turns: 0 }));
+            let mut position = variant.position(&played.start, chess960).expect("a start");
+            let mut plies = read.plies.iter().map(|ply| PackedMove(ply.played).unpack());
+            for turn in &played.turns {
+                let turn = position.parse_turn(turn).expect("a turn");
+                for ply in turn {
+                    assert_eq!(plies.next(), Some(Some(ply)));
+                    position.play_unchecked(ply);
+                }
+            }
+            assert_eq!(plies.next(), None);
+        }
+    }
+}
+
+#[test]
+fn a_users_game_is_played_and_nonsense_refused() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("my.ini");
+    fs::write(&file, "[fourbythree:tictactoe]\nmaxFile = 4\n").expect("written");
+    let mine = MatchConfig { variants: Some(file), ..config("fourbythree", &["random"; 2], 4) };
+    assert_eq!(play(&folder.path().join("mine"), &mine, 1).0.len(), 4);
+    let refused = |config: MatchConfig| {
+        Arena::open(&folder.path().join("none"), config).expect_err("refused").to_string()
+    };
+    assert!(refused(config("fourbythree", &["random"; 2], 4)).contains("fourbythree"));
+    assert!(refused(config("tictacmo", &["random"; 2], 4)).contains("3 players, not 2"));
+    let sprt = Some("0,5".parse().expect("a test"));
+    let three = MatchConfig { sprt, ..config("tictacmo", &["random"; 3], 4) };
+    assert!(refused(three).contains("two players"));
+    let book =
+        MatchConfig { book: Some("nowhere.epd".into()), ..config("chess", &["random"; 2], 4) };
+    assert!(refused(book).contains("nowhere.epd"));
+    let network = config("chess", &["net:nowhere.onnx,visits=5", "random"], 4);
+    assert!(refused(network).contains("nowhere.onnx"));
+}
+
+#[test]
+fn long_games_are_drawn_if_that_is_asked() {
+    let folder = TempDir::new().expect("a folder");
+    let short = MatchConfig { longest: Some(7), ..config("chess", &["random", "random"], 4) };
+    let (games, table) = play(folder.path(), &short, 1);
+    assert!(games.iter().all(|game| game.turns.len() == 7 && game.scores == [0, 0]));
+    assert!(table.contains("ended by length: 4"), "{table}");
+}
+
+#[test]
+fn a_network_plays_a_game_like_its_own_if_it_is_told_to() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("my.ini");
+    fs::write(&file, "[twin:3x3]\n").expect("written");
+    let network = concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/3x3.onnx");
+    let game = |settings: &str| {
+        let player = format!("net:{network},{settings}visits=2");
+        MatchConfig {
+            variants: Some(file.clone()),
+            ..config("twin", &[&player, "minimax:depth=2"], 2)
+        }
+    };
+    assert_eq!(play(&folder.path().join("as"), &game("as=3x3,"), 1).0.len(), 2);
+    let mut strange = Arena::open(&folder.path().join("own"), game("")).expect("opened");
+    let error = strange.play(1, &mut |_| ()).expect_err("refused").to_string();
+    assert!(error.contains("not for twin"), "{error}");
+}
+
+#[cfg(unix)]
+mod outside {
+
+    use super::*;
+
+    const UCI: &str = "uci) echo option name UCI_Variant type combo default chess var chess var \
+                       tictactoe; echo uciok;;\nisready) echo readyok;;\nquit) exit;;";
+    const XBOARD: &str = "protover) echo feature done=0; echo 'feature ping=1 setboard=1 usermove=1 \
+                          variants=\"normal,tictactoe\" done=1';;\nping) echo pong $rest;;\n\
+                          quit) exit;;";
+
+    /// An engine of a shell's `case` over the first word of a line.
+    fn engine(folder: &TempDir, name: &str, cases: &[&str]) -> String {
+        let path = folder.path().join(name);
+        let cases = cases.join("\n");
+        let script =
+            format!("#!/bin/sh\nwhile read -r word rest; do case $word in\n{cases}\nesac; done\n");
+        script::executable(&path, &script);
+        path.display().to_string()
+    }
+
+    /// Four games of an engine against chance, all of which it loses for this reason.
+    fn loses(player: &str, end: &str, words: &str) {
+        let folder = TempDir::new().expect("a folder");
+        let config = MatchConfig { plies: Some(0), ..config("tictactoe", &[player, "random"], 4) };
+        let (games, table) = play(folder.path(), &config, 2);
+        assert_eq!(games.len(), 4);
+        for game in &games {
+            assert_eq!(game.end, end, "{game:?}");
+            assert!(game.detail.contains(words), "{game:?}");
+            assert_eq!(game.scores[usize::from(game.seats[0] != 0)], -1, "{game:?}");
+        }
+        assert!(table.ends_with("0-0-4\n"), "{table}");
+        assert!(table.contains(&format!("ended by {end} of ")), "{table}");
+    }
+
+    #[test]
+    fn an_engine_that_plays_an_illegal_move_loses() {
+        let folder = TempDir::new().expect("a folder");
+        let uci = engine(&folder, "uci", &["go) echo bestmove z9;;", UCI]);
+        loses(&format!("uci:{uci},nodes=5"), "illegal move", "z9");
+        let none = engine(&folder, "none", &["go) echo 'bestmove (none)';;", UCI]);
+        loses(&format!("uci:{none},depth=5"), "illegal move", "(none)");
+        let cases = ["go|usermove) echo move z9;;", XBOARD];
+        let xboard = engine(&folder, "xboard", &cases);
+        loses(&format!("xboard:{xboard},depth=1"), "illegal move", "z9");
+        let claim = engine(&folder, "claim", &["go|usermove) echo '1/2-1/2 {because}';;", XBOARD]);
+        loses(&format!("xboard:{claim},depth=1"), "illegal move", "1/2-1/2");
+    }
+
+    #[test]
+    fn what_a_man_becomes_stands_after_the_last_leg_in_xboards_protocol() {
+        let folder = TempDir::new().expect("a folder");
+        let book = folder.path().join("book.epd");
+        fs::write(&book, "4k3/P7/8/8/8/8/p7/4K3 w - - 0 1\n").expect("written");
+        let duck = "protover) echo 'feature ping=1 setboard=1 usermove=1 variants=duck done=1';;";
+        let queen = "go) echo 'move a7a8,'; echo 'move a8c8q';;";
+        let white = engine(&folder, "white", &[queen, duck, XBOARD]);
+        let heard = folder.path().join("heard");
+        let hears = format!("usermove) echo $rest >> {}; echo resign;;", heard.display());
+        let black = engine(&folder, "black", &[&hears, queen, duck, XBOARD]);
+        let players = [white, black].map(|engine| format!("xboard:{engine},depth=1"));
+        let config =
+            MatchConfig { book: Some(book), ..config("duck", &[&players[0], &players[1]], 2) };
+        let (games, _) = play(folder.path(), &config, 1);
+        assert_eq!(
+            (games[0].turns[0].as_str(), games[0].end.as_str()),
+            ("a7a8q,a8c8", "resignation")
+        );
+        assert_eq!(
+            fs::read_to_string(&heard).expect("it heard").lines().next(),
+            Some("a7a8,a8c8q")
+        );
+    }
+
+    #[test]
+    fn an_engine_that_dies_loses_and_is_started_again() {
+        let folder = TempDir::new().expect("a folder");
+        let uci = engine(&folder, "uci", &["go) exit 1;;", UCI]);
+        loses(&format!("uci:{uci},nodes=5"), "crash", "bestmove");
+        let xboard = engine(&folder, "xboard", &["go|usermove) exit 1;;", XBOARD]);
+        // It may end before it has been told all, or after.
+        loses(&format!("xboard:{xboard},depth=1"), "crash", "the engine");
+    }
+
+    #[test]
+    fn an_engine_that_hangs_loses_on_time() {
+        let folder = TempDir::new().expect("a folder");
+        let uci = engine(&folder, "uci", &["go) ;;", UCI]);
+        loses(&format!("uci:{uci},nodes=5,patience=50"), "time", " ms in ");
+        loses(&format!("uci:{uci},tc=0.03+0,margin=20"), "time", " ms in ");
+        let xboard = engine(&folder, "xboard", &["go|usermove) ;;", XBOARD]);
+        loses(&format!("xboard:{xboard},movetime=30,margin=20"), "time", " ms in ");
+    }
+
+    #[test]
+    fn an_engine_that_resigns_loses() {
+        let folder = TempDir::new().expect("a folder");
+        let xboard = engine(&folder, "xboard", &["go|usermove) echo resign;;", XBOARD]);
+        loses(&format!("xboard:{xboard},depth=1"), "resignation", "in ");
+    }
+
+    #[test]
+    fn an_engine_that_cannot_play_ends_the_match_in_words() {
+        let folder = TempDir::new().expect("a folder");
+        let uci = engine(&folder, "uci", &[UCI]);
+        let xboard = engine(&folder, "xboard", &[XBOARD]);
+        for (player, variant, words) in [
+            (format!("uci:{uci},nodes=5"), "connect4", "connect4"),
+            (format!("uci:{uci},nodes=5,option.Contempt=3"), "tictactoe", "Contempt"),
+            (format!("xboard:{xboard},depth=5"), "connect4", "connect4"),
+            (format!("xboard:{xboard},depth=5,option.memory=9"), "tictactoe", "memory"),
+            ("uci:./nowhere/engine,nodes=5".to_owned(), "tictactoe", "nowhere"),
+        ] {
+            let config = config(variant, &[&player, "random"], 4);
+            let folder = TempDir::new().expect("a folder");
+            let mut arena = Arena::open(folder.path(), config).expect("opened");
+            let error = arena.play(2, &mut |_| ()).expect_err("no engine").to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

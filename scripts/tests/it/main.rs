@@ -1,0 +1,28 @@
+//! The integration tests of the trainer, a module a topic.
+
+mod support;
+
+mod arena;
+mod bpgn;
+mod bug0;
+mod campaign;
+mod four_seats;
+mod ladder;
+mod learning;
+mod minimax;
+mod onnx_runtime;
+mod pgn;
+mod readers;
+mod regression;
+mod report;
+mod retrograde;
+mod run;
+mod san;
+mod selfplay;
+mod sparse_base;
+mod sparse_evaluator;
+mod sparse_network;
+mod supervised;
+mod teach;
+mod uci_engine;
+mod warm_start;

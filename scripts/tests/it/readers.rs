@@ -1,0 +1,339 @@
+//! The contract of the readers: games come back as they were, and what cannot be read is quoted.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use crate::support::reading::{read, variant};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use menagerie::encoding::Encoding;
+use menagerie::protocol::rbc::GameHistory;
+use menagerie::rules::{Color, Move, PackedMove};
+use menagerie::variant::Variant;
+use proptest::prelude::*;
+use tempfile::TempDir;
+use trainer::readers::{self, Games};
+use trainer::record::{End, GameRecord, Sampler, Targets};
+
+/// Plays a game over and checks each of its samples.
+fn replays(game: &GameRecord, variant: &Variant) {
+    let encoding = Encoding::of(&variant.start());
+    let targets = Targets { score_share: 0.5, smoothing: 0.1, draws: 0.3, ..Targets::default() };
+    let sampler = Sampler { variant, encoding: &encoding, targets };
+    for nth in 0..game.plies.len() {
+        let plain = sampler.sample(game, nth, false).expect("a sample");
+        let mirrored = sampler.sample(game, nth, true).expect("a sample");
+        plain.check(encoding.shape()).expect("a sample that fits");
+        mirrored.check(encoding.shape()).expect("a sample that fits");
+        assert_eq!((plain.outcome, plain.policy), (mirrored.outcome, mirrored.policy));
+    }
+}
+
+const TEACHER: &str = include_str!("../golden/teacher.tsv");
+
+#[test]
+fn teachers_games_are_read() {
+    let mut games = 0;
+    for name in ["crazyhouse", "duck", "chess", "atomic"] {
+        let variant = variant(name);
+        let lines = TEACHER.lines().filter(|line| line.split('\t').next() == Some(name));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        let found = read("games.tsv", text.as_bytes(), name);
+        assert_eq!(found.faults, []);
+        games += found.games.len();
+        for (game, line) in found.games.iter().zip(text.lines()) {
+            replays(game, &variant);
+            let mut position = variant.position(&game.start, true).expect("a start");
+            for ply in &game.plies {
+                let m = PackedMove(ply.played).unpack().expect("a move");
+                assert!(position.play(m), "{}", position.fen());
+            }
+            // The games are short, so that they end by the rules.
+            let ended = position.outcome().expect("an end");
+            let winner = ended.winner.map(|side| side.index() as u8);
+            assert_eq!(game.end, Some(End { winner, turns: 0 }), "{line}");
+        }
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(text.as_bytes()).expect("packed");
+        let packed = packed.finish().expect("packed");
+        assert_eq!(read("games.tsv.gz", &packed, name).games, found.games);
+    }
+    assert_eq!(games, TEACHER.lines().count());
+}
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/// A move that the teacher would not have played decides nothing of what came before.
+#[test]
+fn a_mistake_ends_what_a_game_tells() {
+    let (variant, plies) = (variant("chess"), "e2e4:20 d7d5:50/f7f6 g1f3:300 g7g5:-400");
+    let text = format!("chess\t{START}\t1-0\t{plies}");
+    let games = read("a.tsv", text.as_bytes(), "chess").games;
+    let encoding = Encoding::of(&variant.start());
+    let sampler = Sampler { variant: &variant, encoding: &encoding, targets: Targets::default() };
+    let samples = (0..4).map(|nth| sampler.sample(&games[0], nth, false).expect("a sample"));
+    let expected = samples.map(|sample| {
+        // The mistake changes nothing of how long it takes.
+        (sample.outcome[0] - sample.outcome[1], sample.moves_left)
+    });
+    let told = games[0].plies[1].score.expect("a score");
+    let wanted = [-told, told, 1.0, -1.0].into_iter().zip([4.0, 3.0, 2.0, 1.0].map(Some));
+    for ((found, turns), (wanted, left)) in expected.zip(wanted) {
+        assert!((found - wanted).abs() < 1e-6 && turns == left, "{found} {turns:?}, not {wanted}");
+    }
+}
+
+/// Of twenty games in which both sides think that White is to score 0.5, White scores 0.8 on average, and
+/// two are drawn; of those with a mistake the moves before it tell nothing.
+#[test]
+fn targets_are_fitted_to_what_scores_have_come_to() {
+    let variant = variant("chess");
+    let half = (0.5f32.atanh() * 2.0 / 0.003_682_08).round() as i32;
+    let plies = format!("e2e4:{half} e7e5:-{half}");
+    let game = |result: &str| format!("chess\t{START}\t{result}\t{plies}\n");
+    let mut text = game("1-0").repeat(17) + &game("0-1") + &game("1/2-1/2").repeat(2);
+    let mistaken = format!("chess\t{START}\t0-1\te2e4:900 e7e5:-900 g1f3:900/f2f3\n");
+    text += &mistaken.repeat(50);
+    let games = read("a.tsv", text.as_bytes(), "chess").games;
+    assert_eq!(games.len(), 70);
+    let fitted = Targets::default().fitted(games.iter(), &variant);
+    assert!((fitted.steepness - 0.8f32.atanh() / 0.5f32.atanh()).abs() < 5e-3, "{fitted:?}");
+    assert!((fitted.draws - 0.1 / (1.0 - 0.64)).abs() < 5e-3, "{fitted:?}");
+    // Scores that tell nothing stay what they are.
+    let even = read("a.tsv", game("1-0").replace(&half.to_string(), "0").as_bytes(), "chess").games;
+    let fitted = Targets::default().fitted(even.iter(), &variant);
+    assert_eq!((fitted.steepness, fitted.draws), (1.0, 0.0));
+    assert_eq!(Targets::default().fitted([].iter(), &variant), Targets::default());
+}
+
+#[test]
+fn a_teachers_ply_is_its_labels() {
+    let text = "chess\trnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\t*\t\
+                e2e4:100/d2d4 e7e5:m-2 :/d4e5 a7a6:";
+    let found = read("a.tsv", text.as_bytes(), "chess");
+    assert_eq!(found.faults, []);
+    let game = &found.games[0];
+    assert_eq!(game.end, None);
+    let policy: Vec<_> = game.plies.iter().map(|ply| ply.policy.len()).collect();
+    assert_eq!(policy, [1, 1, 0, 1]);
+    assert_ne!(game.plies[0].policy[0].0, game.plies[0].played);
+    assert!((game.plies[0].score.expect("a score") - 0.182).abs() < 1e-3);
+    assert_eq!(game.plies[1].score, Some(-1.0));
+    assert_eq!((game.plies[2].score, game.plies[3].score), (None, None));
+    replays(game, &variant("chess"));
+    let encoding = Encoding::of(&variant("chess").start());
+    let silent = game.sample(&variant("chess"), &encoding, 2).expect("a sample");
+    assert_eq!((silent.legal, silent.outcome, silent.moves_left), (vec![], vec![], None));
+}
+
+#[test]
+fn a_teacher_may_tell_several_moves() {
+    let text = "chess\trnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\t1-0\t\
+                e2e4:30|d2d4:30|a2a3:0|h2h4:-900/d2d4 e7e5:m3|a7a6:m2|f7f6:m-2\t1/17";
+    let found = read("a.tsv", text.as_bytes(), "chess");
+    assert_eq!(found.faults, []);
+    let plies = &found.games[0].plies;
+    let shares: Vec<u16> = plies[0].policy.iter().map(|(_, share)| *share).collect();
+    // 30 centipawns are 0.055 of the points, a little more than the temperature.
+    assert_eq!(shares[..2], [u16::MAX; 2]);
+    assert!((0.3..0.4).contains(&(f32::from(shares[2]) / 65535.0)), "{shares:?}");
+    assert_eq!(shares.len(), 3);
+    assert_eq!(plies[0].played, plies[0].policy[1].0);
+    assert_eq!(plies[1].policy.len(), 2);
+    replays(&found.games[0], &variant("chess"));
+}
+
+#[test]
+fn in_duck_chess_each_half_of_a_turn_has_its_label() {
+    let text = "duck\trnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\t1-0\t\
+                e2e4,e4e5:30 d7d5,d5d3:-20/d7d5,d5d4 g1f3,f3g3:9/b1c3,c3a3";
+    let found = read("a.tsv", text.as_bytes(), "duck");
+    assert_eq!(found.faults, []);
+    let plies: Vec<_> = found.games[0].plies.iter().map(|ply| ply.policy.len()).collect();
+    assert_eq!(plies, [1, 1, 1, 1, 1, 0]);
+    replays(&found.games[0], &variant("duck"));
+}
+
+#[test]
+fn bad_lines_are_quoted_with_their_number() {
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    let boards = format!("bughouse\t{start}|{start}\t1-0\t1e2e4:0:180");
+    for (line, reason) in [
+        ("chess", "4"),
+        (&format!("duck\t{start}\t1-0\te2e4:1"), "of duck"),
+        ("chess\t8/8 w\t1-0\te2e4:1", "8/8 w"),
+        (&format!("chess\t{start}\t1-0\te2e5:1"), "e2e5"),
+        (&format!("chess\t{start}\t1-0\te2e4:one"), "one"),
+        (&format!("chess\t{start}\t1-0\te2e4"), "score"),
+        (&format!("chess\t{start}\t1-0\t:3/e2e4"), "score of no move"),
+        (&format!("chess\t{start}\t1-0\t:"), "names no move"),
+        (&format!("chess\t{start}\t1-0\te2e4:3/e7e5"), "e7e5"),
+        (&format!("chess\t{start}\t2-0\te2e4:1"), "2-0"),
+        (&format!("chess\t{start}\t1-0\t"), "plies"),
+        (&boards, "bughouse"),
+        ("\u{fffd}\t\u{1f986}", "4"),
+    ] {
+        let good = format!("chess\t{start}\t1-0\te2e4:1");
+        let text = format!("{good}\n{line}\n\n{good}\n");
+        let found = read("some.tsv", text.as_bytes(), "chess");
+        assert_eq!((found.games.len(), found.faults.len()), (2, 1), "{line}");
+        let told = found.faults[0].to_string();
+        assert!(told.contains("some.tsv, line 2:") && told.contains(reason), "{told}");
+        assert!(told.contains(&line.chars().take(30).collect::<String>()), "{told}");
+    }
+    let found = read("some.tsv", format!("{boards}\n").as_bytes(), "bughouse");
+    assert!(found.faults[0].reason.contains("two boards"), "{:?}", found.faults);
+}
+
+#[test]
+fn files_that_cannot_be_read_are_errors() {
+    let chess = variant("chess");
+    let folder = TempDir::new().expect("a folder");
+    for (name, bytes) in [("a.txt", "hm"), ("a.tsv.gz", "no gzip"), ("a.games", "no records")] {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).expect("written");
+        let error = readers::read(&path, &chess, &mut Games::default()).expect_err("refused");
+        assert!(error.to_string().contains(name), "{error}");
+    }
+    let missing = readers::read(Path::new("/no/such.tsv"), &chess, &mut Games::default());
+    assert!(missing.expect_err("missing").to_string().contains("/no/such.tsv"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let found = read("a.tsv", &bytes, "chess");
+        prop_assert!(found.games.is_empty());
+    }
+
+    #[test]
+    fn no_damage_to_a_game_makes_the_reader_panic(
+        line in 0..TEACHER.lines().count(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let mut bytes = TEACHER.lines().nth(line).expect("a line").as_bytes().to_vec();
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let name = TEACHER.lines().nth(line).and_then(|line| line.split('\t').next());
+        let name = name.expect("a name");
+        for game in read("a.tsv", &bytes, name).games {
+            replays(&game, &variant(name));
+        }
+    }
+}
+
+#[test]
+fn games_of_two_tables_are_read_with_their_clocks() {
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 0 1";
+    let game = |plies: &str| format!("bughouse\t{start}|{start}\t1-0\t{plies}\n");
+    let good = game("2g1f3:91:178.9/g2g3 1e2e4:-30:179.5 1d7d5:m3:173.5 2e7e6:0:170.0 1e4d5:5:175");
+    let found = read("some.tsv", good.as_bytes(), "bughouse2");
+    assert_eq!(found.faults, []);
+    let record = &found.games[0];
+    assert_eq!((record.plies.len(), record.winner()), (5, Some(0)));
+    assert_eq!(record.clocks[0], [180_000; 4]);
+    // White at A has been on turn since White at B moved, and so on.
+    assert_eq!(record.clocks[1], [178_900, 180_000, 178_900, 180_000]);
+    let variant = variant("bughouse2");
+    let encoding = Encoding::of(&variant.start());
+    for nth in 0..5 {
+        let sample = record.sample(&variant, &encoding, nth).expect("a sample");
+        assert_eq!(sample.policy.iter().filter(|&&share| share > 0.0).count(), 1);
+        // The table was not chosen, and nobody was asked whether to sit.
+        let mut legal = Vec::new();
+        let position = record.position(&variant, nth).expect("it replays");
+        position.legal_moves(&mut legal);
+        let table = PackedMove(record.plies[nth].played).unpack().expect("a move").split().0;
+        legal.retain(|m| m.split().0 == table && *m != Move::Pass);
+        let indices: Vec<u16> = legal.iter().map(|&m| encoding.index(&position, m).0).collect();
+        assert_eq!(sample.legal, indices);
+    }
+    // The best move is learnt, not the one that was played.
+    assert_ne!(record.plies[0].policy[0].0, record.plies[0].played);
+    // What others played before they heard of the mate is left out.
+    let mated = "1f2f3:0:179 1e7e5:0:179 1g2g4:0:178 1d8h4:0:177 2e2e4:0:176 2e7e5:0:175";
+    let found = read("some.tsv", game(mated).replace("1-0", "0-1").as_bytes(), "bughouse2");
+    assert_eq!((found.games[0].plies.len(), found.games[0].winner()), (4, Some(1)));
+    let found = read("some.tsv", game(mated).as_bytes(), "bughouse2");
+    assert!(found.faults[0].reason.contains("another result"), "{:?}", found.faults);
+    for (bad, reason) in [
+        ("3e2e4:1:2", "no table"),
+        ("1e2e4:1", "clock"),
+        ("1e2e4:1:late", "clock"),
+        ("1e2e5:1:2", "1e2e5"),
+        ("1e2e4:1:2/e2e5", "1e2e5"),
+    ] {
+        let found = read("some.tsv", game(bad).as_bytes(), "bughouse2");
+        assert!(found.faults[0].reason.contains(reason), "{:?}", found.faults);
+    }
+}
+
+/// What came of each turn in a history of blind chess, in order.
+fn turns(history: &GameHistory) -> Vec<Option<String>> {
+    let side = |color: Color| {
+        history.sides[color].moves.iter().map(|played| played.taken.map(|it| it.to_string()))
+    };
+    let mut black = side(Color::Black);
+    side(Color::White).flat_map(|first| [Some(first), black.next()]).flatten().collect()
+}
+
+#[test]
+fn games_of_blind_chess_are_cut_where_somebody_passed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/rbc");
+    let variant = variant("blindboard");
+    let (mut files, mut cuts) = (0, 0);
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|it| it != "json") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a file");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let Ok(history) = GameHistory::from_json(&value) else { continue };
+        let mut found = Games::default();
+        readers::read(&path, &variant, &mut found).expect("read");
+        assert_eq!(found.faults, []);
+        let turns = turns(&history);
+        let runs = turns.split(Option::is_none).filter(|run| !run.is_empty());
+        let lengths: Vec<usize> = runs.map(<[_]>::len).collect();
+        let read: Vec<usize> = found.games.iter().map(|game| game.plies.len()).collect();
+        assert_eq!(read, lengths, "{}", path.display());
+        let winner = history.winner.map(|color| u8::from(color.is_black()));
+        let mut behind = turns.len();
+        for game in &found.games {
+            replays(game, &variant);
+            assert_eq!(game.end.map(|end| end.winner), history.reason.map(|_| winner));
+            // Passes stand before a part, and all that is left comes behind it.
+            let left = game.end.map_or(0, |end| usize::from(end.turns));
+            behind = behind.checked_sub(game.plies.len()).expect("plies of the game");
+            assert!(left <= behind, "{left} of {behind} turns are left");
+            assert_eq!((game.part_of, game.part_of.is_some()), (found.games[0].part_of, true));
+        }
+        let last = turns.iter().rev().take_while(|turn| turn.is_none()).count();
+        let left = found.games.last().and_then(|game| game.end).map(|end| usize::from(end.turns));
+        assert!(left.is_none_or(|left| left == last), "{left:?} turns, not {last}");
+        files += 1;
+        cuts += lengths.len() - 1;
+    }
+    assert!(files > 10 && cuts > 10, "{files} games, cut {cuts} times");
+}
+
+#[test]
+fn what_is_no_history_is_quoted() {
+    for (text, line, quote) in [
+        ("{\n\"white_name\": x}", 2, "\"white_name\": x"),
+        ("{}", 1, "no such key"),
+        ("7", 1, "7 is no history"),
+    ] {
+        let found = read("a.json", text.as_bytes(), "blindboard");
+        assert!(found.games.is_empty());
+        let [fault] = &found.faults[..] else { panic!("{:?}", found.faults) };
+        assert_eq!(fault.line, line, "{fault}");
+        assert!(fault.to_string().contains(quote), "{fault}");
+    }
+}

@@ -1,0 +1,158 @@
+//! A supervised run's contract: it learns, goes on where it stopped, and comes to the same network.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use menagerie::encoding::Encoding;
+use menagerie::variant::{Catalogue, Variant};
+use trainer::learner::{LearnerConfig, Optimizer};
+use trainer::network::Architecture;
+use trainer::readers;
+use trainer::record::{GameRecord, Sampler, Targets};
+use trainer::store::Store;
+use trainer::supervised::{Metrics, Supervised, SupervisedConfig};
+
+fn crazyhouse() -> Arc<Variant> {
+    Catalogue::shipped().get("crazyhouse").expect("crazyhouse is shipped")
+}
+
+fn games() -> Vec<GameRecord> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("teacher.tsv");
+    let golden = include_str!("../golden/teacher.tsv");
+    let lines = golden.lines().filter(|line| line.starts_with("crazyhouse"));
+    fs::write(&path, lines.collect::<Vec<_>>().join("\n")).expect("written");
+    let found = readers::read_all(&[path], &crazyhouse()).expect("read");
+    assert_eq!(found.faults, []);
+    found.games
+}
+
+fn config(positions: u64, checkpoint_seconds: f64) -> SupervisedConfig {
+    SupervisedConfig {
+        positions,
+        batch: 16,
+        checkpoint_seconds,
+        // Muon is for layers between the first and the last.
+        network: Architecture::Mlp { widths: vec![32, 16], policy_channels: 0 },
+        learner: LearnerConfig {
+            optimizer: Optimizer::Muon,
+            threads: 2,
+            learning_rate: 3e-3,
+            warm_up_steps: 5,
+            ..LearnerConfig::default()
+        },
+        ..SupervisedConfig::for_variant(&crazyhouse())
+    }
+}
+
+fn open(folder: &Path, config: SupervisedConfig, from: Option<&Path>) -> Supervised {
+    Supervised::open(store(folder), config, &crazyhouse(), games(), from).expect("a run")
+}
+
+fn store(folder: &Path) -> Store {
+    Store::open(folder.to_str().expect("a text")).expect("a store")
+}
+
+fn bytes(folder: &Path) -> Vec<u8> {
+    fs::read(folder.join("network.onnx")).expect("a network")
+}
+
+#[test]
+fn a_run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
+    let (whole, parts) = (tempfile::tempdir().expect("a"), tempfile::tempdir().expect("b"));
+    open(whole.path(), config(6400, 1e6), None).learn(&|_| ()).expect("learned");
+    let rows = Metrics::read(&store(whole.path())).expect("a log");
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((row.steps, row.positions), (400, 6400));
+
+    // Stopped by an error in the middle, which is as good as a kill: nothing is written after.
+    let stop = |steps: u64| {
+        let mut run = open(parts.path(), config(6400, 0.0), None);
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            run.learn(&|row| assert!(row.steps < steps, "enough"))
+        }));
+        assert!(result.is_err());
+    };
+    stop(3);
+    stop(70);
+    // What a kill after the checkpoint, but before the state was written, leaves behind.
+    let state = fs::read(parts.path().join("state.toml")).expect("a state");
+    let saved = parts.path().join("learner/0000000070.ckpt");
+    let learner = fs::read(&saved).expect("a learner");
+    stop(72);
+    fs::write(parts.path().join("state.toml"), state).expect("written");
+    fs::write(&saved, learner).expect("written");
+    open(parts.path(), config(6400, 0.0), None).learn(&|_| ()).expect("learned");
+    assert_eq!(bytes(whole.path()), bytes(parts.path()));
+    let steps: Vec<_> =
+        Metrics::read(&store(parts.path())).expect("a log").iter().map(|row| row.steps).collect();
+    // Its configuration is still that with which it began: a checkpoint after every step.
+    assert_eq!(steps, (1..=400).collect::<Vec<_>>());
+
+    // Few games are soon known by heart.
+    let first = &Metrics::read(&store(parts.path())).expect("a log")[0];
+    assert!(row.loss < first.loss && row.policy_accuracy > first.policy_accuracy, "{row:?}");
+
+    // Another run starts from there.
+    let warm = tempfile::tempdir().expect("a folder");
+    let network = whole.path().join("network.onnx");
+    open(warm.path(), config(16, 1e6), Some(&network)).learn(&|_| ()).expect("learned");
+    let begun = &Metrics::read(&store(warm.path())).expect("a log")[0];
+    assert!(begun.policy_excess < first.policy_excess, "{begun:?} {first:?}");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_in_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    open(folder.path(), config(16, 1e6), None).learn(&|_| ()).expect("learned");
+    for name in ["config.toml", "state.toml", "learner/0000000001.ckpt"] {
+        let path = folder.path().join(name);
+        let intact = fs::read(&path).expect("a file");
+        fs::write(&path, b"what = is this").expect("written");
+        let again =
+            Supervised::open(store(folder.path()), config(32, 1e6), &crazyhouse(), games(), None);
+        let error = again.expect_err("damage is seen").to_string();
+        assert!(error.contains(name.rsplit('/').next().expect("a name")), "{name}: {error}");
+        fs::write(&path, intact).expect("written");
+    }
+    let fresh = tempfile::tempdir().expect("a folder");
+    let refused = |config, games, from: Option<&Path>| {
+        let run = Supervised::open(store(fresh.path()), config, &crazyhouse(), games, from);
+        let _ = fs::remove_file(fresh.path().join("config.toml"));
+        run.expect_err("refused").to_string()
+    };
+    let mut odd = config(16, 1e6);
+    odd.targets.score_share = 2.0;
+    assert!(refused(odd, games(), None).contains("score_share"));
+    assert!(refused(config(16, 1e6), vec![], None).contains("no positions"));
+    let text = folder.path().join("config.toml");
+    assert!(refused(config(16, 1e6), games(), Some(&text)).contains("config.toml"));
+}
+
+#[test]
+fn targets_mix_results_and_scores() {
+    // One in which all moves are the teacher's.
+    let clean = |game: &GameRecord| {
+        game.plies.iter().all(|ply| ply.policy.iter().any(|(m, _)| *m == ply.played))
+    };
+    let (variant, games) = (crazyhouse(), games());
+    let game = games.iter().find(|game| clean(game)).expect("a clean game");
+    let encoding = Encoding::of(&variant.start());
+    let at = |targets| {
+        let sampler = Sampler { variant: &variant, encoding: &encoding, targets };
+        sampler.sample(game, 0, false).expect("a sample")
+    };
+    let expected = |outcome: &[f32]| outcome[0] - outcome[1];
+    let (told, draws) = (game.plies[0].score.expect("a score"), 0.4);
+    let result = expected(&at(Targets::default()).outcome);
+    assert!(result.abs() == 1.0);
+    let score = at(Targets { score_share: 1.0, draws, ..Targets::default() });
+    assert!((expected(&score.outcome) - told).abs() < 1e-6);
+    assert!((score.outcome[2] - draws * (1.0 - told * told)).abs() < 1e-6);
+    let mixed = at(Targets { score_share: 0.25, smoothing: 0.2, draws, ..Targets::default() });
+    assert!((expected(&mixed.outcome) - (0.75 * result + 0.25 * told)).abs() < 1e-6);
+    let least = mixed.policy.iter().copied().fold(1.0, f32::min);
+    assert!((least - 0.2 / mixed.policy.len() as f32).abs() < 1e-6);
+    assert!((mixed.policy.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+}

@@ -1,0 +1,377 @@
+//! Bughouse at two tables: whole games against the reference, and what its rules say of turns,
+//! clocks and draws.
+
+use crate::support::golden;
+
+use menagerie::rules::{
+    ByColor, Clocks, Color, Move, MoveList, Outcome, PackedMove, Position, Reason, Role, Side,
+    Table, perft,
+};
+use menagerie::search::{Params, Proof, Thinking, Tree};
+use menagerie::variant::{Catalogue, Variant};
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+const A: Side = Side::WHITE;
+const B: Side = Side::BLACK;
+
+fn game(name: &str) -> std::sync::Arc<Variant> {
+    Catalogue::shipped().get(name).expect("it is shipped")
+}
+
+fn position(fen: &str) -> Position {
+    game("bughouse2").position(fen, false).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn legal(position: &Position) -> MoveList {
+    let mut legal = MoveList::new();
+    position.legal_moves(&mut legal);
+    legal
+}
+
+/// Plays turns as they are written; each must be possible.
+fn play(position: &mut Position, turns: &str) {
+    for text in turns.split_ascii_whitespace() {
+        let plies = position.parse_turn(text);
+        let plies = plies.unwrap_or_else(|| panic!("{text} in {}", position.fen()));
+        plies.into_iter().for_each(|ply| position.play_unchecked(ply));
+    }
+}
+
+fn clocks(times: [u32; 4]) -> Clocks {
+    let [white_a, black_a, white_b, black_b] = times;
+    Clocks([ByColor { white: white_a, black: black_a }, ByColor { white: white_b, black: black_b }])
+}
+
+const BARE: &str = "4k3/8/8/8/8/8/8/4K3[] w - - 0 1";
+
+#[test]
+fn every_game_replays_to_its_end() {
+    let rows = golden::rows::<6>(include_str!("../golden/games_bughouse_two_boards.tsv"));
+    let mut replayed = 0;
+    for [result, reason, who, fen_a, fen_b, moves] in rows {
+        let mut position = game("bughouse2").start();
+        for text in moves.split_ascii_whitespace() {
+            assert_eq!(position.outcome(), None, "before {text}");
+            let text = text.replace("A:", "1").replace("B:", "2");
+            play(&mut position, &text);
+        }
+        let outcome = position.outcome().map(|outcome| position.outcome_text(outcome));
+        assert_eq!(outcome, Some(format!("{result} {reason}")), "{who}");
+        let fen = |table| position.at_table(table).expect("there are two").fen();
+        assert_eq!((fen(Table::A).as_str(), fen(Table::B).as_str()), (fen_a, fen_b));
+        replayed += 1;
+    }
+    assert_eq!(replayed, 20);
+}
+
+#[test]
+fn a_turn_is_a_move_at_each_table_where_the_team_is_on_turn() {
+    let mut position = game("bughouse2").start();
+    assert_eq!((position.turn(), position.mid_turn(), legal(&position).len()), (A, false, 20));
+    play(&mut position, "1e2e4");
+    // The others have White at B and are on turn at A as well.
+    assert_eq!((position.turn(), position.mid_turn(), legal(&position).len()), (B, false, 40));
+    play(&mut position, "2d2d4");
+    assert_eq!((position.turn(), position.mid_turn(), legal(&position).len()), (B, true, 20));
+    assert!(legal(&position).iter().all(|m| m.split().0 == Table::A), "nobody knows the clocks");
+    play(&mut position, "1e7e5");
+    assert_eq!((position.turn(), position.mid_turn(), legal(&position).len()), (A, false, 49));
+    assert_eq!(perft(&game("bughouse2").start(), 2), 20 * 2 * 400);
+}
+
+#[test]
+fn anybody_who_is_on_turn_may_move_next() {
+    let mut position = game("bughouse2").start();
+    // B's White and Black move before anybody at A does, and then A's White and Black.
+    play(&mut position, "2e2e4 2e7e5 1d2d4 1d7d5 1c1f4 1c8f5");
+    assert_eq!(position.parse_turn("1e2e9"), None);
+}
+
+#[test]
+fn turns_are_written_for_both_tables() {
+    let mut position = game("bughouse2").start();
+    let plies = position.parse_turn("(e2e4,pass)").expect("a turn");
+    assert_eq!((plies.len(), position.turn_text(&plies).as_str()), (1, "(e2e4,pass)"));
+    play(&mut position, "1e2e4");
+    let plies = position.parse_turn("(e7e5,d2d4)").expect("a turn");
+    assert_eq!(plies.iter().map(|&m| position.move_text(m)).collect::<Vec<_>>()[0], "1e7e5");
+    assert_eq!(position.turn_text(&plies), "(e7e5,d2d4)");
+    assert_eq!(position.parse_turn("2d2d4,1e7e5").map(|plies| plies.len()), Some(2));
+    // What B's White takes may be dropped at A in the same turn, though A is written first.
+    let mut takes = position.clone();
+    play(&mut takes, "2d2d4 2e7e5 1g8f6 1d2d3");
+    let turn = takes.parse_turn("(P@e3,d4e5)").expect("the pawn comes from B");
+    assert_eq!(takes.turn_text(&turn), "(P@e3,d4e5)");
+    assert_eq!(turn[0].split().0, Table::B);
+    assert!(position.parse_turn("1O-O").is_none());
+    for text in ["(e2e4)", "(,)", "(pass,pass)", "e7e5", "3e7e5", "(e7e5,e7e5)"] {
+        assert_eq!(position.parse_turn(text), None, "{text}");
+    }
+}
+
+#[test]
+fn what_is_taken_goes_to_the_partner_in_its_own_colour() {
+    let mut position = position(&format!("4k3/8/8/3q4/4P3/8/8/4K3[] w - - 0 1|{BARE}"));
+    play(&mut position, "1e4d5");
+    assert!(position.fen().ends_with("4k3/8/8/8/8/8/8/4K3[q] w - - 0 1"), "{}", position.fen());
+    // A promoted man is a pawn again, and so is one taken in passing.
+    let mut position = self::position(&format!("4k3/8/8/3q~4/4P3/8/8/4K3[] w - - 0 1|{BARE}"));
+    play(&mut position, "1e4d5");
+    assert!(position.fen().contains("[p]"), "{}", position.fen());
+    let mut position = self::position(&format!("4k3/8/8/3pP3/8/8/8/4K3[] w - d6 0 1|{BARE}"));
+    play(&mut position, "1e5d6");
+    assert!(position.fen().contains("[p]"), "{}", position.fen());
+}
+
+#[test]
+fn who_has_more_time_may_sit_and_then_the_others_must_move() {
+    let mut start = game("bughouse2").start();
+    for (times, sits, waits) in [
+        ([0; 4], false, true),
+        ([60_000, 60_000, 60_500, 60_000], false, true),
+        ([60_000, 60_000, 50_000, 60_000], true, false),
+        ([50_000, 60_000, 60_000, 60_000], false, false),
+        // Only the two whites are on turn.
+        ([60_000, 90_000, 60_000, 10_000], false, true),
+    ] {
+        start.set_clocks(clocks(times));
+        assert_eq!(legal(&start).contains(&Move::Pass), sits, "{times:?}");
+        assert_eq!(start.may_wait(), waits, "{times:?}");
+    }
+    start.set_clocks(clocks([60_000, 60_000, 50_000, 60_000]));
+    play(&mut start, "pass");
+    assert_eq!((start.turn(), start.may_wait()), (B, false));
+    assert!(!legal(&start).contains(&Move::Pass));
+    play(&mut start, "2e2e4");
+    // Now the team is on turn at both tables: their own clocks run alone.
+    assert_eq!((start.turn(), legal(&start).len()), (A, 40));
+    assert_eq!(start.turn_text(&[Move::Pass]), "(pass,pass)");
+}
+
+#[test]
+fn time_passes_in_the_tree() {
+    let mut position = game("bughouse2").start();
+    position.set_clocks(clocks([64_000, 64_000, 50_000, 64_000]));
+    play(&mut position, "1e2e4");
+    // One second for the mover, and for the opponent who was on turn at the other table.
+    assert_eq!(position.clocks(), Some(clocks([63_000, 64_000, 49_000, 64_000])));
+}
+
+#[test]
+fn nobody_sits_where_the_others_cannot_move() {
+    // Black at A is stalemated and waits for a man.
+    let mut position =
+        position(&format!("k7/2Q5/8/8/8/8/8/4K3[] b - - 0 1|{BARE}|b 90000 90000 90000 90000"));
+    assert_eq!(position.turn(), B);
+    play(&mut position, "2e1e2");
+    assert_eq!((position.turn(), position.mid_turn()), (A, false));
+    position.set_clocks(clocks([90_000, 10, 10, 90_000]));
+    assert!(!legal(&position).contains(&Move::Pass));
+    play(&mut position, "2e8e7");
+    assert_eq!(position.turn(), B);
+}
+
+#[test]
+fn a_player_without_a_move_waits_for_a_man() {
+    let stuck = "k7/2Q5/8/8/8/8/8/4K3[] b - - 0 1";
+    let mut position = position(&format!("{stuck}|4k3/8/8/8/8/8/3p4/4K3[] w - - 0 1|b"));
+    assert_eq!(position.turn(), B);
+    assert!(legal(&position).iter().all(|m| m.split().0 == Table::B));
+    // White at B takes a black pawn, which Black at A may drop.
+    play(&mut position, "2e1d2");
+    assert_eq!((position.turn(), position.mid_turn()), (B, true));
+    assert!(legal(&position).iter().all(|m| matches!(m, Move::Drop { role: Role::Pawn, .. })));
+    // Where both tables are stuck nobody can ever move.
+    let both = self::position(&format!("{stuck}|{stuck}"));
+    assert_eq!(both.outcome(), Some(Outcome::draw(Reason::Stalemate)));
+}
+
+#[test]
+fn a_mate_at_either_table_ends_the_game() {
+    let mate = "k7/1Q6/1K6/8/8/8/8/8[] b - - 0 1";
+    for (fen, winner) in [(format!("{mate}|{BARE}"), A), (format!("{BARE}|{mate}"), B)] {
+        let position = position(&fen);
+        assert_eq!(position.outcome(), Some(Outcome::win(winner, Reason::Checkmate)), "{fen}");
+        assert_eq!(legal(&position), []);
+    }
+}
+
+#[test]
+fn a_drawn_table_is_frozen_and_the_other_goes_on() {
+    let knights = "1n2k3/8/8/8/8/8/8/1N2K3[] w - - 0 1";
+    let mut position = position(&format!("{knights}|{BARE}"));
+    for _ in 0..2 {
+        assert_eq!(position.outcome(), None);
+        play(&mut position, "1b1c3 1b8c6 1c3b1 1c6b8");
+    }
+    assert_eq!((position.outcome(), position.claim()), (None, None));
+    let drawn = position.view().seat;
+    assert!(drawn.drawn && !drawn.asked);
+    assert!(position.fen().ends_with("|A=") || position.fen().ends_with(" A="));
+    for turn in [A, B, A, B] {
+        let _ = position.ask(turn);
+        assert!(legal(&position).iter().all(|m| m.split().0 == Table::B));
+        let text = position.move_text(legal(&position)[0]);
+        play(&mut position, &text);
+    }
+    // Nobody needs to claim it: real players may play on.
+    let mut played_on = position.clone();
+    play(&mut played_on, "1b1c3");
+    assert!(!played_on.view().seat.drawn);
+    // Bare kings draw nothing, but fifty moves of each do.
+    let quiet = "4k3/8/8/8/8/8/8/4K3[] w - - 100 90";
+    let both = self::position(&format!("{quiet}|{quiet}"));
+    assert_eq!(both.outcome(), Some(Outcome::draw(Reason::FiftyMoves)));
+    assert_eq!(self::position(&format!("{BARE}|{BARE}")).outcome(), None);
+}
+
+#[test]
+fn the_fixed_order_is_that_of_the_paper() {
+    let fixed = game("bughouse2fixed");
+    let mut position = fixed.start();
+    for (turn, text) in
+        [(A, "1e2e4"), (B, "2e2e4"), (A, "2e7e5"), (B, "1e7e5"), (A, "1d2d4"), (B, "2d2d4")]
+    {
+        assert_eq!((position.turn(), legal(&position).contains(&Move::Pass)), (turn, false));
+        let of_table = text.starts_with('2');
+        assert!(legal(&position).iter().all(|m| (m.split().0 == Table::B) == of_table));
+        let again = fixed.position(&position.fen(), false).expect("its own FEN");
+        assert_eq!((again.fen(), again.key()), (position.fen(), position.key()));
+        play(&mut position, text);
+        assert!(!position.mid_turn());
+    }
+    assert_eq!(position.parse_turn("1e5d4"), None, "Black at B is due");
+    // A table on which nobody moves any more is passed over.
+    let frozen = format!("4k3/8/8/8/8/8/8/4K3[] w - - 100 90|{BARE}");
+    let mut position = fixed.position(&frozen, false).expect("a position");
+    play(&mut position, "2e1e2 2e8e7 2e2e1 2e7e8");
+    assert_eq!(perft(&fixed.start(), 3), 20 * 20 * 20);
+}
+
+#[test]
+fn a_mate_that_a_man_may_block_is_none_where_servers_wait() {
+    let catalogue = "[patient:bughouse2]\nmateBlockable = true\n";
+    let (catalogue, faults) = Catalogue::shipped().extended(catalogue);
+    assert_eq!(faults, []);
+    let patient = catalogue.get("patient").expect("it is there");
+    // The rook gives check along the rank, and a man on b8 to d8 or so would help.
+    let check = "k6R/pp6/8/8/8/8/8/4K3[] b - - 0 1";
+    let taking = "4k3/8/8/8/8/8/3p4/4K3[] w - - 0 1";
+    let fen = format!("{check}|{taking}");
+    assert_eq!(position(&fen).outcome(), Some(Outcome::win(A, Reason::Checkmate)));
+    let mut hoping = patient.position(&fen, false).expect("a position");
+    assert_eq!((hoping.outcome(), hoping.turn()), (None, B));
+    assert!(legal(&hoping).iter().all(|m| m.split().0 == Table::B));
+    play(&mut hoping, "2e1d2");
+    assert!(!legal(&hoping).is_empty() && legal(&hoping).len() < 8, "drops between alone");
+    // With the partner not on turn, it hopes as long as the others must move there.
+    let waiting = format!("{check}|4k3/8/8/8/8/8/3p4/4K3[] b - - 0 1");
+    for (times, over) in [("0 0 0 0", false), ("9 50000 9 9000", false), ("9 9000 9 50000", true)] {
+        let fen = format!("{waiting}|{times}");
+        let position = patient.position(&fen, false).expect("a position");
+        assert_eq!(position.outcome().is_some(), over, "{fen}");
+    }
+    // Nothing helps against a knight, or beside the king.
+    for check in ["k7/pp6/1N6/8/8/8/8/4K3[] b - - 0 1", "k7/1Q6/1K6/8/8/8/8/8[] b - - 0 1"] {
+        let fen = format!("{check}|{taking}");
+        let mated = patient.position(&fen, false).expect("a position");
+        // The knight may be taken by a pawn.
+        assert_eq!(mated.outcome().is_some(), check.contains('Q'), "{fen}");
+    }
+}
+
+/// What a search proves of the best move, and whether it has nothing left to find out.
+fn proof(fen: &str) -> (Proof, bool) {
+    let position = position(fen);
+    let encoding = menagerie::encoding::Encoding::of(&position);
+    let mut evaluator = menagerie::evaluation::Uniform::new(encoding.shape());
+    let mut tree = Tree::new(position, Params::blind(), 1 << 24);
+    let mut thinking = Thinking::new(&mut tree, &mut evaluator, 1);
+    for _ in 0..2000 {
+        thinking.step(8).expect("Uniform never fails");
+    }
+    (tree.choices()[0].proof, tree.settled())
+}
+
+#[test]
+fn nothing_is_lost_because_a_side_must_move_that_could_wait() {
+    // Whatever White at A moves, the queen mates it. White at B is on turn, too.
+    let squeezed = "8/8/8/8/8/2k5/2q4P/K7[] w - - 0 1";
+    for (times, proven) in [
+        // Its moves lose, but it need not make them.
+        ("0 0 0 0", (Proof::Lost(Some(2)), false)),
+        ("5000 5000 90000 5000", (Proof::Lost(Some(2)), true)),
+        // It sits: the others must move first, and then its partner has a move.
+        ("90000 5000 5000 5000", (Proof::Open, false)),
+    ] {
+        assert_eq!(proof(&format!("{squeezed}|{BARE}|{times}")), proven, "{times}");
+    }
+    // Mate in one is proven with any clocks.
+    let mates = "7k/8/6KQ/8/8/8/8/8[] w - - 0 1";
+    for times in ["0 0 0 0", "9000 9000 90000 9000"] {
+        assert_eq!(proof(&format!("{mates}|{BARE}|{times}")), (Proof::Won(1), true), "{times}");
+    }
+}
+
+#[test]
+fn fens_are_refused_in_words() {
+    for fen in [
+        BARE.to_owned(),
+        format!("{BARE}|{BARE}|w|b"),
+        format!("{BARE}|{BARE}|x"),
+        format!("{BARE}|{BARE}|w 1 2 3"),
+        format!("{BARE}|{BARE}|1 2 3 -4"),
+        format!("{BARE}|4k3/8/8/8/8/8/8/8[] w - - 0 1"),
+        format!("{BARE}|nonsense"),
+        "|".to_owned(),
+    ] {
+        let error = game("bughouse2").position(&fen, false).expect_err(&fen).to_string();
+        assert!(error.contains(&fen), "{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_table_is_a_game_of_its_own_and_no_man_is_lost(
+        choices in prop::collection::vec(any::<Index>(), 0..200),
+        times in prop::array::uniform4(0_u32..100_000),
+    ) {
+        let one_board = game("bughouse");
+        let mut position = game("bughouse2").start();
+        position.set_clocks(clocks(times));
+        let mut passed = false;
+        for choice in choices {
+            let moves = legal(&position);
+            let mut men = 0;
+            for table in Table::ALL {
+                let board = position.at_table(table).expect("there are two");
+                let fen = board.fen();
+                let alone = one_board.position(&fen, false).expect("its own FEN");
+                let asked = if table == Table::A { position.view().seat } else { position.view().second.expect("the other").seat };
+                let here = moves.iter().filter(|m| **m != Move::Pass && m.split().0 == table);
+                let here: Vec<_> = here.map(|m| m.split().1).collect();
+                prop_assert_eq!(here.is_empty(), !asked.asked);
+                if asked.asked {
+                    prop_assert_eq!(&here, &legal(&alone));
+                }
+                let view = board.view();
+                let hands = view.hands.expect("drops");
+                let held = |color: Color| Role::ALL.iter().map(move |&role| usize::from(hands[color][role]));
+                men += view.board.occupied().count();
+                men += Color::ALL.into_iter().flat_map(held).sum::<usize>();
+            }
+            prop_assert_eq!(men, 64);
+            if moves.is_empty() {
+                break;
+            }
+            let m = *choice.get(&moves);
+            prop_assert!(!(passed && m == Move::Pass), "two sat one after the other");
+            passed = m == Move::Pass;
+            prop_assert_eq!(PackedMove(m.pack().0).unpack(), Some(m));
+            position.play_unchecked(m);
+        }
+    }
+}

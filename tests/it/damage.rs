@@ -1,0 +1,199 @@
+//! The engine's executable against damaged networks and libraries: each is answered in words, and
+//! the session goes on.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use menagerie::evaluation::Passport;
+use menagerie::evaluation::network::{seal, verify};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+const NETWORK: &[u8] = include_bytes!("../../nets/3x3.onnx");
+
+/// A folder of this test's own, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder for the test");
+    folder
+}
+
+fn library() -> PathBuf {
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/libonnxruntime.so");
+    assert!(library.exists(), "scripts/get-onnxruntime has not been run");
+    library
+}
+
+/// What the engine says to `input`; it must end by `quit` and without a fault.
+fn session(executable: &Path, input: &str) -> String {
+    let mut engine = Command::new(executable)
+        .env_remove("ORT_DYLIB_PATH")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the engine starts");
+    let mut pipe = engine.stdin.take().expect("a pipe");
+    let input = format!("uci\nsetoption name UCI_Variant value 3x3\n{input}quit\n");
+    let writer = std::thread::spawn(move || pipe.write_all(input.as_bytes()));
+    let output = engine.wait_with_output().expect("the engine ends");
+    writer.join().expect("a writer").expect("the engine reads to the end");
+    assert!(output.status.success(), "{:?}", output.status);
+    String::from_utf8(output.stdout).expect("text")
+}
+
+const PLAY: &str = "isready\nposition startpos\ngo nodes 20\nisready\n";
+
+/// Loads `file` as a network and plays; gives what was said about it.
+fn load(file: &Path) -> String {
+    let engine = Path::new(env!("CARGO_BIN_EXE_menagerie"));
+    let library = format!("setoption name RuntimeLibrary value {}\n", library().display());
+    let network = format!("setoption name WeightsFile value {}\n", file.display());
+    let said = session(engine, &format!("{library}{network}{PLAY}"));
+    assert_eq!(said.matches("bestmove").count(), 1, "{said}");
+    said.lines().filter(|line| line.starts_with("info string")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_intact_network_is_taken() {
+    let file = folder("intact").join("3x3.onnx");
+    fs::write(&file, NETWORK).expect("a file");
+    let said = load(&file);
+    assert!(said.contains("ONNX Runtime cpu") && said.contains("learn 3x3"), "{said}");
+}
+
+#[test]
+fn a_damaged_network_is_refused_in_words() {
+    let folder = folder("damaged");
+    let mut rng = SmallRng::seed_from_u64(3);
+    let mut files: Vec<(String, Vec<u8>)> = (0..100)
+        .map(|nth| {
+            let at = rng.random_range(0..NETWORK.len());
+            let mut bytes = NETWORK.to_vec();
+            if nth % 2 == 0 {
+                bytes.truncate(at);
+            } else {
+                bytes[at] ^= 1 << rng.random_range(0..8);
+            }
+            (format!("{nth}.onnx"), bytes)
+        })
+        .collect();
+    files.push(("empty.onnx".to_owned(), Vec::new()));
+    files.push(("text.onnx".to_owned(), b"this is no network\n".repeat(1000)));
+    for (name, bytes) in files {
+        let file = folder.join(name);
+        fs::write(&file, bytes).expect("a file");
+        let said = load(&file);
+        let name = file.display().to_string();
+        let told =
+            said.lines().any(|line| line.contains(&name) && !line.contains("ONNX Runtime cpu"));
+        assert!(told, "{name}: {said}");
+    }
+    assert!(load(&folder.join("missing.onnx")).contains("missing.onnx"));
+    assert!(load(&folder).contains(&folder.display().to_string()));
+}
+
+/// The network as another file that says from which one it was quantised.
+fn quantised(from: &str) -> Vec<u8> {
+    let field = |tag: u8, bytes: &[u8]| [&[tag, bytes.len() as u8], bytes].concat();
+    let key = field(0x0a, Passport::QUANTISED_FROM.as_bytes());
+    let entry = field(0x72, &[key, field(0x12, from.as_bytes())].concat());
+    seal([NETWORK, &entry].concat())
+}
+
+#[test]
+fn a_quantised_network_that_lies_beside_is_taken() {
+    let folder = folder("quantised");
+    let file = folder.join("3x3.onnx");
+    fs::write(&file, NETWORK).expect("a file");
+    let int8 = folder.join("3x3.int8.onnx");
+    fs::write(&int8, quantised(verify(NETWORK).expect("a seal"))).expect("a file");
+    let taken = format!("network {} (learn 3x3", int8.display());
+    for file in [&file, &int8] {
+        let said = load(file);
+        assert!(said.contains(&taken) && !said.contains("passed over"), "{said}");
+    }
+    fs::remove_file(&int8).expect("it was there");
+    assert!(!load(&file).contains("int8"));
+}
+
+#[test]
+fn a_quantised_network_that_does_not_fit_is_passed_over_in_one_line() {
+    let folder = folder("unfit");
+    let file = folder.join("3x3.onnx");
+    fs::write(&file, NETWORK).expect("a file");
+    let int8 = folder.join("3x3.int8.onnx");
+    let fitting = quantised(verify(NETWORK).expect("a seal"));
+    let mut flipped = fitting.clone();
+    flipped[fitting.len() / 2] ^= 4;
+    let cases: [(&[u8], &str); 7] = [
+        (&quantised(&"0".repeat(64)), "it was not made from"),
+        (&quantised(""), "it was not made from"),
+        (NETWORK, "it was not made from"),
+        (&fitting[..fitting.len() - 1], "no seal"),
+        (&flipped, "damaged"),
+        (b"", "no seal"),
+        (&seal(b"no model".to_vec()), "ONNX Runtime refuses"),
+    ];
+    let passed_over = |reason: &str| {
+        let said = load(&file);
+        let mut lines = said.lines().filter(|line| line.contains("3x3.int8.onnx"));
+        let line = lines.next().unwrap_or_default();
+        assert!(line.contains(reason) && lines.next().is_none(), "{reason}: {said}");
+        assert!(said.contains(&format!("network {} (learn 3x3", file.display())), "{said}");
+    };
+    for (bytes, reason) in cases {
+        fs::write(&int8, bytes).expect("a file");
+        passed_over(reason);
+    }
+    fs::remove_file(&int8).expect("it was there");
+    fs::create_dir(&int8).expect("a folder");
+    passed_over("cannot read");
+}
+
+#[test]
+fn a_network_of_another_game_is_refused_in_words() {
+    let engine = Path::new(env!("CARGO_BIN_EXE_menagerie"));
+    let file = folder("other").join("3x3.onnx");
+    fs::write(&file, NETWORK).expect("a file");
+    let library = format!("setoption name RuntimeLibrary value {}\n", library().display());
+    let input = format!("{library}setoption name WeightsFile value {}\n", file.display());
+    let said =
+        session(engine, &format!("{input}setoption name UCI_Variant value crazyhouse\n{PLAY}"));
+    assert!(said.contains("trained for \"3x3\", not for crazyhouse"), "{said}");
+    assert_eq!(said.matches("bestmove").count(), 1, "{said}");
+}
+
+#[test]
+fn a_bad_library_is_refused_in_words() {
+    let intact = fs::read(library()).expect("the library");
+    let cut = intact[..intact.len() / 2].to_vec();
+    let mut flipped = intact.clone();
+    flipped[intact.len() / 3] ^= 1;
+    let cases: [(&str, Option<&[u8]>); 5] = [
+        ("absent", None),
+        ("cut", Some(&cut)),
+        ("text", Some(b"not a library at all")),
+        ("empty", Some(b"")),
+        ("flipped", Some(&flipped)),
+    ];
+    for (name, bytes) in cases {
+        // Beside an executable of its own, in the folder that get-onnxruntime fills.
+        let folder = folder(&format!("library-{name}"));
+        let engine = folder.join("menagerie");
+        // No copy: while one is written, another test's new process may hold it open.
+        fs::hard_link(env!("CARGO_BIN_EXE_menagerie"), &engine).expect("a second name");
+        fs::create_dir_all(folder.join("runtime")).expect("a folder");
+        let path = folder.join("runtime/libonnxruntime.so");
+        if let Some(bytes) = bytes {
+            fs::write(&path, bytes).expect("a file");
+        }
+        // The upward search must end in this folder.
+        let named = format!("setoption name RuntimeLibrary value {}\n", path.display());
+        let said = session(&engine, &format!("{named}{PLAY}"));
+        assert!(said.contains("get-onnxruntime"), "{name}: {said}");
+        assert_eq!(said.matches("bestmove").count(), 1, "{name}: {said}");
+    }
+}

@@ -1,0 +1,114 @@
+//! The contract of the encoding, over random play in every game of the catalogue.
+
+use crate::support::laws;
+
+use std::collections::HashMap;
+
+use menagerie::encoding::{Encoding, Layout};
+use menagerie::rules::{MoveList, Position};
+use menagerie::variant::Catalogue;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+/// Calls `each` with every position of some random games of every variant.
+fn random_positions(mut each: impl FnMut(&str, &Encoding, &Position)) {
+    for variant in Catalogue::shipped().iter() {
+        let encoding = Encoding::of(&variant.start());
+        for seed in 0..20 {
+            let mut rng = SmallRng::seed_from_u64(seed);
+            let mut position = variant.start();
+            let mut legal = MoveList::new();
+            for _ in 0..200 {
+                position.legal_moves(&mut legal);
+                each(variant.name(), &encoding, &position);
+                if legal.is_empty() {
+                    break;
+                }
+                position.play_unchecked(legal[rng.random_range(0..legal.len())]);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_legal_move_has_an_index_of_its_own() {
+    random_positions(|_, encoding, position| laws::check_encoding(encoding, position));
+}
+
+#[test]
+fn layouts_of_all_games_can_be_taken_apart() {
+    for variant in Catalogue::shipped().iter() {
+        let (name, encoding) = (variant.name(), Encoding::of(&variant.start()));
+        let (text, shape) = (encoding.layout(), encoding.shape());
+        let layout = Layout::read(&text).expect("a layout");
+        assert_eq!(layout.planes(), encoding.plane_names(), "{name}");
+        let own = layout.places_in(&layout).expect("the same board");
+        assert_eq!(own.planes, (0..shape.planes).map(Some).collect::<Vec<_>>(), "{name}");
+        assert_eq!(own.policy, (0..shape.policy_planes).map(Some).collect::<Vec<_>>(), "{name}");
+    }
+}
+
+#[test]
+fn equal_input_keys_mean_equal_planes_and_different_planes_different_keys() {
+    let mut seen: HashMap<(String, u64), Vec<u32>> = HashMap::new();
+    let mut keys: HashMap<(String, Vec<u32>), u64> = HashMap::new();
+    random_positions(|name, encoding, position| {
+        let mut planes = vec![f32::NAN; encoding.shape().input()];
+        encoding.write_planes(position.view(), &mut planes);
+        let bits: Vec<u32> = planes.into_iter().map(f32::to_bits).collect();
+        let key = encoding.input_key(position).0;
+        let same = seen.entry((name.to_owned(), key)).or_insert_with(|| bits.clone());
+        assert_eq!(*same, bits, "{name} {}", position.fen());
+        let same = *keys.entry((name.to_owned(), bits)).or_insert(key);
+        assert_eq!(same, key, "{name} {}", position.fen());
+    });
+}
+
+#[test]
+fn keys_of_tables_tell_their_planes() {
+    let mut seen: HashMap<(String, u64), Vec<u32>> = HashMap::new();
+    let mut keys: HashMap<(String, usize, Vec<u32>), u64> = HashMap::new();
+    let mut met = 0;
+    random_positions(|name, encoding, position| {
+        let shape = encoding.shape();
+        let Some(tables) = encoding.table_keys(position) else { return };
+        let mut planes = vec![f32::NAN; shape.input()];
+        encoding.write_planes(position.view(), &mut planes);
+        let own = &planes[2 * shape.squares()..];
+        for (nth, (key, planes)) in tables.iter().zip(own.chunks(own.len() / 2)).enumerate() {
+            let bits: Vec<u32> = planes.iter().map(|plane| plane.to_bits()).collect();
+            let same = seen.entry((name.to_owned(), key.0)).or_insert_with(|| bits.clone());
+            assert_eq!(*same, bits, "{name} {}", position.fen());
+            let known = keys.len();
+            let same = *keys.entry((name.to_owned(), nth, bits)).or_insert(key.0);
+            assert_eq!(same, key.0, "{name} {}", position.fen());
+            met += usize::from(keys.len() == known);
+        }
+    });
+    assert!(met > 1000, "tables stand as they were while the other one moves: {met} times");
+}
+
+#[test]
+fn the_mirror_image_of_a_position_has_the_same_planes_but_the_colour() {
+    let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
+    let encoding = Encoding::of(&variant.start());
+    let planes = |fen: &str| {
+        let position = variant.position(fen, false).expect("a position");
+        let mut planes = vec![0.0; encoding.shape().input()];
+        encoding.write_planes(position.view(), &mut planes);
+        let mut legal = MoveList::new();
+        position.legal_moves(&mut legal);
+        let mut moves: Vec<_> = legal.iter().map(|&m| encoding.index(&position, m)).collect();
+        moves.sort();
+        (planes, moves)
+    };
+    let (white, white_moves) = planes("kq1/3/1QK w - - 0 1");
+    let (black, black_moves) = planes("1qk/3/KQ1 b - - 0 1");
+    let (mirror, mirror_moves) = planes("1qk/3/KQ1 w - - 0 1");
+    let squares = encoding.shape().squares();
+    let but_colour = |planes: &[f32]| [&planes[..squares], &planes[2 * squares..]].concat();
+    assert_eq!(but_colour(&white), but_colour(&black));
+    assert_eq!(white_moves, black_moves);
+    assert_ne!(but_colour(&white), but_colour(&mirror));
+    assert_ne!(white_moves, mirror_moves);
+}

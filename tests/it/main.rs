@@ -1,0 +1,33 @@
+//! The integration tests, a module a topic: `cargo test --test it search` runs one topic.
+
+#[macro_use]
+mod support;
+
+mod agreement;
+mod belief;
+mod blind;
+mod bughouse;
+mod castling;
+mod chess8;
+mod contract;
+mod damage;
+mod documents;
+mod encoding;
+mod endings;
+mod evaluation;
+mod games;
+mod lines;
+mod mates;
+mod network;
+mod perft;
+mod proofs;
+mod rbc_server;
+mod runtime;
+mod search;
+mod sparse_encoding;
+mod sparse_layout;
+mod table;
+mod tidy;
+mod uci;
+mod walls;
+mod xboard;

@@ -1,0 +1,127 @@
+//! What the search proves, against games that others have solved: 3x3 chess and Tic-Tac-Mo. Game
+//! trees made at random are in tests/it/search.rs.
+
+use crate::support::golden;
+
+use std::collections::HashMap;
+
+use menagerie::encoding::Encoding;
+use menagerie::evaluation::Uniform;
+use menagerie::rules::Position;
+use menagerie::search::{Params, Proof, Thinking, Tree};
+use menagerie::variant::Catalogue;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+/// What so many visits prove, with little memory or much, in batches or one by one, by proof numbers
+/// or without.
+fn proof(position: &Position, visits: u32, rng: &mut SmallRng) -> Proof {
+    let params = if rng.random() { Params::default() } else { Params::blind() };
+    let memory = if rng.random() { 1 << 16 } else { 1 << 20 };
+    let mut tree = Tree::new(position.clone(), params, memory);
+    let mut evaluator = Uniform::new(Encoding::of(position).shape());
+    let mut thinking = Thinking::new(&mut tree, &mut evaluator, rng.random_range(1..5));
+    let mut spent = 0;
+    while spent < visits && !thinking.tree().settled() {
+        spent += thinking.step(visits - spent).expect("Uniform never fails").visits.max(1);
+    }
+    tree.proof()
+}
+
+#[test]
+fn what_is_proven_of_3x3_chess_is_true() {
+    let variant = Catalogue::shipped().require("3x3").expect("shipped");
+    let mut rng = SmallRng::seed_from_u64(3);
+    let mut proven = [0; 3];
+    let rows = golden::rows(include_str!("../golden/mini3x3_solved.tsv")).skip(1);
+    for [fen, score, plies] in rows {
+        let position = variant.position(&format!("{fen} - - 0 1"), false).expect(fen);
+        if position.outcome().is_some() {
+            continue;
+        }
+        let visits = 1 << rng.random_range(0..12);
+        let (score, plies): (i8, i32) = (score.parse().expect(fen), plies.parse().expect(fen));
+        match proof(&position, visits, &mut rng) {
+            Proof::Open => continue,
+            Proof::Won(turns) => assert!(score == 1 && i32::from(turns) >= plies, "{fen}"),
+            Proof::Drawn => assert_eq!(score, 0, "{fen}"),
+            Proof::Lost(turns) => {
+                assert!(
+                    score == -1 && turns.is_none_or(|turns| i32::from(turns) >= plies),
+                    "{fen}"
+                );
+            }
+        }
+        proven[(score + 1) as usize] += 1;
+    }
+    println!("lost, drawn, won: {proven:?}");
+    assert!(proven[0] > 1200 && proven[1] > 80 && proven[2] > 3200, "{proven:?}");
+}
+
+#[test]
+fn lengths_of_3x3_chess_are_exact_where_nothing_is_left_to_find_out() {
+    let variant = Catalogue::shipped().require("3x3").expect("shipped");
+    let rows = golden::rows(include_str!("../golden/mini3x3_solved.tsv")).skip(1);
+    let solved: HashMap<&str, (&str, i16)> =
+        rows.map(|[fen, score, plies]| (fen, (score, plies.parse().expect(fen)))).collect();
+    let mut rng = SmallRng::seed_from_u64(5);
+    let rows = golden::rows(include_str!("../golden/mini3x3_solved.tsv")).skip(1).step_by(10);
+    let (mut settled, mut open) = (0, 0);
+    for [fen, _, _] in rows {
+        let position = variant.position(&format!("{fen} - - 0 1"), false).expect(fen);
+        let mut evaluator = Uniform::new(Encoding::of(&position).shape());
+        let mut tree = Tree::new(position, Params::default(), 1 << 22);
+        // The tree is kept: what repeated a position of one search need not repeat one of the next.
+        for _ in 0..4 {
+            if tree.root().outcome().is_some() {
+                break;
+            }
+            let mut thinking = Thinking::new(&mut tree, &mut evaluator, rng.random_range(1..5));
+            thinking.visit(4000, || true).expect("Uniform never fails");
+            let fen = tree.root().fen();
+            let fen = fen.split(" - ").next().expect("two fields");
+            // The table has some two thirds of all positions.
+            match (solved.get(fen), tree.proof()) {
+                (None, _) => {}
+                (Some(_), _) if !tree.settled() => open += 1,
+                (Some(&solved), proof) => {
+                    let (score, plies) = match proof {
+                        Proof::Won(turns) => ("1", turns.into()),
+                        Proof::Lost(turns) => ("-1", turns.map_or(-1, i16::from)),
+                        Proof::Drawn | Proof::Open => ("0", -1),
+                    };
+                    assert_eq!((score, plies), solved, "{fen}");
+                    settled += 1;
+                }
+            }
+            let choices = tree.choices();
+            tree.advance(choices[rng.random_range(0..choices.len().min(3))].m);
+        }
+    }
+    println!("settled, open: {settled}, {open}");
+    assert!(settled > 2000 && open < 300, "{settled} {open}");
+}
+
+#[test]
+fn what_is_proven_of_tic_tac_mo_is_true() {
+    let variant = Catalogue::shipped().require("tictacmo").expect("shipped");
+    let mut rng = SmallRng::seed_from_u64(4);
+    let mut proven = 0;
+    for [board, player, ends] in golden::rows(include_str!("../golden/tictacmo_solved.tsv")) {
+        let position = variant.position(&golden::tictacmo_fen(board, player), false).expect(board);
+        let player: usize = player.parse().expect(board);
+        // What the game may come to, under some way of breaking ties: 0, or the winner.
+        let ends: Vec<usize> = ends.split(',').map(|end| end.parse().expect(board)).collect();
+        for _ in 0..4 {
+            let visits = 1 << rng.random_range(0..12);
+            match proof(&position, visits, &mut rng) {
+                Proof::Open => continue,
+                Proof::Won(_) => assert_eq!(ends, [player], "{board}"),
+                Proof::Drawn => assert_eq!(ends, [0], "{board}"),
+                Proof::Lost(_) => assert!(!ends.contains(&0) && !ends.contains(&player), "{board}"),
+            }
+            proven += 1;
+        }
+    }
+    assert!(proven > 1000, "{proven}");
+}

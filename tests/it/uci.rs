@@ -1,0 +1,473 @@
+//! Conversations with the real executable.
+
+use crate::support::talk;
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::model::{FLOAT, Model, numbers};
+use crate::support::talk::{Engine, matches};
+use menagerie::encoding::Encoding;
+use menagerie::evaluation::Passport;
+use menagerie::evaluation::network::seal;
+use menagerie::variant::{Catalogue, Variant};
+
+transcripts! { "uci":
+    bad_input bughouse castling handshake limits moves networks options perft positions pondering rows search
+    texts three_by_three words
+}
+
+#[test]
+fn every_variant_gives_a_legal_move() {
+    let mut engine = Engine::start();
+    for variant in Catalogue::shipped().iter() {
+        engine.say(&format!("setoption name UCI_Variant value {}", variant.name()));
+        engine.say("position startpos");
+        for limit in ["nodes 1", "nodes 200", "movetime 20", "wtime 300 btime 300 winc 10 binc 10"]
+        {
+            engine.say(&format!("go {limit}"));
+            let best = engine.until("bestmove *");
+            let turn = best.split_whitespace().nth(1).expect("a move");
+            assert!(variant.start().parse_turn(turn).is_some(), "{}: {best}", variant.name());
+        }
+    }
+    engine.end();
+}
+
+#[test]
+fn games_of_a_file_with_a_byte_order_mark_are_read() {
+    let section = "[first:chess]\ndoubleStep = false\n\n[second:chess]\nstalemateValue = loss\n";
+    let utf16 = |order: fn(u16) -> [u8; 2]| {
+        "\u{feff}".encode_utf16().chain(section.encode_utf16()).flat_map(order).collect()
+    };
+    let marked = [b"\xef\xbb\xbf", section.as_bytes()].concat();
+    let mut engine = Engine::start();
+    let file = talk::file("marked.ini", &marked);
+    engine.say(&format!("setoption name VariantPath value {}", file.display()));
+    let option = engine.next("option name UCI_Variant *");
+    assert!(option.contains(" var first") && option.contains(" var second"), "{option}");
+    engine.say("setoption name UCI_Variant value first");
+    engine.next("info string variant first *");
+    engine.say("position startpos moves e2e4");
+    engine.next("info string illegal move \"e2e4\"*");
+    let files: [(&str, Vec<u8>); 4] = [
+        ("little.ini", utf16(u16::to_le_bytes)),
+        ("big.ini", utf16(u16::to_be_bytes)),
+        ("unmarked.ini", section.encode_utf16().flat_map(u16::to_le_bytes).collect()),
+        ("latin1.ini", b"# Pion \xe0 pion\n[first:chess]\n".to_vec()),
+    ];
+    for (name, bytes) in files {
+        let file = talk::file(name, &bytes);
+        engine.say(&format!("setoption name VariantPath value {}", file.display()));
+        let text = if name == "latin1.ini" {
+            "it is not UTF-8 text"
+        } else {
+            "it is UTF-16 text, save it as UTF-8"
+        };
+        engine.next(&format!("info string cannot read \"{}\": {text}", file.display()));
+        engine.next("option name UCI_Variant *");
+    }
+    engine.end();
+}
+
+#[test]
+fn turns_that_are_a_move_or_a_wall_are_written_as_by_fairy_stockfish() {
+    let file =
+        talk::file("atlantis.ini", b"[atlantis:chess]\nwallingRule = edge\nwallOrMove = true\n");
+    let mut engine = Engine::start();
+    engine.say(&format!("setoption name VariantPath value {}", file.display()));
+    engine.say("setoption name UCI_Variant value atlantis");
+    engine.until("info string variant atlantis *");
+    engine.say("position startpos moves a2a3,a3a1 b7b6 a1a1,a1a4 e7e5,e5a1");
+    engine.say("d");
+    engine.until("Fen: rnbqkbnr/p1pp1ppp/1p6/4p3/*7/P7/1PPPPPPP/RNBQKBNR w KQkq - 0 3");
+    engine.next("Outcome: *");
+    for (moves, wrong) in [("a2a3,a3b1", "a2a3,a3b1"), ("a1a1", "a1a1"), ("a2a2,a2a4", "a2a2,a2a4")]
+    {
+        engine.say(&format!("position startpos moves {moves}"));
+        engine.next(&format!("info string illegal move \"{wrong}\", number 1, *"));
+    }
+    engine.say("position fen r3k2r/8/8/8/8/8/P7/R3K2R w KQkq - 0 1 moves e1g1,g1a1 e8c8,c8a1");
+    engine.say("position fen r3k2r/8/8/8/8/8/P7/R3K2R w KQkq - 0 1 moves e1h1,h1a1 O-O-O");
+    engine.say("d");
+    engine.until("Fen: 2kr3r/8/8/8/8/8/P7/R4RK1 w - - 2 2");
+    engine.say("position startpos moves a2a3,a3a1");
+    engine.say("go nodes 20");
+    let best = engine.until("bestmove *");
+    let turn = best.split_whitespace().nth(1).expect("a move");
+    assert!(turn.len() == 9 && turn[4..].starts_with(','), "{best}");
+    engine.end();
+}
+
+#[test]
+fn any_bytes_are_answered() {
+    let mut engine = Engine::start();
+    engine.bytes(b"isready\r\n\r\n \t \nposition startpos moves e2e4\r\nd\r\n");
+    engine.until("readyok");
+    engine.until("Fen: rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1");
+    engine.bytes(b"\xff\xfe\x00 caf\xe9\r\n\n   \n");
+    engine.until("info string unknown command \"*\"");
+    engine.bytes(&[b'x'; 1_000_000]);
+    engine.bytes(b"\n");
+    assert!(engine.until("info string unknown command \"xxx*").len() < 1100);
+    engine.bytes(&[b'y'; 3_000_000]);
+    engine.bytes(b"\nposition fen ");
+    engine.until("info string input line too long, ignored");
+    engine.bytes(&[b'z'; 100_000]);
+    engine.bytes(b"\n");
+    assert!(engine.until("info string bad FEN \"zzz*").len() < 1100);
+    engine.bytes(b"position startpos moves");
+    for _ in 0..2000 {
+        engine.bytes(b" g1f3 g8f6 f3g1 f6g8");
+    }
+    engine.bytes(b"\nd\n");
+    engine.until("Outcome: 1/2-1/2 repetition");
+    engine.bytes(b"isready");
+    engine.end();
+}
+
+#[test]
+fn a_closed_input_ends_the_engine_when_all_is_done() {
+    for last in
+        ["go nodes 3000", "go infinite", "go ponder", "go", "go perft 3", "position startpos"]
+    {
+        let mut engine = Engine::start();
+        engine.say("go nodes 2000");
+        engine.say("position startpos moves e2e4");
+        engine.say(last);
+        engine.end();
+        let lines = engine.rest();
+        let answers = if last.contains("perft") || last.starts_with("position") { 1 } else { 2 };
+        assert_eq!(lines.iter().filter(|line| line.starts_with("bestmove")).count(), answers);
+        assert_eq!(
+            lines.iter().any(|line| line == "Nodes searched: 13160"),
+            last.contains("perft")
+        );
+    }
+}
+
+#[test]
+fn quit_ends_a_search_at_once() {
+    for go in
+        ["go infinite", "go mate 9", "go nodes 1000000000", "go wtime 99999999 btime 99999999"]
+    {
+        let mut engine = Engine::start();
+        engine.say(go);
+        engine.say("isready");
+        engine.until("readyok");
+        engine.say("quit");
+        engine.ended();
+    }
+}
+
+#[test]
+fn bounded_searches_end_before_the_next_command() {
+    // All lines are there before the first search can begin.
+    let mut engine = Engine::start();
+    engine.bytes(
+        b"position startpos\ngo nodes 400\nsetoption name Hash value 32\ngo nodes 300\n\
+          position startpos moves e2e4\ngo depth 6\nucinewgame\nquit\n",
+    );
+    engine.ended();
+    let lines = engine.rest();
+    let best: Vec<_> = (0..lines.len()).filter(|&at| lines[at].starts_with("bestmove ")).collect();
+    assert_eq!(best.len(), 3, "{lines:?}");
+    for (at, nodes) in best.into_iter().zip([400, 300, 80]) {
+        assert!(lines[at - 1].contains(&format!(" nodes {nodes} ")), "{}", lines[at - 1]);
+    }
+}
+
+#[test]
+fn a_stop_is_meant_for_the_last_search_before_it() {
+    let mut engine = Engine::start();
+    engine.bytes(b"go nodes 400\ngo nodes 1000000000\nposition startpos\nstop\nisready\n");
+    engine.until("info depth * nodes 400 *");
+    engine.until("bestmove *");
+    engine.until("bestmove *");
+    engine.until("readyok");
+    engine.end();
+}
+
+#[test]
+fn perft_is_complete_before_quit() {
+    let mut engine = Engine::start();
+    engine.bytes(b"go perft 5\nquit\n");
+    engine.ended();
+    assert!(engine.rest().contains(&"Nodes searched: 4865609".to_owned()));
+    let mut engine = Engine::start();
+    engine.bytes(b"go perft 12\nstop\nquit\n");
+    engine.ended();
+    let lines = engine.rest();
+    assert!(lines.contains(&"info string perft stopped before it was complete".to_owned()));
+}
+
+#[test]
+fn a_search_for_a_mate_ends_when_no_one_can_stop_it() {
+    let mut engine = Engine::start();
+    engine.say("setoption name RuntimeLibrary value /nowhere");
+    engine.say("go mate 1");
+    engine.end();
+    assert!(engine.rest().iter().any(|line| line.starts_with("bestmove ")));
+}
+
+#[test]
+fn the_last_line_is_the_move_that_is_played() {
+    let mut engine = Engine::start();
+    engine.say("setoption name RuntimeLibrary value /nowhere");
+    engine.say("setoption name Skill Level value 5");
+    for multi_pv in [1, 2] {
+        engine.say(&format!("setoption name MultiPV value {multi_pv}"));
+        for _ in 0..30 {
+            engine.say("ucinewgame");
+            engine.say("go");
+            let mut played = String::new();
+            loop {
+                let line = engine.until("*");
+                if let Some((before, pv)) = line.split_once(" pv ") {
+                    if before.contains(" multipv 1 ") {
+                        played = pv.split(' ').next().expect("a move").to_owned();
+                    }
+                } else if let Some(best) = line.strip_prefix("bestmove ") {
+                    assert_eq!(best.split(' ').next(), Some(&*played));
+                    break;
+                }
+            }
+        }
+    }
+    engine.end();
+}
+
+#[test]
+fn a_closed_output_ends_the_engine() {
+    let mut engine = Engine::start();
+    engine.say("go infinite");
+    engine.until("info depth *");
+    engine.close_output();
+    engine.ended();
+}
+
+#[test]
+fn the_bench_has_one_signature() {
+    let signature = |arguments: &[&str]| {
+        let output = talk::command().args(arguments).output().expect("the engine runs");
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        let last = text.lines().last().expect("a line").to_owned();
+        assert!(last.starts_with("Signature: ") && last.len() == 11 + 16, "{last}");
+        last
+    };
+    let first = signature(&["bench"]);
+    assert_eq!(signature(&["bench"]), first);
+    assert_eq!(signature(&["bench", "2"]), first);
+    let mut engine = Engine::start();
+    engine.say("setoption name Threads value 3");
+    engine.say("bench");
+    assert_eq!(engine.until("Signature: *"), first);
+    engine.end();
+}
+
+#[test]
+fn arguments_are_checked() {
+    let run = |arguments: &[&str]| talk::command().args(arguments).output().expect("it runs");
+    assert!(run(&["--version"]).stdout.starts_with(b"Menagerie "));
+    assert!(run(&["--help"]).status.success());
+    for wrong in [&["--nonsense"][..], &["bench", "x"], &["bench", "1", "2"], &["play"]] {
+        let output = run(wrong);
+        assert!(!output.status.success() && output.stdout.is_empty());
+        assert!(output.stderr.starts_with(b"menagerie: "));
+    }
+}
+
+#[test]
+fn the_log_keeps_what_was_said() {
+    let path = talk::file("said.log", b"");
+    let mut engine = Engine::start();
+    engine.say(&format!("setoption name Debug Log File value {}", path.display()));
+    engine.say("isready");
+    engine.until("readyok");
+    engine.say("setoption name Debug Log File value <empty>");
+    engine.say("ucinewgame");
+    engine.say("setoption name Debug Log File value /");
+    engine.until("info string cannot write to \"/\": *");
+    engine.end();
+    let log = fs::read_to_string(path).expect("the log is there");
+    assert!(log.contains(">> isready\n") && log.contains("<< readyok\n"), "{log}");
+    assert!(!log.contains("ucinewgame"), "{log}");
+}
+
+/// A network for `variant` that says the same of every position.
+fn network(variant: &Variant, variants: &str) -> Vec<u8> {
+    let encoding = Encoding::of(&variant.start());
+    let shape = encoding.shape();
+    let (planes, flat) = ([shape.planes, shape.height, shape.width], shape.input());
+    let head = |model: Model, name: &str, size: usize, seed| {
+        let weights = numbers(seed, flat * size);
+        model
+            .weights(&format!("{name}_weights"), &[flat, size], &weights)
+            .node("MatMul", &["flat", &format!("{name}_weights")], name, &[])
+            .output(name, FLOAT, &[-1, size as i64])
+    };
+    let [channels, height, width] = planes.map(|size| size as i64);
+    let mut model = Model::default().input("planes", FLOAT, &[-1, channels, height, width]).node(
+        "Flatten",
+        &["planes"],
+        "flat",
+        &[],
+    );
+    model = head(model, "policy", shape.policy(), 1);
+    model = head(model, "outcome", shape.outcomes, 2);
+    model = head(model, "moves_left", 1, 3);
+    for (key, value) in Passport::new(&encoding, variants, "a test").entries() {
+        model = model.metadata(&key, &value);
+    }
+    seal(model.finish())
+}
+
+#[test]
+fn networks_play_and_bad_ones_are_refused() {
+    let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
+    let bytes = network(&variant, "3x3");
+    let good = talk::file("good.onnx", &bytes);
+    let cut = talk::file("cut.onnx", &bytes[..bytes.len() / 2]);
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
+    let mut engine = Engine::start();
+    engine.say(&format!("setoption name RuntimeLibrary value {}", runtime.display()));
+    engine.say("setoption name UCI_Variant value 3x3");
+    engine.next("info string variant 3x3 *");
+    engine.say("setoption name Backend value cpu");
+    engine.say(&format!("setoption name WeightsFile value {}", good.display()));
+    engine.say("isready");
+    engine.next(&format!("info string 3x3: network {} (a test), ONNX Runtime cpu", good.display()));
+    engine.next("readyok");
+    engine.say("go nodes 50");
+    let with_one = engine.until("bestmove *");
+    engine.say("setoption name Threads value 2");
+    engine.say("ucinewgame");
+    engine.say("go nodes 1");
+    engine.until("bestmove *");
+    engine.say("go nodes 400");
+    engine.until("bestmove *");
+    for threads in [1, 1] {
+        engine.say(&format!("setoption name Threads value {threads}"));
+        engine.say("ucinewgame");
+        engine.say("go nodes 50");
+        assert_eq!(engine.until("bestmove *"), with_one);
+    }
+    engine.say("eval");
+    engine.until("WDL: *");
+    engine.say("isready");
+    engine.until("readyok");
+    // A bad one changes nothing but is spoken of, once.
+    for (file, fault) in [
+        (cut.display().to_string(), "refused"),
+        ("there/is none.onnx".to_owned(), "cannot read"),
+        ("/".to_owned(), "cannot read"),
+        (talk::file("text.onnx", b"no network").display().to_string(), "refused"),
+        (talk::file("empty.onnx", b"").display().to_string(), "refused"),
+        (
+            talk::file("chess.onnx", &network(&variant, "chess")).display().to_string(),
+            "not for 3x3",
+        ),
+    ] {
+        engine.say(&format!("setoption name WeightsFile value {file}"));
+        engine.say("isready");
+        let line = engine.next("info string *");
+        assert!(line.contains(fault) && line.contains(&file), "{line}");
+        engine.next("info string 3x3: the network from before plays on");
+        engine.next("readyok");
+        engine.say("ucinewgame");
+        engine.say("go nodes 50");
+        assert_eq!(engine.until("bestmove *"), with_one);
+    }
+    // Another variant cannot use it.
+    engine.say("setoption name UCI_Variant value chess");
+    engine.say(&format!("setoption name WeightsFile value {}", good.display()));
+    engine.say("position startpos");
+    engine.say("go nodes 10");
+    let refusal = engine.until("info string network *");
+    assert!(refusal.contains("was trained for \"3x3\", not for chess"), "{refusal}");
+    engine.until("bestmove *");
+    engine.end();
+}
+
+#[test]
+fn base_network_plays_games_without_a_network() {
+    let games = "[mine:crazyhouse]\npromotionPieceTypes = q\n\n\
+                 [counted:crazyhouse]\ncheckCounting = true\n\
+                 startFen = rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 3+3 0 1\n\n\
+                 [small:losalamos]\nnetwork = crazyhouse\n\n\
+                 [lost:crazyhouse]\nnetwork = nowhere\n\n\
+                 [alone:crazyhouse]\nnetwork = none\n";
+    let file = talk::file("kin.ini", games.as_bytes());
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
+    let mut engine = Engine::start();
+    engine.say(&format!("setoption name RuntimeLibrary value {}", runtime.display()));
+    engine.say("setoption name Backend value cpu");
+    engine.say(&format!("setoption name VariantPath value {}", file.display()));
+    for (game, said) in [
+        ("mine", vec!["played with a base network, trained on other games"]),
+        ("counted", vec!["played with a base network, trained on other games"]),
+        ("lost", vec!["played with a base network, trained on other games"]),
+        ("small", vec!["the network of crazyhouse does not fit it"]),
+        ("alone", vec!["there is no network for it yet, it is played by search alone*"]),
+    ] {
+        engine.say(&format!("setoption name UCI_Variant value {game}"));
+        engine.until("info string variant *");
+        engine.say("isready");
+        for line in said {
+            let mut next = engine.next("info string *");
+            // The base is for boards of 8x8.
+            if game == "small" && next.contains("base.int8.onnx is refused") {
+                next = engine.next("info string *");
+            }
+            assert!(matches(&format!("info string {game}: {line}"), &next), "{game}: {next}");
+        }
+        engine.until("readyok");
+        engine.say("go nodes 30");
+        engine.until("bestmove *");
+    }
+    engine.end();
+}
+
+#[test]
+fn without_the_library_it_plays_and_says_how_to_get_it() {
+    let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
+    let good = talk::file("lonely.onnx", &network(&variant, "3x3"));
+    let mut engine = Engine::start();
+    engine.say("setoption name RuntimeLibrary value /there/is/none.so");
+    engine.say("setoption name UCI_Variant value 3x3");
+    engine.next("info string variant 3x3 *");
+    engine.say(&format!("setoption name WeightsFile value {}", good.display()));
+    engine.say("go nodes 100");
+    let line = engine.next("info string no ONNX Runtime: *");
+    assert!(line.contains("/there/is/none.so") && line.contains("scripts/get-onnxruntime"));
+    assert!(matches("info string 3x3: *Uniform*", &engine.next("*")));
+    engine.until("bestmove *");
+    engine.end();
+}
+
+#[test]
+fn a_game_that_is_read_anew_is_evaluated_anew() {
+    let small = "[mine:gardner]\n";
+    let large = "[mine:crazyhouse]\n";
+    let mut engine = Engine::start();
+    for (game, begins) in [(small, "rnbqk/*"), (large, "rnbqkbnr/*"), (small, "rnbqk/*")] {
+        let file = talk::file("anew.ini", game.as_bytes());
+        engine.say(&format!("setoption name VariantPath value {}", file.display()));
+        engine.say("setoption name UCI_Variant value mine");
+        engine.say("position startpos");
+        engine.say("d");
+        engine.until(&format!("Fen: {begins}"));
+        engine.say("eval");
+        engine.until("WDL: *");
+        engine.say("go nodes 10");
+        loop {
+            let line = engine.next("*");
+            assert!(!line.contains("failed"), "{line}");
+            if line.starts_with("bestmove") {
+                break;
+            }
+        }
+    }
+    engine.end();
+}

@@ -1,0 +1,152 @@
+//! Conversations with the real executable in the protocol of XBoard.
+
+use crate::support::talk;
+
+use std::time::{Duration, Instant};
+
+use crate::support::talk::Engine;
+use menagerie::variant::Catalogue;
+
+transcripts! { "xboard":
+    analysis bad_input bughouse castling duck games handshake hints partners pinging playing results setboard
+    settings texts touching words
+}
+
+fn start() -> Engine {
+    let mut engine = Engine::start();
+    engine.say("xboard");
+    engine.say("protover 2");
+    engine.until("feature myname=*");
+    engine
+}
+
+#[test]
+fn every_variant_plays_a_legal_turn() {
+    let mut engine = start();
+    for variant in Catalogue::shipped().iter() {
+        // XBoard shows men that move, on one board.
+        let anatomy = variant.start().anatomy();
+        if anatomy.places || anatomy.tables {
+            continue;
+        }
+        let name = match variant.name() {
+            "chess" => "normal",
+            name => name,
+        };
+        engine.say("new");
+        engine.say(&format!("variant {name}"));
+        for limit in ["st 0.02", "level 0 0:01 0.01", "sd 1"] {
+            engine.say("force");
+            engine.say(&format!("setboard {}", variant.start_fen()));
+            engine.say(limit);
+            engine.say("go");
+            let mut turn = String::new();
+            // A comma at the end says that another leg follows.
+            while turn.is_empty() || turn.ends_with(',') {
+                turn += engine.until("move *").trim_start_matches("move ");
+            }
+            assert!(variant.start().parse_turn(&turn).is_some(), "{}: {turn}", variant.name());
+        }
+    }
+    engine.end();
+}
+
+#[test]
+fn turns_that_are_a_move_or_a_wall_are_played() {
+    let file =
+        talk::file("xboard.ini", b"[atlantis:chess]\nwallingRule = edge\nwallOrMove = true\n");
+    let mut engine = start();
+    engine.say(&format!("option VariantPath={}", file.display()));
+    engine.say("variant atlantis");
+    engine.until("setup *");
+    engine.say("force");
+    for turn in ["a2a3,a3a1", "b7b6", "a1a1,a1a4", "e7e5,"] {
+        engine.say(&format!("usermove {turn}"));
+    }
+    engine.say("usermove e5a1");
+    engine.say("usermove a3a4");
+    engine.until("Illegal move: a3a4");
+    engine.say("sd 1");
+    engine.say("go");
+    let first = engine.until("move *");
+    let second = engine.until("move *");
+    assert!(first.ends_with(','), "{first}");
+    assert_eq!(second.len(), "move e5a1".len(), "{second}");
+    engine.end();
+}
+
+#[test]
+fn clocks_are_kept() {
+    let mut engine = start();
+    engine.say("ping 1");
+    engine.until("pong 1");
+    // Each from the start, where nothing can be proven that would end the search early.
+    let mut took = |lines: &[&str]| {
+        engine.say("new");
+        engine.say("force");
+        lines.iter().for_each(|line| engine.say(line));
+        let begun = Instant::now();
+        engine.say("go");
+        engine.until("move *");
+        begun.elapsed()
+    };
+    let second = Duration::from_secs(1);
+    // Centiseconds: what is left is a tenth of what UCI would take it for.
+    assert!(took(&["level 0 60 0", "time 60", "otim 6000"]) < second);
+    assert!(took(&["level 0 0:01 0"]) < second);
+    assert!(took(&["level 40 90 0", "st 0.5"]) < second);
+    let nodes = took(&["level 0 60 0", "nps 100", "st 2"]);
+    assert!(nodes < 2 * second, "{nodes:?} for 200 nodes");
+    let begun = took(&["nps 0", "st 0.7"]);
+    assert!(begun > second / 2, "{begun:?}");
+    engine.end();
+}
+
+#[test]
+fn any_bytes_are_answered() {
+    let mut engine = start();
+    engine.bytes(b"force\r\n\r\nusermove e2e4\r\nusermove e7e5\r\nusermove e4e5\r\n");
+    engine.next("Illegal move: e4e5");
+    engine.bytes(b"\xff\xfe\x00 caf\xe9\r\n\n   \n");
+    engine.until("Error (unknown command): \u{fffd}\u{fffd}* caf\u{fffd}");
+    engine.bytes(&[b'x'; 1_000_000]);
+    engine.bytes(b"\n");
+    assert!(engine.until("Error (unknown command): xxx*").len() < 1100);
+    engine.bytes(&[b'y'; 3_000_000]);
+    engine.bytes(b"\nsetboard ");
+    engine.until("Error (longer than any command): *");
+    engine.bytes(&[b'z'; 100_000]);
+    engine.bytes(b"\nusermove \xff\nsetboard \xff\noption \xff\xff=\xff\nlift \xff\nlevel \xff\n");
+    engine.next("tellusererror Illegal position: bad FEN \"zzz*");
+    engine.next("Illegal move (the position was refused): \u{fffd}");
+    engine.next("tellusererror Illegal position: bad FEN \"\u{fffd}\"*");
+    engine.next("Error (no such option): option \u{fffd}\u{fffd}=\u{fffd}");
+    engine.next("Error (no such square): lift \u{fffd}");
+    engine.next("Error (level takes *): level \u{fffd}");
+    engine.bytes(b"ping 7");
+    engine.end();
+    assert_eq!(engine.rest().pop().as_deref(), Some("pong 7"));
+}
+
+#[test]
+fn a_closed_input_ends_the_engine_when_all_is_done() {
+    for (last, moves) in [("go", 1), ("analyze", 0), ("hard\ngo", 1), ("easy", 0)] {
+        let mut engine = start();
+        engine.say("st 0.1");
+        engine.say(last);
+        engine.end();
+        let said = engine.rest();
+        assert_eq!(said.iter().filter(|line| line.starts_with("move ")).count(), moves, "{last}");
+    }
+}
+
+#[test]
+fn quit_ends_a_search_at_once() {
+    for last in ["go", "analyze", "st 0.05\nhard\ngo", "go\nping 1\nusermove e2e4"] {
+        let mut engine = start();
+        engine.say("level 0 90 0");
+        engine.say(last);
+        engine.say("quit");
+        engine.ended();
+    }
+}
