@@ -549,6 +549,13 @@ impl Position {
             return Some(m)
                 .filter(|&m| legal.contains(&m) && (m != Move::Pass || text == bughouse::PASS));
         }
+        // Nearly all moves are written as they are packed, so that one text is compared, not all.
+        let written = notation::parse_uci(text).filter(|m| legal.contains(m));
+        if let Some(m) = written
+            && self.move_text(m) == text
+        {
+            return Some(m);
+        }
         if let Some(m) = legal.iter().copied().find(|&m| self.move_text(m) == text) {
             return Some(m);
         }
@@ -557,7 +564,6 @@ impl Position {
             castling.is_some() && self.castling_text(m) == castling
                 || self.rules().other_texts(m).iter().any(|other| other == text)
         });
-        let written = notation::parse_uci(text);
-        named.or_else(|| legal.into_iter().find(|&m| Some(m) == written))
+        named.or(written)
     }
 }

@@ -7,7 +7,7 @@
 //! - [`onnx`]: weights to ONNX bytes and back.
 //! - [`sparse`]: training of sparse networks.
 //! - [`starts`]: where self-play games begin.
-//! - [`report`]: what came of runs and matches, as tables and pictures.
+//! - [`plot`]: runs and matches as tables and pictures.
 //! - [`retrograde`]: small games solved exactly.
 //! - [`minimax`]: alpha-beta over men and squares.
 //! - [`regression`]: what a position of bughouse is worth, by regression.
@@ -30,7 +30,7 @@
 //! - [`window`]: the games that are learned from at a time.
 //! - [`agreement`]: how much two networks agree.
 //! - [`arena`]: matches between players of this process and engines outside.
-//! - [`ladder`]: how strong a player is, against ever stronger opponents.
+//! - [`gauntlet`]: matches of many variants, and one table of their results.
 //! - [`run`]: a training run, a folder that goes on after a kill.
 
 pub mod agreement;
@@ -39,18 +39,18 @@ pub mod bug0;
 pub mod calibration;
 pub mod campaign;
 pub mod engine_process;
-pub mod ladder;
+pub mod gauntlet;
 pub mod learner;
 pub mod minimax;
 pub mod network;
 pub mod network_speed;
 pub mod onnx;
 pub mod oracle;
+pub mod plot;
 pub mod puzzles;
 pub mod readers;
 pub mod record;
 pub mod regression;
-pub mod report;
 pub mod retrograde;
 pub mod rows;
 pub mod run;

@@ -232,8 +232,6 @@ mod tests {
             Architecture::Residual { blocks: usize::MAX, channels: 64, squeeze: 0 },
             Architecture::Residual { blocks: 1, channels: 64, squeeze: usize::MAX },
             Architecture::Twin { blocks: 1, channels: 0, squeeze: 0 },
-            Architecture::Mobile { blocks: 1, channels: 8, expanded: 0, squeeze: 0 },
-            Architecture::Mobile { blocks: usize::MAX, channels: 8, expanded: 8, squeeze: 0 },
             Architecture::Mlp { widths: vec![4, 0], policy_channels: 0 },
             Architecture::Mlp { widths: vec![usize::MAX, usize::MAX], policy_channels: 0 },
             Architecture::Mlp { widths: vec![4], policy_channels: usize::MAX },

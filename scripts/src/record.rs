@@ -5,7 +5,6 @@
 //! off) it does not make up: such a ply trains what is known of it.
 
 mod fit;
-mod older;
 mod sample;
 pub(crate) mod surprise;
 
@@ -93,8 +92,6 @@ pub enum RecordError {
 const GAMES: &[u8; 8] = b"MNGRGAME";
 const PART: &[u8; 8] = b"MNGRPART";
 const VERSION: u32 = 4;
-/// The oldest version that is read.
-const OLDEST: u32 = 2;
 const HEADER: usize = 16;
 
 /// The bytes of some games: a header of magic, version and checksum, then the records.
@@ -110,17 +107,7 @@ pub fn encode(games: &[GameRecord]) -> Result<Vec<u8>, postcard::Error> {
 /// # Errors
 /// [`RecordError::Damaged`], which names the file.
 pub fn decode(name: &str, bytes: &[u8]) -> Result<Vec<GameRecord>, RecordError> {
-    match open(GAMES, name, bytes)? {
-        (OLDEST, body) => {
-            let games: Vec<older::Game> = unpack(name, body)?;
-            Ok(games.into_iter().map(GameRecord::from).collect())
-        }
-        (older::WITHOUT_CLOCKS, body) => {
-            let games: Vec<older::Unclocked> = unpack(name, body)?;
-            Ok(games.into_iter().map(GameRecord::from).collect())
-        }
-        (_, body) => unpack(name, body),
-    }
+    unpack(name, open(GAMES, name, bytes)?)
 }
 
 /// As [`encode`], for games of self-play with their numbers.
@@ -130,17 +117,7 @@ pub(crate) fn encode_part(games: &[(u64, GameRecord)]) -> Result<Vec<u8>, postca
 
 /// Reads what [`encode_part`] made.
 pub(crate) fn decode_part(name: &str, bytes: &[u8]) -> Result<Vec<(u64, GameRecord)>, RecordError> {
-    match open(PART, name, bytes)? {
-        (OLDEST, body) => {
-            let games: Vec<(u64, older::Game)> = unpack(name, body)?;
-            Ok(games.into_iter().map(|(number, game)| (number, game.into())).collect())
-        }
-        (older::WITHOUT_CLOCKS, body) => {
-            let games: Vec<(u64, older::Unclocked)> = unpack(name, body)?;
-            Ok(games.into_iter().map(|(number, game)| (number, game.into())).collect())
-        }
-        (_, body) => unpack(name, body),
-    }
+    unpack(name, open(PART, name, bytes)?)
 }
 
 fn pack<T: Serialize>(magic: &[u8; 8], content: &[T]) -> Result<Vec<u8>, postcard::Error> {
@@ -153,8 +130,8 @@ fn pack<T: Serialize>(magic: &[u8; 8], content: &[T]) -> Result<Vec<u8>, postcar
     Ok(bytes)
 }
 
-/// Checks a header, and gives the version and the records' bytes.
-fn open<'a>(magic: &[u8; 8], name: &str, bytes: &'a [u8]) -> Result<(u32, &'a [u8]), RecordError> {
+/// Checks the header and returns the bytes of the records.
+fn open<'a>(magic: &[u8; 8], name: &str, bytes: &'a [u8]) -> Result<&'a [u8], RecordError> {
     let damaged = |reason: &str| damaged(name, reason);
     let (header, body) =
         bytes.split_at_checked(HEADER).ok_or_else(|| damaged("it is cut short"))?;
@@ -165,15 +142,15 @@ fn open<'a>(magic: &[u8; 8], name: &str, bytes: &'a [u8]) -> Result<(u32, &'a [u
         return Err(damaged("it holds no game records"));
     }
     let version = number(8);
-    if !(OLDEST..=VERSION).contains(&version) {
+    if version != VERSION {
         return Err(damaged(&format!(
-            "it is of version {version}; this trainer reads {OLDEST} to {VERSION}"
+            "it is of version {version}; this trainer reads version {VERSION}"
         )));
     }
     if number(12) != crc32fast::hash(body) {
         return Err(damaged("its checksum is wrong"));
     }
-    Ok((version, body))
+    Ok(body)
 }
 
 fn unpack<T: DeserializeOwned>(name: &str, body: &[u8]) -> Result<Vec<T>, RecordError> {

@@ -43,7 +43,9 @@ impl Position {
     /// also with zeros or small letters, unless another move is written so.
     pub fn parse_turn(&self, text: &str) -> Option<Vec<Move>> {
         // A wall that is a turn of its own is written like a move and a wall.
-        if let Some(ply) = self.parse_ply(text).filter(|_| text.contains(',')) {
+        if text.contains(',')
+            && let Some(ply) = self.parse_ply(text)
+        {
             return Some(vec![ply]);
         }
         self.rules().spellings(text).iter().find_map(|parts| self.parse_plies(parts))

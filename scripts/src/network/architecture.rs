@@ -41,20 +41,6 @@ pub enum Architecture {
         #[serde(default, skip_serializing_if = "is_zero")]
         squeeze: usize,
     },
-    /// A tower of mobile bottlenecks (Sandler et al., 2018) for boards of any size: each widens the
-    /// tower by a 1x1 convolution, convolves every channel by itself (3x3), narrows it again by
-    /// a 1x1 convolution and adds that to the tower.
-    Mobile {
-        /// Bottlenecks.
-        blocks: usize,
-        /// Channels of the tower.
-        channels: usize,
-        /// Channels within a bottleneck.
-        expanded: usize,
-        /// Units of the squeeze-and-excitation at the end of each bottleneck, 0 for none.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        squeeze: usize,
-    },
     /// Dense layers over the flattened planes: for small boards, and the cheapest for large ones.
     ///
     /// This is the embedding form as well. A plane tells which squares hold a kind of man, so the
@@ -81,9 +67,6 @@ impl Architecture {
             &Architecture::Residual { blocks, channels, squeeze }
             | &Architecture::Twin { blocks, channels, squeeze } => {
                 (vec![blocks, channels], squeeze)
-            }
-            &Architecture::Mobile { blocks, channels, expanded, squeeze } => {
-                (vec![blocks, channels, expanded], squeeze)
             }
             Architecture::Mlp { widths, policy_channels } => (widths.clone(), *policy_channels),
         }
@@ -114,8 +97,6 @@ impl Architecture {
             Architecture::Residual { blocks: 2, channels: 8, squeeze: 0 },
             Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 },
             Architecture::Twin { blocks: 2, channels: 8, squeeze: 3 },
-            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 0 },
-            Architecture::Mobile { blocks: 2, channels: 8, expanded: 12, squeeze: 3 },
             Architecture::Mlp { widths: vec![16, 8], policy_channels: 0 },
             Architecture::Mlp { widths: vec![16, 8], policy_channels: 4 },
         ]

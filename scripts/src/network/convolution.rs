@@ -1,12 +1,11 @@
 //! Convolutions over small boards, `[batch, height, width, channels]`.
 //!
 //! burn's own convolution on the CPU lays out one board at a time, and its gradients go through
-//! layouts made for large pictures. Kernels of 3x3 take the way of `winograd` here, those of a single
-//! square are products of matrices as they are, and each channel by itself has `depthwise`.
+//! layouts made for large pictures. Kernels of 3x3 use `winograd` here; those of a
+//! single square are matrix products.
 //!
 //! The stride is 1 and the edges are padded with zeros, so that the board keeps its size.
 
-mod depthwise;
 mod winograd;
 
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
@@ -19,7 +18,6 @@ use burn::backend::{Autodiff, Backend, Dispatch, Flex, backend_extension};
 use burn::tensor::{Tensor, TensorData};
 use pulp::Arch;
 
-pub(super) use depthwise::convolve_depthwise;
 use winograd::Boards;
 
 /// Convolves boards `[batch, height, width, inputs]` with `[outputs, inputs, kernel, kernel]` and
@@ -185,35 +183,6 @@ mod tests {
 
             let here = convolve(input.clone(), weight.clone(), bias.clone());
             let options = ConvOptions::new([1, 1], [kernel / 2; 2], [1, 1], 1);
-            let first = input.clone().permute([0, 3, 1, 2]);
-            let there = module::conv2d(first, weight.clone(), Some(bias.clone()), options);
-            let there = there.permute([0, 2, 3, 1]);
-            close(here.clone().inner(), there.clone().inner(), "output");
-            let here = (here * pull.clone()).sum().backward();
-            let there = (there * pull).sum().backward();
-            let of = |tensor: &Tensor<4>| [&here, &there].map(|all| tensor.grad(all).unwrap());
-            let [one, other] = of(&input);
-            close(one, other, "input's gradient");
-            let [one, other] = of(&weight);
-            close(one, other, "weights' gradient");
-            close(bias.grad(&here).unwrap(), bias.grad(&there).unwrap(), "bias' gradient");
-        }
-    }
-
-    #[test]
-    fn channels_are_convolved_as_groups_are() {
-        let device = Device::flex().autodiff();
-        // Batch, channels, height, width, kernel.
-        for [batch, channels, height, width, kernel] in
-            [[1, 1, 1, 1, 1], [1, 1, 1, 1, 3], [2, 3, 3, 5, 3], [3, 2, 2, 1, 5], [5, 24, 8, 8, 3]]
-        {
-            let input = noise([batch, height, width, channels], 1, &device).require_grad();
-            let weight = noise([channels, 1, kernel, kernel], 2, &device).require_grad();
-            let bias = noise([channels], 3, &device).require_grad();
-            let pull = noise([batch, height, width, channels], 4, &device);
-
-            let here = convolve_depthwise(input.clone(), weight.clone(), bias.clone());
-            let options = ConvOptions::new([1, 1], [kernel / 2; 2], [1, 1], channels);
             let first = input.clone().permute([0, 3, 1, 2]);
             let there = module::conv2d(first, weight.clone(), Some(bias.clone()), options);
             let there = there.permute([0, 2, 3, 1]);

@@ -34,9 +34,6 @@ impl Plan {
             &Architecture::Twin { blocks, channels, squeeze } => {
                 builder.residual(shape, 2, blocks, [channels, squeeze])?
             }
-            &Architecture::Mobile { blocks, channels, expanded, squeeze } => {
-                builder.mobile(shape, blocks, [channels, expanded], squeeze)?
-            }
             Architecture::Mlp { widths, policy_channels } => {
                 builder.mlp(shape, widths, *policy_channels)?
             }
@@ -78,29 +75,6 @@ impl Builder {
         }
         let planes = planes / 2;
         Ok((self.push(Op::Deal { input: INPUT, planes }), planes))
-    }
-
-    fn mobile(
-        &mut self,
-        shape: Shape,
-        blocks: usize,
-        [channels, expanded]: [usize; 2],
-        squeeze: usize,
-    ) -> Result<[Value; 3], NetworkError> {
-        // Fixup with three layers a block: the first two are scaled by blocks^-1/4.
-        let inner = Start::Scaled(1.0 / (blocks.max(1) as f32).sqrt().sqrt());
-        let mut tower = self.stem(INPUT, shape.planes, blocks, channels)?;
-        for block in 0..blocks {
-            let name = |part| format!("block{block}.{part}");
-            let mut branch = self.conv(tower, &name("expand"), [channels, expanded], 1, inner)?;
-            branch = self.push(Op::Relu(branch));
-            branch = self.depthwise(branch, &name("depthwise"), expanded, 3, inner)?;
-            branch = self.push(Op::Relu(branch));
-            branch = self.conv(branch, &name("project"), [expanded, channels], 1, Start::Zero)?;
-            branch = self.squeeze(branch, name, [channels, squeeze])?;
-            tower = self.push(Op::Add(tower, branch));
-        }
-        self.heads(shape, tower, channels, 1)
     }
 
     /// A block's branch, each channel of it times a factor from 0 to 1 that depends on the means of

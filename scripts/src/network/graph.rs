@@ -6,7 +6,7 @@
 use burn::tensor::{Device, Tensor, TensorData, activation};
 use menagerie::encoding::Shape;
 
-use super::convolution::{convolve, convolve_depthwise};
+use super::convolution::convolve;
 use super::plan::{Layer, Op, Plan};
 use super::{MOVES_LEFT_SCALE, Outputs, softplus};
 
@@ -140,15 +140,12 @@ impl Pass {
         let mut leaves = Vec::with_capacity(plan.parameters.len());
         for op in &plan.ops {
             let flow = match op {
-                Op::Conv { input, layer, kernel } | Op::Depthwise { input, layer, kernel } => {
+                Op::Conv { input, layer, kernel } => {
                     let [weight, bias] = leaves_of(layer, weights, device);
                     leaves.extend([weight.clone(), bias.clone()]);
                     let weight = weight.reshape([layer.outputs, layer.inputs, *kernel, *kernel]);
                     let board = flows[input.0].clone().board();
-                    Flow::Board(match op {
-                        Op::Conv { .. } => convolve(board, weight, bias),
-                        _ => convolve_depthwise(board, weight, bias),
-                    })
+                    Flow::Board(convolve(board, weight, bias))
                 }
                 Op::Dense { input, layer } => {
                     let [weight, bias] = leaves_of(layer, weights, device);

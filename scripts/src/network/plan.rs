@@ -22,8 +22,6 @@ pub(crate) const INPUT: Value = Value(0);
 pub(crate) enum Op {
     /// A convolution over the board, its edges padded with zeros so that the board keeps its size.
     Conv { input: Value, layer: Layer, kernel: usize },
-    /// The same of each channel by itself, with a kernel of its own.
-    Depthwise { input: Value, layer: Layer, kernel: usize },
     /// A matrix product and a bias, `[batch, inputs]` to `[batch, outputs]`.
     Dense { input: Value, layer: Layer },
     /// `max(x, 0)`.
@@ -52,9 +50,7 @@ impl Op {
     /// Its weights, if it has any.
     pub(crate) fn layer(&self) -> Option<&Layer> {
         match self {
-            Op::Conv { layer, .. } | Op::Depthwise { layer, .. } | Op::Dense { layer, .. } => {
-                Some(layer)
-            }
+            Op::Conv { layer, .. } | Op::Dense { layer, .. } => Some(layer),
             _ => None,
         }
     }
@@ -62,9 +58,7 @@ impl Op {
     /// The values that it reads.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Value> {
         let (first, second) = match *self {
-            Op::Conv { input, .. } | Op::Depthwise { input, .. } | Op::Dense { input, .. } => {
-                (input, None)
-            }
+            Op::Conv { input, .. } | Op::Dense { input, .. } => (input, None),
             Op::Relu(input) | Op::Flatten(input) | Op::Pool(input) | Op::Sigmoid(input) => {
                 (input, None)
             }
@@ -361,18 +355,6 @@ impl Builder {
     ) -> Result<Value, NetworkError> {
         let layer = self.layer(name, &[outputs, inputs, kernel, kernel], inputs, outputs, start)?;
         Ok(self.push(Op::Conv { input, layer, kernel }))
-    }
-
-    pub(super) fn depthwise(
-        &mut self,
-        input: Value,
-        name: &str,
-        channels: usize,
-        kernel: usize,
-        start: Start,
-    ) -> Result<Value, NetworkError> {
-        let layer = self.layer(name, &[channels, 1, kernel, kernel], 1, channels, start)?;
-        Ok(self.push(Op::Depthwise { input, layer, kernel }))
     }
 
     pub(super) fn dense(

@@ -53,7 +53,7 @@ impl Names<'_> {
             return "planes".into();
         };
         match &self.plan.ops[index] {
-            Op::Conv { layer, .. } | Op::Depthwise { layer, .. } | Op::Dense { layer, .. } => {
+            Op::Conv { layer, .. } | Op::Dense { layer, .. } => {
                 format!("{}.sum", layer.name)
             }
             Op::Relu(input) => format!("{}.relu", self.of(*input)),
@@ -78,13 +78,12 @@ impl Names<'_> {
         };
         let axes = axes_of(&output);
         let node = match op {
-            Op::Conv { input, layer, kernel } | Op::Depthwise { input, layer, kernel } => {
+            Op::Conv { input, layer, kernel } => {
                 let [input, weight, bias] = reads(*input, layer);
-                let groups = if let Op::Conv { .. } = op { 1 } else { layer.outputs as i64 };
                 let (kernel, pad) = (*kernel as i64, *kernel as i64 / 2);
                 Node {
                     attribute: vec![
-                        Attribute::number("group", groups),
+                        Attribute::number("group", 1),
                         Attribute::numbers("kernel_shape", &[kernel; 2]),
                         Attribute::numbers("pads", &[pad; 4]),
                         Attribute::numbers("strides", &[1; 2]),

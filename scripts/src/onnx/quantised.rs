@@ -71,11 +71,6 @@ pub(super) fn graph(
                 let mean = |_, nth: usize| means[nth / taps.len()] * taps[nth % taps.len()];
                 writer.quantise(layer, *input, Outputs::First, mean);
             }
-            Op::Depthwise { input, layer, kernel } => {
-                let (taps, means) = (taps(*kernel, board), means(*input));
-                let mean = |output: usize, nth: usize| means[output] * taps[nth];
-                writer.quantise(layer, *input, Outputs::First, mean);
-            }
             Op::Dense { input, layer } => {
                 let means = means(*input);
                 writer.quantise(layer, *input, Outputs::Last, |_, nth| means[nth]);

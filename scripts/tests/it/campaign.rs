@@ -97,7 +97,8 @@ games = 12
 
 fn start(file: &Path) -> Child {
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_campaign"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trainer"));
+    command.arg("campaign");
     if std::env::var_os("ORT_DYLIB_PATH").is_none() {
         command.env("ORT_DYLIB_PATH", runtime);
     }

@@ -7,11 +7,10 @@ use trainer::store::Store;
 
 const SHAPE: Shape = Shape { planes: 4, height: 4, width: 4, policy_planes: 4, outcomes: 3 };
 
-fn architectures() -> [Architecture; 5] {
+fn architectures() -> [Architecture; 4] {
     [
         Architecture::Residual { blocks: 2, channels: 16, squeeze: 0 },
         Architecture::Twin { blocks: 2, channels: 16, squeeze: 0 },
-        Architecture::Mobile { blocks: 2, channels: 16, expanded: 32, squeeze: 4 },
         Architecture::Mlp { widths: vec![64, 64], policy_channels: 0 },
         Architecture::Mlp { widths: vec![64, 64], policy_channels: 8 },
     ]

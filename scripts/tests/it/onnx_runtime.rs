@@ -121,10 +121,6 @@ fn architectures() -> Vec<(Shape, Architecture)> {
         (SMALL, Architecture::Residual { blocks: 1, channels: 8, squeeze: 3 }),
         (CHESS, Architecture::Twin { blocks: 3, channels: 16, squeeze: 8 }),
         (CHESS, Architecture::Twin { blocks: 1, channels: 8, squeeze: 0 }),
-        (CHESS, Architecture::Mobile { blocks: 3, channels: 16, expanded: 48, squeeze: 0 }),
-        (CHESS, Architecture::Mobile { blocks: 3, channels: 16, expanded: 48, squeeze: 8 }),
-        (SMALL, Architecture::Mobile { blocks: 1, channels: 8, expanded: 12, squeeze: 0 }),
-        (SMALL, Architecture::Mobile { blocks: 1, channels: 8, expanded: 12, squeeze: 3 }),
         (SMALL, Architecture::Mlp { widths: vec![64, 32], policy_channels: 0 }),
         (CHESS, Architecture::Mlp { widths: vec![], policy_channels: 0 }),
         (CHESS, Architecture::Mlp { widths: vec![64, 32], policy_channels: 8 }),
@@ -280,25 +276,10 @@ fn quantised_networks_are_computed_in_bytes() {
     ] {
         assert_eq!(residual(kind), count, "{kind} of the residual tower");
     }
-    // Three a block here, and nothing between them.
-    let mobile =
-        floats(CHESS, &Architecture::Mobile { blocks: 3, channels: 16, expanded: 48, squeeze: 0 });
-    for (kind, count) in [
-        ("QLinearConv", 12),
-        ("Conv", 1),
-        ("QLinearAdd", 3),
-        ("Add", 0),
-        ("Relu", 0),
-        ("QuantizeLinear", 1),
-        ("DequantizeLinear", 1),
-    ] {
-        assert_eq!(mobile(kind), count, "{kind} of the bottlenecks");
-    }
     // What squeezes is computed in bytes, too: the mean, two layers, their sigmoid and the product.
-    for (architecture, convolutions) in [
-        (Architecture::Residual { blocks: 3, channels: 32, squeeze: 8 }, 15),
-        (Architecture::Mobile { blocks: 3, channels: 16, expanded: 48, squeeze: 8 }, 18),
-    ] {
+    for (architecture, convolutions) in
+        [(Architecture::Residual { blocks: 3, channels: 32, squeeze: 8 }, 15)]
+    {
         let squeezed = floats(CHESS, &architecture);
         for (kind, count) in [
             ("QLinearConv", convolutions),

@@ -111,7 +111,8 @@ fn a_run_that_is_killed_again_and_again_loses_no_game_and_learns_none_twice() {
     let text = toml::to_string(&slow).expect("a configuration");
     fs::write(killed.path().join("config.toml"), text).expect("written");
     let learn = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_learn"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trainer"));
+        command.arg("train");
         command.arg("3x3").arg("--run").arg(killed.path());
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().expect("started")

@@ -194,7 +194,8 @@ fn records_come_back_whole_or_not_at_all() {
 fn a_network_plays_with_itself_into_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let selfplay = |arguments: &[&str]| {
-        let command = std::process::Command::new(env!("CARGO_BIN_EXE_selfplay"))
+        let command = std::process::Command::new(env!("CARGO_BIN_EXE_trainer"))
+            .arg("selfplay")
             .args(["3x3", "../nets/3x3.onnx", "--threads", "2", "--out"])
             .arg(folder.path())
             .args(arguments)

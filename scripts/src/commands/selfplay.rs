@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::Parser;
+use clap::Args;
 use indicatif::ProgressBar;
 use menagerie::evaluation::Weights;
 use trainer::record;
@@ -13,8 +13,8 @@ use trainer::variants::{find_variant, read_sections};
 
 /// Plays games of a network with itself, as `learn` does, and writes them down for `train`. The
 /// same command goes on where it was stopped.
-#[derive(Debug, Parser)]
-struct Arguments {
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
     /// The game, as the catalogue calls it.
     variant: String,
     /// The network; on a CPU NAME.int8.onnx beside NAME.onnx is played with.
@@ -39,8 +39,7 @@ struct Arguments {
     threads: Option<usize>,
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
     let config = match &arguments.config {

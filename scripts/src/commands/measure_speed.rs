@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use clap::Parser;
+use clap::Args;
 use cpu_time::{ProcessTime, ThreadTime};
 use menagerie::encoding::Encoding;
 use menagerie::engine::{self, Asked, Event, Limits};
@@ -24,8 +24,8 @@ const CALIBRATION: usize = 200;
 
 /// Measures self-play on one thread, or with --play the engine, in turns with the bare network at the
 /// same batch.
-#[derive(Debug, Parser)]
-struct Arguments {
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
     /// The game.
     variant: String,
     /// A network of it; if not given, a fresh residual one of 6 blocks and 64 channels.
@@ -64,8 +64,7 @@ struct Arguments {
     rounds: u64,
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let variant = Catalogue::shipped().require(&arguments.variant)?;
     if !arguments.alone.is_empty() {
         return measure_alone(&variant, &arguments);

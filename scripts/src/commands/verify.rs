@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::Args;
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::network::Backend;
 use menagerie::evaluation::{Cached, Evaluator, Opened, Uniform, Weights};
@@ -19,8 +19,8 @@ use trainer::retrograde::Solution;
 use trainer::uci_engine::{UciEngine, name_and_value};
 
 /// Marks the play of networks in all positions of a solved game, or in those of a table.
-#[derive(Debug, Parser)]
-struct Arguments {
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
     /// The game, which must be small enough to be solved.
     variant: String,
     /// Networks of it.
@@ -62,8 +62,7 @@ fn setting(text: &str) -> Result<(String, f32), String> {
     Ok((name, value.parse().map_err(|_| format!("\"{value}\" is no number"))?))
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let variant = Catalogue::shipped().require(&arguments.variant)?;
     let mut params = Params::default();
     for (name, value) in &arguments.settings {

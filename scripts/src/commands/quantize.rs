@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::Parser;
+use clap::Args;
 use menagerie::encoding::Encoding;
 use menagerie::evaluation::network::Backend;
 use menagerie::evaluation::{Onnx, Passport, Weights};
@@ -14,8 +14,8 @@ use trainer::{onnx, readers, record};
 
 /// Quantises a network that the trainer wrote: NAME.onnx to NAME.int8.onnx beside it, which the
 /// engine then runs in its place on a CPU.
-#[derive(Debug, Parser)]
-struct Arguments {
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
     /// The network.
     network: PathBuf,
     /// Files of games, of any form that `train` reads, by which it is calibrated; random play if
@@ -33,8 +33,7 @@ struct Arguments {
     seed: u64,
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let path = &arguments.network;
     let quantised = Weights::quantised_path(path)
         .with_context(|| format!("{}: its name does not end in .onnx", path.display()))?;

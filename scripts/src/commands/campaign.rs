@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use clap::Parser;
+use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use trainer::campaign::priority::lower_priority;
@@ -16,8 +16,8 @@ use trainer::campaign::{Campaign, CampaignEnd};
 
 /// Trains networks of many variants, unattended and at low priority. The same command goes on with a
 /// campaign that was stopped or killed.
-#[derive(Debug, Parser)]
-struct Arguments {
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
     /// The settings of the campaign.
     file: PathBuf,
     /// Prints what has been done, and does nothing. A campaign that runs is not disturbed.
@@ -31,8 +31,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// Exit code of a process that a signal ended.
 const STOPPED: u8 = 130;
 
-fn main() -> anyhow::Result<ExitCode> {
-    let arguments = Arguments::parse();
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let settings = CampaignSettings::read(&arguments.file)?;
     if arguments.status {
         print!("{}", status(&settings)?);

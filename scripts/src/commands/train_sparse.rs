@@ -5,15 +5,15 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Parser;
+use clap::Args;
 use menagerie::evaluation::Passport;
 use trainer::onnx::sparse::{export_float, export_int8};
 use trainer::sparse::{BASE, Sources, SparseConfig, SparseMetrics, SparseRun, SparseSizes};
 use trainer::variants::{find_variant, read_sections};
 
 /// Trains a sparse network from labelled games. A run that was stopped goes on.
-#[derive(Debug, Parser)]
-struct Arguments {
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
     /// The variant, or `base` for one network for the variants of --records.
     variant: String,
     /// Labelled games, tsv or tsv.gz.
@@ -114,8 +114,7 @@ fn set<T>(setting: &mut T, value: Option<T>) {
     }
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     if let Some(threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }

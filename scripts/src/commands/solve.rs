@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::Args;
 use cpu_time::ProcessTime;
 use menagerie::rules::Value;
 use menagerie::table::Counts;
@@ -13,8 +13,8 @@ use trainer::variants::{find_variant, read_sections};
 
 /// Solves a game exactly, tells how its positions end, and writes the table by which the engine
 /// plays it (option TablePath).
-#[derive(Debug, Parser)]
-struct Arguments {
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
     /// The game, which must be small enough to be solved.
     variant: String,
     /// Where the table goes.
@@ -28,8 +28,7 @@ struct Arguments {
     threads: Option<usize>,
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
     let threads =

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::Args;
 use indicatif::ProgressBar;
 use trainer::teach::{Lessons, teach};
 use trainer::uci_engine::name_and_value;
@@ -11,8 +11,8 @@ use trainer::variants::{find_variant, read_sections};
 
 /// Plays games with a UCI engine as teacher. Games that are in the file already are not played
 /// again.
-#[derive(Debug, Parser)]
-struct Arguments {
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
     /// The game, as the catalogue and the engine call it.
     variant: String,
     /// A file of your own games, in the syntax of variants.ini.
@@ -46,8 +46,7 @@ struct Arguments {
     options: Vec<(String, String)>,
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
     let file = arguments.out.unwrap_or_else(|| format!("{}.tsv", variant.name()).into());

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use trainer::arena::Arena;
 use trainer::arena::config::MatchConfig;
 use trainer::network::Architecture;
-use trainer::report::{curves, matches, run};
+use trainer::plot::{matches, run};
 use trainer::run::{Run, RunConfig};
 use trainer::store::Store;
 
@@ -34,7 +34,7 @@ fn learned(folder: &Path) -> Store {
 }
 
 #[test]
-fn a_run_is_told_with_the_strength_of_its_networks() {
+fn plot_run_shows_the_strength_of_its_networks() {
     let folder = TempDir::new().expect("a folder");
     let store = learned(folder.path());
     let page = |matches: &[PathBuf]| run::page(&store, matches);
@@ -60,7 +60,7 @@ fn a_run_is_told_with_the_strength_of_its_networks() {
 }
 
 #[test]
-fn matches_are_drawn_over_the_visits_of_the_opponents() {
+fn plot_matches_shows_results_by_visits() {
     let folder = TempDir::new().expect("a folder");
     let folders = [10, 2].map(|visits| {
         let to = folder.path().join(visits.to_string());
@@ -78,44 +78,4 @@ fn matches_are_drawn_over_the_visits_of_the_opponents() {
     play(&endless, ["uniform:visits=5", "random"]);
     let error = matches::draw(&[endless], &picture).expect_err("no visits").to_string();
     assert!(error.contains("no limit of visits"), "{error}");
-}
-
-#[test]
-fn networks_are_drawn_over_the_time_that_they_learned() {
-    let folder = TempDir::new().expect("a folder");
-    let file = folder.path().join("learning.toml");
-    let text = "duck = [{ cpu_minutes = 41 }, { cpu_minutes = 26.5, over = [30, 0, 10] },\n\
-        { cpu_minutes = 7, over = [10, 0, 30] }]\n\
-        chess = [{ cpu_minutes = 6 }]\n";
-    std::fs::write(&file, text).expect("written");
-    let read = curves::read(&file).expect("curves");
-    let [chess, duck] = &read[..] else { panic!("{read:?}") };
-    assert_eq!((chess.variant.as_str(), chess.points.len()), ("chess", 1));
-    let minutes: Vec<f64> = duck.points.iter().map(|(minutes, _)| *minutes).collect();
-    assert_eq!(minutes, [41.0, 67.5, 74.5]);
-    // Three points of four are 191 Elo, a little less with the drawn game that is added, and what
-    // the second gained the third lost.
-    let elo: Vec<f64> = duck.points.iter().map(|(_, rating)| rating.elo).collect();
-    assert!(elo[0] == 0.0 && (180.0..191.0).contains(&elo[1]) && elo[2].abs() < 1e-6, "{elo:?}");
-    assert!(duck.points[2].1.error > duck.points[1].1.error);
-
-    let picture = folder.path().join("picture.svg");
-    curves::draw(&read, &picture).expect("drawn");
-    let picture = std::fs::read_to_string(&picture).expect("a picture");
-    assert!(picture.starts_with("<svg") && picture.contains("duck"), "{picture}");
-
-    for (from, to, words) in [
-        (", over = [30, 0, 10]", "", "network 1 has no games"),
-        ("41 }", "41, over = [1, 0, 0] }", "network 0 has games"),
-        ("26.5", "-26.5", "-26.5 minutes"),
-        ("over", "ovre", "ovre"),
-        ("26.5", "1e308", "1 has learned for 1"),
-        ("26.5", "nan", "NaN minutes"),
-        ("[{ cpu_minutes = 6 }]", "[]", "chess: no network"),
-        (text, "", "no game"),
-    ] {
-        std::fs::write(&file, text.replacen(from, to, 1)).expect("written");
-        let error = curves::read(&file).expect_err(to).to_string();
-        assert!(error.contains("learning.toml") && error.contains(words), "{error}");
-    }
 }

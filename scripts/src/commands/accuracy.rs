@@ -1,0 +1,53 @@
+//! `trainer accuracy VARIANT NETWORKS.. --records GAMES..`
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use menagerie::encoding::Encoding;
+use menagerie::evaluation::Onnx;
+use menagerie::evaluation::network::Backend;
+use menagerie::variant::Catalogue;
+use trainer::sparse::{HeldOut, Measures};
+
+/// Measures networks on the labelled games that training of sparse networks holds out.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The variant.
+    variant: String,
+    /// Networks of the variant.
+    #[arg(required = true)]
+    networks: Vec<PathBuf>,
+    /// Labelled games, tsv or tsv.gz.
+    #[arg(long, required = true, num_args = 1..)]
+    records: Vec<PathBuf>,
+    /// One game in this number is held out, by a hash of its start.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    held_out_of: u32,
+    /// Positions at most.
+    #[arg(long, default_value_t = 12_288)]
+    positions: usize,
+}
+
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let Arguments { variant, networks, records, held_out_of, positions } = arguments;
+    let variant = Catalogue::shipped().require(&variant)?;
+    let held_out = HeldOut::read(&variant, &records, held_out_of, positions)?;
+    println!("{} positions held out", held_out.len());
+    println!("  top-1    top-3  policy CE   sign  value error  network");
+    for path in &networks {
+        let name = path.display();
+        let bytes = std::fs::read(path).with_context(|| name.to_string())?;
+        let encoding = Encoding::of(&variant.start());
+        let mut network = Onnx::open(&bytes, &encoding, variant.name(), Backend::Cpu, 1)
+            .with_context(|| name.to_string())?;
+        let Measures { top1, top3, policy, sign, error, .. } = held_out.measure(&mut network)?;
+        println!(
+            "{:>6.2} % {:>6.2} % {policy:>9.4} {:>5.1} % {error:>11.4}  {name}",
+            100.0 * top1,
+            100.0 * top3,
+            100.0 * sign,
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! `trainer match VARIANT PLAYER PLAYER..`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use trainer::arena::config::MatchConfig;
+use trainer::arena::spec::PlayerSpec;
+use trainer::arena::statistics::Sprt;
+use trainer::arena::{Arena, folder};
+
+use super::threads;
+
+/// Plays a match between networks, searches without a network, and engines. The same command continues a
+/// match that was stopped.
+///
+/// Players: net:FILE,visits=100 | uniform:visits=100 | plain:visits=1000 | random |
+/// uci:FILE,nodes=10000,option.Hash=16 | xboard:FILE,movetime=100; movetime=MS, depth=N and tc=60+0.6 limit
+/// engines, too; name=TEXT names a player, and any other key is a parameter of the search.
+///
+/// Bughouse teams with clocks (tc) play in real time: uci:FILE is one process for both seats, xboard:FILE one
+/// a board, xboard:FILE,partner=FILE two different ones.
+///
+/// The game rbc, reconnaissance blind chess, is for rbc:KEY=VALUE,.. (options of menagerie-rbc), attacker and
+/// random.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The variant.
+    #[arg(required_unless_present = "config")]
+    variant: Option<String>,
+    /// The players, as many as the variant has sides.
+    #[arg(value_name = "PLAYER")]
+    players: Vec<PlayerSpec>,
+    /// A match in TOML; the other arguments replace its settings.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Games to play, rounded up to whole rounds of seatings.
+    #[arg(long)]
+    games: Option<u64>,
+    /// Seed of everything random.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Openings, one FEN or EPD a line.
+    #[arg(long, value_name = "FILE")]
+    book: Option<PathBuf>,
+    /// Random plies at the start, without a book; by default 4 for two players without random starts in
+    /// self-play, otherwise 0.
+    #[arg(long)]
+    plies: Option<u32>,
+    /// Turns after which a game is a draw.
+    #[arg(long)]
+    longest: Option<u64>,
+    /// Plays Chess960.
+    #[arg(long)]
+    chess960: bool,
+    /// A sequential probability ratio test that ends the match: elo0,elo1 or elo0,elo1,alpha,beta.
+    #[arg(long, allow_hyphen_values = true)]
+    sprt: Option<Sprt>,
+    /// Keeps game histories in the JSON format of reconchess (rbc only).
+    #[arg(long)]
+    histories: bool,
+    /// A file of your own variants, in the syntax of variants.ini.
+    #[arg(long, value_name = "FILE")]
+    variants: Option<PathBuf>,
+    /// Folder of the match; matches/VARIANT-CHECKSUM if not given.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Games at a time; by default one a core, or one for two cores in real-time bughouse.
+    #[arg(long)]
+    concurrency: Option<usize>,
+}
+
+impl Arguments {
+    fn config(self) -> anyhow::Result<MatchConfig> {
+        let mut config = match (&self.config, self.variant) {
+            (Some(path), None) => MatchConfig::read(path)?,
+            (Some(path), Some(variant)) => MatchConfig { variant, ..MatchConfig::read(path)? },
+            (None, variant) => MatchConfig::new(&variant.unwrap_or_default(), Vec::new()),
+        };
+        if !self.players.is_empty() {
+            config.players = self.players;
+        }
+        config.games = self.games.unwrap_or(config.games);
+        config.seed = self.seed.unwrap_or(config.seed);
+        config.book = self.book.or(config.book);
+        config.plies = self.plies.or(config.plies);
+        config.longest = self.longest.or(config.longest);
+        config.chess960 |= self.chess960;
+        config.sprt = self.sprt.or(config.sprt);
+        config.histories |= self.histories;
+        config.variants = self.variants.or(config.variants);
+        Ok(config)
+    }
+}
+
+fn bar(games: u64) -> anyhow::Result<ProgressBar> {
+    let style = ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} {elapsed} {eta}")?;
+    Ok(ProgressBar::new(games).with_style(style))
+}
+
+pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
+    let out = arguments.out.take();
+    let concurrency = arguments.concurrency;
+    let config = arguments.config()?;
+    let out = out.map_or_else(|| folder::usual(&config), Ok)?;
+    let mut arena = Arena::open(&out, config)?;
+    let games = arena.schedule().games;
+    let rounds = arena.schedule().seatings.len() as u64;
+    println!("{}: {} of {games} games done", out.display(), arena.done());
+    if let Some(count) = arena.openings().filter(|count| count * rounds < games) {
+        println!("the book has only {count} openings, each is played more than once");
+    }
+    let bar = bar(games)?.with_position(arena.done() as u64);
+    // In real-time bughouse two seats think at any time.
+    let usual = if arena.timed() { Some((threads(None) / 2).max(1)) } else { None };
+    let played = arena.play(threads(concurrency.or(usual)), &mut |game| {
+        bar.inc(1);
+        if !game.detail.is_empty() {
+            bar.suspend(|| eprintln!("game {}: {}, {}", game.number + 1, game.end, game.detail));
+        }
+    });
+    bar.finish_and_clear();
+    // Games played before a failure count, too.
+    print!("{}", arena.report()?);
+    played
+}

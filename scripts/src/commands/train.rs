@@ -1,0 +1,122 @@
+//! `trainer train VARIANT`: by self-play, or from recorded games with `--records`.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use trainer::readers;
+use trainer::record::Targets;
+use trainer::run::{Run, RunConfig};
+use trainer::store::Store;
+use trainer::supervised::{Supervised, SupervisedConfig};
+use trainer::variants::{find_variant, read_sections};
+
+/// Trains a network by self-play, or from recorded games with --records. The same command continues a run
+/// that was stopped.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The variant.
+    variant: String,
+    /// A file of your own variants, in the syntax of variants.ini.
+    #[arg(long, value_name = "FILE")]
+    variants: Option<PathBuf>,
+    /// Files of games to train from instead of self-play: the trainer's own (.games) and others (.tsv,
+    /// .pgn, .bpgn, .epd, histories of reconnaissance blind chess as .json; also as .gz).
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    records: Vec<PathBuf>,
+    /// Folder of the run; runs/VARIANT, or runs/VARIANT-supervised with --records, if not given.
+    #[arg(long, value_name = "FOLDER")]
+    run: Option<String>,
+    /// A network whose weights a new run starts from; a smaller one grows to the sizes of the
+    /// configuration.
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// Configuration (config.toml) of a new run, instead of the variant's default.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Seed of a new run.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Iterations of a new run by self-play.
+    #[arg(long, conflicts_with = "records")]
+    iterations: Option<u64>,
+    /// Positions to train on in all, also of a run that continues.
+    #[arg(long, requires = "records")]
+    positions: Option<u64>,
+    /// Fails if a game cannot be read, instead of leaving it out.
+    #[arg(long, requires = "records")]
+    strict: bool,
+}
+
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+    if arguments.records.is_empty() {
+        train_by_self_play(arguments)
+    } else {
+        train_from_records(arguments)
+    }
+}
+
+fn train_by_self_play(arguments: Arguments) -> anyhow::Result<()> {
+    let sections = read_sections(arguments.variants.as_deref())?;
+    let variant = find_variant(&arguments.variant, &sections)?;
+    let mut config = match &arguments.config {
+        Some(path) => RunConfig::read(path)?,
+        None => RunConfig::for_variant(&variant),
+    };
+    if arguments.variants.is_some() {
+        config.variants = sections;
+    }
+    config.seed = arguments.seed.unwrap_or(config.seed);
+    config.iterations = arguments.iterations.unwrap_or(config.iterations);
+    let folder = arguments.run.unwrap_or_else(|| format!("runs/{}", arguments.variant));
+    let from = match &arguments.from {
+        Some(path) => Some(std::fs::read(path).with_context(|| path.display().to_string())?),
+        None => None,
+    };
+    let mut run = Run::open(Store::open(&folder)?, config, from.as_deref())?;
+    println!("{folder}: {} of {} iterations done", run.iterations(), run.config().iterations);
+    run.learn()?;
+    println!("{} after {:.1} CPU minutes", run.network(), run.cpu().as_secs_f64() / 60.0);
+    Ok(())
+}
+
+fn train_from_records(arguments: Arguments) -> anyhow::Result<()> {
+    let sections = read_sections(arguments.variants.as_deref())?;
+    let variant = find_variant(&arguments.variant, &sections)?;
+    let folder = arguments.run.unwrap_or_else(|| format!("runs/{}-supervised", variant.name()));
+    let store = Store::open(&folder)?;
+    let mut config = match (SupervisedConfig::of_run(&store)?, &arguments.config) {
+        (Some(own), _) => own,
+        (None, Some(path)) => SupervisedConfig::read(path)?,
+        (None, None) => SupervisedConfig::for_variant(&variant),
+    };
+    config.positions = arguments.positions.unwrap_or(config.positions);
+    config.seed = arguments.seed.unwrap_or(config.seed);
+    let found = readers::read_all(&arguments.records, &variant)?;
+    for fault in &found.faults {
+        eprintln!("{fault}");
+    }
+    println!("{} games, {} left out", found.games.len(), found.faults.len());
+    anyhow::ensure!(!arguments.strict || found.faults.is_empty(), "not all games could be read");
+    let from = arguments.from.as_deref();
+    let mut run = Supervised::open(store, config, &variant, found.games, from)?;
+    let (training, held_out) = run.positions();
+    println!("{training} positions to train on, {held_out} held out");
+    let Targets { steepness, draws, .. } = run.targets();
+    println!("expected scores: steepness {steepness:.2}, {:.0} % draws at score 0", 100.0 * draws);
+    println!("{folder}: {} of {} steps done", run.steps(), run.config().steps());
+    run.learn(&|row| {
+        println!(
+            "{} positions, {:.1} CPU minutes: policy top-1 {:.3}, held out {:.3}; outcome {:.3}, \
+             held out {:.3}",
+            row.positions,
+            row.cpu_minutes,
+            row.policy_accuracy,
+            row.held_policy_accuracy,
+            row.outcome_accuracy,
+            row.held_outcome_accuracy
+        );
+    })?;
+    println!("{}", run.network());
+    Ok(())
+}
