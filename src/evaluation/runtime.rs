@@ -233,8 +233,8 @@ impl Runtime {
         })
     }
 
-    /// ONNX Runtime's own handle.
-    pub(super) fn environment(&self) -> &Environment {
+    /// Returns the environment of ONNX Runtime, for sessions outside this crate: a process has only one.
+    pub fn environment(&self) -> &Environment {
         &self.environment
     }
 

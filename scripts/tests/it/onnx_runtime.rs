@@ -1,13 +1,12 @@
 //! Exported networks say under ONNX Runtime what they say here.
 //!
-//! The library is the one that `ORT_DYLIB_PATH` names, or `runtime/libonnxruntime.so` in a folder
-//! above this crate.
+//! The library is the one that `ORT_DYLIB_PATH` names, or that in `runtime/`.
 
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::Path;
 
 use menagerie::encoding::Shape;
 use menagerie::evaluation::network::{HEAD, Head, TWIN_OUTPUTS, seal};
+use menagerie::evaluation::runtime::Runtime;
 use ort::environment::Environment;
 use ort::session::Session;
 use ort::value::Tensor;
@@ -19,19 +18,6 @@ const TOLERANCE: f32 = 1e-4;
 
 const CHESS: Shape = Shape { planes: 24, height: 8, width: 8, policy_planes: 78, outcomes: 3 };
 const SMALL: Shape = Shape { planes: 12, height: 3, width: 5, policy_planes: 1, outcomes: 4 };
-
-fn library() -> PathBuf {
-    if let Some(path) = std::env::var_os("ORT_DYLIB_PATH") {
-        return path.into();
-    }
-    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let name =
-        format!("{}onnxruntime{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-    let mut files = folders.map(|folder| folder.join("runtime").join(&name));
-    files.find(|file| file.is_file()).unwrap_or_else(|| {
-        panic!("no ONNX Runtime: set ORT_DYLIB_PATH, or lay runtime/{name} in the repository")
-    })
-}
 
 /// Numbers from -1 to 1 that look like noise, so that no weight and no output is zero.
 fn noise(seed: usize, len: usize) -> Vec<f32> {
@@ -51,16 +37,13 @@ fn network(shape: Shape, architecture: &Architecture) -> Network {
     Network::with_tensors(shape, architecture, &tensors).unwrap()
 }
 
-/// ONNX Runtime, which a process may load once.
+/// The environment of ONNX Runtime, of which a process has one.
 fn environment() -> &'static Environment {
-    static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
-    ENVIRONMENT.get_or_init(|| {
-        let library = library();
-        ort::init_from(&library)
-            .unwrap_or_else(|error| panic!("cannot load {}: {error}", library.display()))
-            .build()
-            .unwrap()
-    })
+    let named = std::env::var_os("ORT_DYLIB_PATH").is_some();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime");
+    Runtime::load(if named { None } else { Some(&folder) })
+        .unwrap_or_else(|error| panic!("{error}"))
+        .environment()
 }
 
 fn by_runtime(bytes: &[u8], shape: Shape, planes: &[f32]) -> Outputs {
