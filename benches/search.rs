@@ -5,8 +5,8 @@
 
 use cpu_time::ThreadTime;
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::Uniform;
-use menagerie::search::{Params, Thinking, Tree};
+use menagerie::nn::Uniform;
+use menagerie::search::{Params, Searcher, Tree};
 use menagerie::variant::Catalogue;
 
 /// Visits to each position, unless told otherwise.
@@ -27,10 +27,10 @@ fn main() {
                 let position = chess.position(fen, false).expect("a position");
                 let mut evaluator = Uniform::new(Encoding::of(&position).shape());
                 let mut tree = Tree::new(position, params, MEMORY);
-                let mut thinking = Thinking::new(&mut tree, &mut evaluator, 1);
+                let mut searcher = Searcher::new(&mut tree, &mut evaluator, 1);
                 let (mut spent, clock) = (0, ThreadTime::now());
-                while spent < visits && !thinking.tree().settled() {
-                    spent += thinking.step(visits - spent).expect("Uniform never fails").visits;
+                while spent < visits && !searcher.tree().settled() {
+                    spent += searcher.step(visits - spent).expect("Uniform never fails").visits;
                 }
                 let speed = f64::from(spent) / clock.elapsed().as_secs_f64();
                 (speed, tree.memory())

@@ -12,7 +12,7 @@ use policy::Policy;
 pub use shape::Shape;
 pub use sparse::{SparseEncoding, SparseInput, SparseLayout, SparseShape};
 
-use crate::rules::{Anatomy, Color, Key, Move, Position, Seat, Table, View};
+use crate::rules::{Color, GameSpec, Key, Move, Position, Seat, Table, View};
 
 /// The name of the encoding, as networks carry it.
 pub const NAME: &str = "family";
@@ -30,7 +30,7 @@ pub struct PolicyIndex(pub u16);
 /// teams' games look alike. See [`Encoding::layout`] for the planes.
 #[derive(Clone, Debug)]
 pub struct Encoding {
-    anatomy: Anatomy,
+    game_spec: GameSpec,
     planes: Planes,
     policy: Policy,
     shape: Shape,
@@ -38,27 +38,27 @@ pub struct Encoding {
 
 impl Encoding {
     /// The encoding of all positions of a game.
-    pub fn new(anatomy: &Anatomy) -> Encoding {
-        let planes = Planes::new(anatomy);
-        let policy = Policy::new(anatomy);
+    pub fn new(game_spec: &GameSpec) -> Encoding {
+        let planes = Planes::new(game_spec);
+        let policy = Policy::new(game_spec);
         let shape = Shape {
             planes: planes.count(),
-            height: anatomy.ranks,
-            width: anatomy.files,
+            height: game_spec.ranks,
+            width: game_spec.files,
             policy_planes: policy.planes(),
-            outcomes: anatomy.sides + 1,
+            outcomes: game_spec.sides + 1,
         };
-        Encoding { anatomy: anatomy.clone(), planes, policy, shape }
+        Encoding { game_spec: game_spec.clone(), planes, policy, shape }
     }
 
     /// The encoding of the game of `position`.
     pub fn of(position: &Position) -> Encoding {
-        Encoding::new(&position.anatomy())
+        Encoding::new(&position.game_spec())
     }
 
     /// Returns the sparse encoding of the same game, or `None` if it has none.
     pub fn sparse(&self) -> Option<SparseEncoding> {
-        SparseEncoding::new(&self.anatomy)
+        SparseEncoding::new(&self.game_spec)
     }
 
     /// The sizes of its tensors.

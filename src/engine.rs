@@ -4,24 +4,24 @@
 //! out of here.
 
 mod adviser;
-mod assessment;
 mod bench;
 mod depth;
-mod endings;
+mod embedded_nets;
+mod eval_command;
+mod evaluators;
 mod files;
 mod flip;
 mod game;
 mod hands;
 mod limits;
-mod network;
 mod options;
-mod pace;
-mod report;
+mod search_info;
+mod search_job;
 mod seats;
-mod shipped;
 mod skill;
-mod tables;
-mod task;
+mod stoppers;
+mod syzygy;
+mod tablebases;
 mod team;
 mod turns;
 mod worker;
@@ -34,24 +34,24 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 pub use adviser::Adviser;
-use assessment::assess;
-pub use assessment::{Assessment, Shown};
 pub use bench::{Searched, bench};
 use depth::visits_of_depth;
-use endings::Endings;
+use eval_command::assess;
+pub use eval_command::{EvalOutput, Shown};
+use evaluators::EvaluatorPool;
 pub use files::{FileError, with_files};
 use flip::flipped;
 use game::Game;
 pub use game::GameError;
 pub use limits::Limits;
-use network::Chosen;
-pub use options::{Declaration, Kind, OptionError, Options};
-pub use report::{Asked, Best, Chances, Event, Report, Score, Sink};
+pub use options::{Kind, OptionError, OptionInfo, Options};
+pub use search_info::{EvalStats, Event, Score, SearchInfo, SearchResult, Sink, Wdl};
+use search_job::{Control, Search};
 use skill::Skill;
-use tables::{Knowledge, Lookup};
-use task::{Control, Search};
+use syzygy::SyzygyTables;
+use tablebases::{SolvedTableFile, Tablebases};
 
-use crate::evaluation::EvalError;
+use crate::nn::EvalError;
 use crate::rules::{FenRepair, Move, Position};
 use crate::search::{Params, Tree};
 use crate::variant::{Catalogue, Variant};
@@ -68,11 +68,11 @@ pub struct Session {
     options: Options,
     variant: Arc<Variant>,
     game: Game,
-    chosen: Option<Chosen>,
+    chosen: Option<EvaluatorPool>,
     /// What `TablePath` came to.
-    lookup: Lookup,
+    lookup: SolvedTableFile,
     /// What `SyzygyPath` came to.
-    endings: Endings,
+    endings: SyzygyTables,
     /// The tree, and the game at whose end its root stands.
     tree: Option<(Tree, Game)>,
     running: Option<Running>,
@@ -85,7 +85,7 @@ pub struct Session {
 /// A search or a count in progress.
 struct Running {
     /// Gives back what a search has borrowed; a count has borrowed nothing.
-    thread: JoinHandle<Option<(Tree, Game, Chosen)>>,
+    thread: JoinHandle<Option<(Tree, Game, EvaluatorPool)>>,
     control: Arc<Control>,
     /// Whether it ends by itself once it is not pondering.
     ends: bool,
@@ -121,8 +121,8 @@ impl Session {
             variant,
             game,
             chosen: None,
-            lookup: Lookup::default(),
-            endings: Endings::default(),
+            lookup: SolvedTableFile::default(),
+            endings: SyzygyTables::default(),
             tree: None,
             running: None,
             position_refused: false,
@@ -131,7 +131,7 @@ impl Session {
     }
 
     /// All options, in the order to show them.
-    pub fn declarations(&self) -> Vec<Declaration> {
+    pub fn declarations(&self) -> Vec<OptionInfo> {
         Options::declarations(&self.catalogue)
     }
 
@@ -183,7 +183,7 @@ impl Session {
                 return Ok(notes);
             }
             "TablePath" => {
-                self.lookup = Lookup::default();
+                self.lookup = SolvedTableFile::default();
                 self.tree = None;
             }
             "VariantPath" => {
@@ -268,7 +268,7 @@ impl Session {
     fn change_game(&mut self, variant: Arc<Variant>) {
         self.variant = variant;
         self.tree = None;
-        self.lookup = Lookup::default();
+        self.lookup = SolvedTableFile::default();
     }
 
     /// Plays one turn on, written as UCI has it, castling also as `O-O` and `O-O-O`.
@@ -318,13 +318,13 @@ impl Session {
     }
 
     /// Takes the evaluator that the options ask for.
-    fn choose(&mut self, notes: &mut Vec<String>) -> Chosen {
+    fn choose(&mut self, notes: &mut Vec<String>) -> EvaluatorPool {
         let chosen = self.chosen.take();
         match chosen {
             Some(chosen) if chosen.serves(&self.variant, &self.options) => chosen,
             before => {
                 self.tree = None;
-                let chosen = Chosen::new(&self.variant, &self.options, before, notes);
+                let chosen = EvaluatorPool::new(&self.variant, &self.options, before, notes);
                 if *notes == self.said {
                     notes.clear();
                 } else {
@@ -341,8 +341,8 @@ impl Session {
         if !self.lookup.serves(&self.variant, &self.options.table) {
             self.tree = None;
             // The old table's memory is given back before the new one takes its own.
-            self.lookup = Lookup::default();
-            let (lookup, note) = Lookup::new(&self.variant, &self.options.table);
+            self.lookup = SolvedTableFile::default();
+            let (lookup, note) = SolvedTableFile::new(&self.variant, &self.options.table);
             self.lookup = lookup;
             notes.extend(note);
         }
@@ -353,7 +353,7 @@ impl Session {
 
     fn look_for_endings(&mut self, notes: &mut Vec<String>) {
         self.tree = None;
-        let (endings, more) = Endings::new(&self.variant, &self.options.tables);
+        let (endings, more) = SyzygyTables::new(&self.variant, &self.options.tables);
         self.endings = endings;
         notes.extend(more);
     }
@@ -387,8 +387,8 @@ impl Session {
         let team = seats::team(&self.options).filter(|_| self.variant.has_tables());
         if let Some(team) = team.filter(|&team| !self.game.position_mut().ask(team)) {
             // It is not on turn anywhere.
-            let (turn, reply, choices, asked) = (None, None, Vec::new(), Asked::default());
-            sink(Event::Best(Best { turn, reply, choices, mover: team, asked }));
+            let (turn, reply, choices, asked) = (None, None, Vec::new(), EvalStats::default());
+            sink(Event::Best(SearchResult { turn, reply, choices, mover: team, asked }));
             return Ok(());
         }
         seats::take_clocks(self.game.position_mut(), &self.options, &mut limits);
@@ -427,7 +427,7 @@ impl Session {
             begun,
             control: Arc::clone(&control),
             sink: Arc::clone(&sink),
-            knowledge: Knowledge::new(self.lookup.table(), endings, probe),
+            tablebases: Tablebases::new(self.lookup.table(), endings, probe),
         };
         let game = self.game.clone();
         let thread = thread::Builder::new().name("search".to_owned()).spawn(move || {
@@ -530,8 +530,8 @@ impl Session {
                 any.truncate(1);
                 let turn = any.pop().map(|(turn, _)| position.turn_text(&turn));
                 let (reply, choices, mover) = (None, Vec::new(), position.turn());
-                let asked = Asked::default();
-                sink(Event::Best(Best { turn, reply, choices, mover, asked }));
+                let asked = EvalStats::default();
+                sink(Event::Best(SearchResult { turn, reply, choices, mover, asked }));
             }
             _ => {}
         }
@@ -541,7 +541,7 @@ impl Session {
     ///
     /// # Errors
     /// If it fails.
-    pub fn assess(&mut self, notes: &mut Vec<String>) -> Result<Assessment, EvalError> {
+    pub fn assess(&mut self, notes: &mut Vec<String>) -> Result<EvalOutput, EvalError> {
         self.wait();
         let mut chosen = self.choose(notes);
         let assessment = assess(self.game.position(), chosen.first());

@@ -11,11 +11,11 @@ pub mod recon;
 
 pub mod variant;
 
-pub mod table;
+pub mod tablebase;
 
 pub mod encoding;
 
-pub mod evaluation;
+pub mod nn;
 
 pub mod search;
 

@@ -1,6 +1,6 @@
 //! How the engine is spoken to: lines of text in, lines of text out.
 //!
-//! The first line chooses the dialect: `xboard` that of XBoard, `rbc` that of blind chess, anything
+//! The first line chooses the handler: `xboard` that of XBoard, `rbc` that of blind chess, anything
 //! else UCI. Lines are obeyed
 //! in the order in which they come. One that needs the search in progress to be over waits for
 //! that, and so does what comes after it; a search without a limit is stopped then, and one with a
@@ -8,16 +8,16 @@
 //! the like) is executed at once if no earlier line waits. When the input ends, so does the engine,
 //! as soon as all lines have been executed.
 
-mod announcement;
 mod bench;
 mod centipawns;
 mod check;
-mod dialect;
+mod handler;
 mod line;
 mod output;
 pub mod rbc;
 mod setting;
 mod uci;
+mod variant_info;
 mod xboard;
 
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ use std::time::Duration;
 
 pub use bench::bench;
 pub use check::check;
-use dialect::{Dialect, Ended, Next};
+use handler::{Ended, Next, ProtocolHandler};
 use line::{Line, read_line};
 use output::Output;
 use rbc::{Players, Talk};
@@ -138,7 +138,7 @@ fn converse(wakes: &Receiver<Wake>, output: &Output, first: Option<Line>, player
         idle = false;
         match line {
             Line::Text(text) => {
-                if !talk.obey(&text) {
+                if !talk.handle(&text) {
                     return;
                 }
             }
@@ -170,64 +170,66 @@ fn first(wakes: &Receiver<Wake>) -> Option<Line> {
 }
 
 /// Obeys the `first` line and all that come, in order.
-fn obey(wakes: &Receiver<Wake>, output: &Output, first: Line, dialect: &mut impl Dialect) {
+fn obey(wakes: &Receiver<Wake>, output: &Output, first: Line, handler: &mut impl ProtocolHandler) {
     let (mut bytes, mut closed) = (first.bytes(), false);
     let mut waiting: VecDeque<Line> = VecDeque::from([first]);
     while !output.is_closed() {
-        dialect.tick();
-        if dialect.session().has_ended() {
-            dialect.finish();
+        handler.tick();
+        if handler.session().has_ended() {
+            handler.finish();
         }
-        let thinking = dialect.session().is_thinking();
-        if let Some(line) = waiting.pop_front_if(|line| !thinking || !dialect.waits(line)) {
+        let searcher = handler.session().is_thinking();
+        if let Some(line) =
+            waiting.pop_front_if(|line| !searcher || !handler.blocks_on_search(line))
+        {
             bytes -= line.bytes();
-            let searches = dialect.searches();
-            if dialect.obey(&line) == Next::Quit {
+            let searches = handler.searches();
+            if handler.handle(&line) == Next::Quit {
                 return;
             }
-            if dialect.searches() > searches {
+            if handler.searches() > searches {
                 // Lines that came in before the search could begin may be meant for it.
                 for line in &waiting {
-                    if dialect.starts_search(line) {
+                    if handler.starts_search(line) {
                         break;
                     }
-                    dialect.heard(line);
+                    handler.on_line(line);
                 }
             }
             continue;
         }
-        if closed && !thinking {
+        if closed && !searcher {
             return;
         }
         if closed || !waiting.is_empty() {
-            if dialect.session().is_endless() {
-                dialect.session().stop();
+            if handler.session().is_endless() {
+                handler.session().stop();
             }
-            dialect.session().set_unattended();
+            handler.session().set_unattended();
             if bytes >= WAITING {
-                dialect.finish();
+                handler.finish();
                 continue;
             }
         }
-        let wake = if thinking {
+        let wake = if searcher {
             wakes.recv_timeout(TICK)
         } else {
             wakes.recv().map_err(RecvTimeoutError::from)
         };
         match wake {
             Ok(Wake::Line(line)) => {
-                if !waiting.iter().any(|line| dialect.starts_search(line)) {
-                    dialect.heard(&line);
+                if !waiting.iter().any(|line| handler.starts_search(line)) {
+                    handler.on_line(&line);
                 }
-                let now = waiting.is_empty() && !dialect.waits(&line);
-                if !now && dialect.session().is_thinking() {
+                let now = waiting.is_empty() && !handler.blocks_on_search(&line);
+                if !now && handler.session().is_thinking() {
                     bytes += line.bytes();
                     waiting.push_back(line);
-                } else if dialect.obey(&line) == Next::Quit {
+                } else if handler.handle(&line) == Next::Quit {
                     return;
                 }
             }
-            Ok(Wake::Ended(number)) if number == dialect.searches() => dialect.finish(),
+            Ok(Wake::Ended(number)) if number == handler.searches() => handler.finish(),
             Ok(Wake::Closed) | Err(RecvTimeoutError::Disconnected) => closed = true,
             Ok(Wake::Ended(_)) | Err(RecvTimeoutError::Timeout) => {}
         }

@@ -4,15 +4,15 @@
 
 pub mod blind;
 mod bughouse;
-mod chess8;
+mod chess;
+mod connect_n;
 mod history;
-mod lines;
 mod moves;
 mod notation;
 mod outcome;
 mod perft;
 mod side;
-mod toy;
+mod test_tree;
 mod turn_text;
 mod value;
 mod view;
@@ -20,20 +20,20 @@ mod view;
 use std::sync::Arc;
 
 pub use bughouse::{Bughouse, Clocks, Order};
-pub use chess8::{
-    Axes, Castling, CastlingHome, Checks, Drops, Ends, Extinction, Flag, Must, Odds, Promotion,
-    Verdict, Walling, Walls,
+pub use chess::{
+    Castling, CastlingHome, Checks, Drops, Ends, Extinction, Flag, Must, Odds, Promotion,
+    VariantRules, Verdict, Walling, Walls,
 };
+pub use connect_n::ConnectN;
 use history::History;
-pub use lines::Lines;
-pub use moves::{Move, MoveList, PackedMove, Table, TableMove};
+pub use moves::{BoardMove, Move, MoveList, PackedMove, Table};
 pub use notation::{CastlingFault, DroppedPart, FenError, FenRepair};
 pub use outcome::{Outcome, Reason};
 pub use perft::perft;
 pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, File, Piece, Rank, Role, Square};
 pub use side::{MAX_SIDES, PerSide, Side};
-pub use value::{Known, Mate, Value};
-pub use view::{Anatomy, Seat, Second, Symmetry, View};
+pub use value::{Mate, ProvenValue, Value};
+pub use view::{GameSpec, Seat, Second, Symmetry, View};
 
 /// Identity of a position in 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -71,7 +71,7 @@ impl Key {
 /// What every family of games can tell. Object safe; one implementation a file.
 pub(crate) trait Rules {
     /// What the game is made of.
-    fn anatomy(&self) -> Anatomy;
+    fn game_spec(&self) -> GameSpec;
     /// Who is to move.
     fn turn(&self) -> Side;
     /// Whether the side to move has begun its turn already and owes the rest of it.
@@ -102,13 +102,13 @@ pub(crate) trait Rules {
     /// Identity for repetition: men, hands, rights, side, phase; no counters.
     fn key(&self) -> Key;
 
-    /// [`Position::mate_soon`].
-    fn mate_soon(&self, _turns: u8, _positions: u32) -> Option<Mate> {
+    /// [`Position::find_mate`].
+    fn find_mate(&self, _turns: u8, _positions: u32) -> Option<Mate> {
         None
     }
 
-    /// [`Position::is_lost_soon`].
-    fn is_lost_soon(&self, _positions: u32) -> bool {
+    /// [`Position::is_king_lost`].
+    fn is_king_lost(&self, _positions: u32) -> bool {
         false
     }
 
@@ -179,35 +179,35 @@ pub(crate) trait Rules {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Family {
     /// Chess on any board up to 8x8.
-    Chess8(Arc<Axes>),
+    ChessPosition(Arc<VariantRules>),
     /// So many in a row.
-    Lines(Arc<Lines>),
+    ConnectN(Arc<ConnectN>),
     /// Two tables of chess.
     Bughouse(Arc<Bughouse>),
 }
 
 #[derive(Debug)]
 enum State {
-    Chess8(chess8::Chess8),
-    Lines(lines::Grid),
+    ChessPosition(chess::ChessPosition),
+    ConnectN(connect_n::Grid),
     // Twice as large as any other.
     Bughouse(Box<bughouse::Tables>),
-    Toy(toy::Toy),
+    TestTree(test_tree::TestTree),
 }
 
 impl Clone for State {
     fn clone(&self) -> State {
         match self {
-            State::Chess8(game) => State::Chess8(game.clone()),
-            State::Lines(game) => State::Lines(game.clone()),
+            State::ChessPosition(game) => State::ChessPosition(game.clone()),
+            State::ConnectN(game) => State::ConnectN(game.clone()),
             State::Bughouse(game) => State::Bughouse(game.clone()),
-            State::Toy(game) => State::Toy(game.clone()),
+            State::TestTree(game) => State::TestTree(game.clone()),
         }
     }
 
     fn clone_from(&mut self, source: &State) {
         match (&mut *self, source) {
-            (State::Chess8(game), State::Chess8(source)) => game.clone_from(source),
+            (State::ChessPosition(game), State::ChessPosition(source)) => game.clone_from(source),
             (State::Bughouse(game), State::Bughouse(source)) => game.clone_from(source),
             (_, source) => *self = source.clone(),
         }
@@ -253,14 +253,15 @@ impl Position {
     ) -> Result<(Position, Vec<FenRepair>), FenError> {
         let mut repairs = Vec::new();
         let state = match family {
-            Family::Chess8(axes) => {
+            Family::ChessPosition(variant_rules) => {
                 let mut dropped = Vec::new();
-                let chess = chess8::Chess8::from_fen(axes, fen, chess960, &mut dropped)?;
+                let chess =
+                    chess::ChessPosition::from_fen(variant_rules, fen, chess960, &mut dropped)?;
                 repairs
                     .extend(dropped.into_iter().map(|dropped| FenRepair { board: None, dropped }));
-                State::Chess8(chess)
+                State::ChessPosition(chess)
             }
-            Family::Lines(lines) => State::Lines(lines::Grid::from_fen(lines, fen)?),
+            Family::ConnectN(lines) => State::ConnectN(connect_n::Grid::from_fen(lines, fen)?),
             Family::Bughouse(game) => {
                 let tables = bughouse::Tables::from_fen(game, fen, chess960, &mut repairs)?;
                 State::Bughouse(Box::new(tables))
@@ -280,8 +281,8 @@ impl Position {
     ///
     /// # Errors
     /// In words, if the text is no such tree.
-    pub fn toy(tree: &str, sides: usize) -> Result<Position, String> {
-        Ok(Position::start(State::Toy(toy::Toy::parse(tree, sides)?)))
+    pub fn test_tree(tree: &str, sides: usize) -> Result<Position, String> {
+        Ok(Position::start(State::TestTree(test_tree::TestTree::parse(tree, sides)?)))
     }
 
     fn start(state: State) -> Position {
@@ -292,25 +293,25 @@ impl Position {
 
     fn rules(&self) -> &dyn Rules {
         match &self.state {
-            State::Chess8(game) => game,
-            State::Lines(game) => game,
+            State::ChessPosition(game) => game,
+            State::ConnectN(game) => game,
             State::Bughouse(game) => &**game,
-            State::Toy(game) => game,
+            State::TestTree(game) => game,
         }
     }
 
     fn rules_mut(&mut self) -> &mut dyn Rules {
         match &mut self.state {
-            State::Chess8(game) => game,
-            State::Lines(game) => game,
+            State::ChessPosition(game) => game,
+            State::ConnectN(game) => game,
             State::Bughouse(game) => &mut **game,
-            State::Toy(game) => game,
+            State::TestTree(game) => game,
         }
     }
 
     /// What the game is made of.
-    pub fn anatomy(&self) -> Anatomy {
-        self.rules().anatomy()
+    pub fn game_spec(&self) -> GameSpec {
+        self.rules().game_spec()
     }
 
     /// Who is to move.
@@ -464,14 +465,14 @@ impl Position {
     /// at two tables nothing is found ([`Position::at_table`] asks one of them). Few games have it: those in
     /// which a mate is a loss and no wall or blast meddles with checks; and duck chess, where it is that
     /// the king is taken, in two turns at most.
-    pub fn mate_soon(&self, turns: u8, positions: u32) -> Option<Mate> {
-        self.rules().mate_soon(turns, positions)
+    pub fn find_mate(&self, turns: u8, positions: u32) -> Option<Mate> {
+        self.rules().find_mate(turns, positions)
     }
 
     /// Whether the side to move is seen to lose its king in the other side's next turn, whatever it does,
     /// in games in which kings are taken (duck chess); if so many positions tell.
-    pub fn is_lost_soon(&self, positions: u32) -> bool {
-        self.rules().is_lost_soon(positions)
+    pub fn is_king_lost(&self, positions: u32) -> bool {
+        self.rules().is_king_lost(positions)
     }
 
     /// Identity of what stands at a table: men, hands, rights and the colour on turn there; `None` if
@@ -494,7 +495,7 @@ impl Position {
     /// `None` if there are not two.
     pub fn at_table(&self, table: Table) -> Option<Position> {
         match &self.state {
-            State::Bughouse(game) => Some(Position::start(State::Chess8(game.at(table)))),
+            State::Bughouse(game) => Some(Position::start(State::ChessPosition(game.at(table)))),
             _ => None,
         }
     }
@@ -527,7 +528,7 @@ impl Position {
 
     /// The board drawn for people to read.
     pub fn diagram(&self) -> String {
-        let usual = || notation::diagram(self.view(), &self.anatomy());
+        let usual = || notation::diagram(self.view(), &self.game_spec());
         self.rules().diagram().unwrap_or_else(usual)
     }
 

@@ -1,31 +1,31 @@
-//! One move's thinking: batched PUCT over any game, with values per side and proofs.
+//! One move's searcher: batched PUCT over any game, with values per side and proofs.
 //!
 //! The [`Tree`] asks and never evaluates: [`Tree::select`] gives a leaf that needs an evaluation,
 //! [`Tree::backup`] takes it. No I/O, and no game is named here. See docs/search.md.
 
-mod arena;
 mod backup;
-mod bounds;
-mod choice;
-mod clock;
-mod effort;
-mod gather;
+mod batching;
 mod gumbel;
 mod halving;
+mod huge_pages;
 mod node;
-mod pages;
+mod node_pool;
 mod params;
 mod plan;
+mod proof_bounds;
+mod proof_number;
 mod puct;
+mod root_move;
+mod searcher;
 mod select;
-mod thinking;
+mod time_manager;
 mod tree;
 
-pub use choice::{Choice, Line, Proof};
-pub use clock::{Budget, Clock};
-pub use gather::{Gatherer, Step};
+pub use batching::{Gatherer, Step};
 pub use gumbel::{Gumbel, improved_policy};
 pub use params::{GumbelParams, ParamInfo, Params};
+pub use root_move::{Line, Proof, RootMove};
+pub use searcher::Searcher;
 pub use select::{Leaf, Selection};
-pub use thinking::Thinking;
+pub use time_manager::{Budget, Clock};
 pub use tree::{Memory, Tree};

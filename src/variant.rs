@@ -1,12 +1,12 @@
 //! The catalogue of games: checked sections of `variants.ini`.
 
-mod axes;
+mod connect_n;
 mod ini;
-mod lines;
 mod section;
 mod tables;
 mod unplayed;
 mod values;
+mod variant_rules;
 
 use std::sync::{Arc, OnceLock};
 
@@ -59,7 +59,9 @@ impl Variant {
     /// Whether it is one of two tables whose players give one another what they take.
     pub fn has_partner(&self) -> bool {
         match &self.family {
-            Family::Chess8(axes) => axes.drops.is_some_and(|drops| drops.two_boards),
+            Family::ChessPosition(variant_rules) => {
+                variant_rules.drops.is_some_and(|drops| drops.two_boards)
+            }
             _ => false,
         }
     }

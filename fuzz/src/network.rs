@@ -1,12 +1,12 @@
 //! Models as someone else may have made them, with a checksum that is right.
 
-use menagerie::evaluation::network::sparse::SparseRequest;
-use menagerie::evaluation::network::{Backend, Network, seal};
+use menagerie::nn::network::sparse::SparseRequest;
+use menagerie::nn::network::{Backend, Network, append_checksum};
 
 /// Opens the model, and if it is a sparse network evaluates positions, valid and invalid ones. Without an
 /// ONNX Runtime only the checks before it run: `ORT_DYLIB_PATH` names one.
 pub fn model(data: &[u8]) {
-    let Ok(Network::Sparse(mut session)) = Network::open(&seal(data.to_vec()), Backend::Cpu, 1)
+    let Ok(Network::Sparse(mut session)) = Network::open(&append_checksum(data.to_vec()), Backend::Cpu, 1)
     else {
         return;
     };

@@ -178,7 +178,7 @@ fn unlogged(line: &[u8]) -> &[u8] {
     place.map_or(line, |place| &line[..place + LOG.len()])
 }
 
-/// A word that the bytes cannot foresee.
+/// A word that the bytes cannot probe_mate.
 pub(crate) fn token(data: &[u8]) -> u64 {
     data.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

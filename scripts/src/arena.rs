@@ -12,10 +12,10 @@
 pub mod blind;
 pub mod bughouse;
 pub mod config;
+pub mod external;
 pub mod folder;
 pub mod game;
 pub mod opening;
-pub mod outside;
 pub mod pgn;
 pub mod plain_mcts;
 pub mod player;
@@ -304,7 +304,7 @@ impl Table<'_> {
         let specs = self.config.players.iter();
         let players: anyhow::Result<_> = specs
             .map(|spec| match spec.kind.outside() {
-                true => outside::outside(variant, self.config.chess960, spec),
+                true => external::outside(variant, self.config.chess960, spec),
                 false => player::inside(variant, spec),
             })
             .collect();

@@ -6,8 +6,8 @@ use menagerie::variant::Variant;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
+use crate::random_starts::{self, Opening};
 use crate::record::GameRecord;
-use crate::starts::{self, Opening};
 
 /// A game of random play ends after so many plies.
 const LONGEST: usize = 200;
@@ -31,7 +31,7 @@ pub fn from_random_play(variant: &Variant, positions: usize, seed: u64) -> Vec<P
     let mut found = Vec::with_capacity(positions);
     let mut moves = MoveList::new();
     while found.len() < positions {
-        let mut position = starts::start(variant, &Opening::default(), &mut rng);
+        let mut position = random_starts::start(variant, &Opening::default(), &mut rng);
         for _ in 0..LONGEST {
             moves.clear();
             position.legal_moves(&mut moves);

@@ -21,7 +21,7 @@ use std::borrow::Borrow;
 use menagerie::encoding::Shape;
 use serde::{Deserialize, Serialize};
 
-use crate::network::plan::Plan;
+use crate::network::graph_ir::GraphIr;
 use crate::network::{Architecture, NamedTensor, Network, NetworkError, graph};
 use crate::store::{Store, StoreError};
 use loss::Sums;
@@ -200,7 +200,7 @@ pub struct Learner {
     architecture: Architecture,
     config: LearnerConfig,
     /// The network's plan, with what is there in training only at its end.
-    plan: Plan,
+    plan: GraphIr,
     /// How many of the plan's tensors are the network's.
     tensors: usize,
     /// The plan's weights as the optimizer moves them.

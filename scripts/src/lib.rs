@@ -33,41 +33,41 @@
 //! - [`gauntlet`]: matches of many variants, and one table of their results.
 //! - [`run`]: a training run, a folder that goes on after a kill.
 
-pub mod agreement;
 pub mod arena;
 pub mod bug0;
 pub mod calibration;
 pub mod campaign;
+pub mod csv_log;
+pub mod datagen;
 pub mod engine_process;
+pub mod eval_scale;
 pub mod gauntlet;
+pub mod ground_truth;
 pub mod learner;
 pub mod minimax;
 pub mod network;
 pub mod network_speed;
 pub mod onnx;
-pub mod oracle;
 pub mod plot;
 pub mod puzzles;
+pub mod quantization_check;
+pub mod random_starts;
 pub mod readers;
 pub mod record;
 pub mod regression;
+pub mod replay_buffer;
 pub mod retrograde;
-pub mod rows;
 pub mod run;
 pub mod san;
-pub mod score;
 pub mod selfplay;
 pub mod sparse;
-pub mod starts;
 pub mod store;
 pub mod supervised;
 pub mod tables;
-pub mod teach;
 pub mod tensorboard;
 pub mod uci_engine;
 pub mod variants;
 pub mod warm_start;
-pub mod window;
 pub mod xboard_engine;
 
 /// glibc asks the system for the room of each large tensor and gives it back, page by page: a quarter of the

@@ -19,14 +19,14 @@ pub struct Minimax {
     depth: u32,
     /// Whether whoever has no move waits for a man, as at two tables.
     waits: bool,
-    known: HashMap<Key, Known>,
+    known: HashMap<Key, ProvenValue>,
     /// Moves at each depth, so that they are allocated once.
     spare: Vec<MoveList>,
 }
 
 /// What is known of a position searched to a depth.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct ProvenValue {
     depth: u32,
     value: i32,
     bound: Bound,
@@ -164,7 +164,7 @@ impl Minimax {
             _ if value <= low => Bound::AtMost,
             _ => Bound::Exact,
         };
-        self.known.insert(key, Known { depth, value, bound, best });
+        self.known.insert(key, ProvenValue { depth, value, bound, best });
         value
     }
 }

@@ -8,21 +8,21 @@
 //! each head start at zero, so a new network is the identity under a uniform policy, and what is
 //! trained is exactly what is exported.
 
-mod adapt;
+pub(crate) mod activation_ranges;
 mod architecture;
+mod architectures;
 mod convolution;
-mod forms;
 pub(crate) mod graph;
-mod growth;
-pub(crate) mod plan;
-pub(crate) mod spread;
+pub(crate) mod graph_ir;
+mod net2net;
+mod transfer;
 
 pub use architecture::Architecture;
 
+use graph_ir::GraphIr;
 use menagerie::encoding::Shape;
-use plan::Plan;
 
-pub use menagerie::evaluation::network::MOVES_LEFT_SCALE;
+pub use menagerie::nn::network::MOVES_LEFT_SCALE;
 
 /// A named tensor of 32-bit floats: all that training, checkpoints and exporters exchange.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +97,7 @@ pub struct Outputs {
 pub struct Network {
     shape: Shape,
     architecture: Architecture,
-    plan: Plan,
+    plan: GraphIr,
     weights: Vec<f32>,
 }
 
@@ -107,7 +107,7 @@ impl Network {
     /// # Errors
     /// [`NetworkError::Architecture`] if the sizes make no network.
     pub fn new(shape: Shape, architecture: &Architecture, seed: u64) -> Result<Self, NetworkError> {
-        let plan = Plan::new(shape, architecture)?;
+        let plan = GraphIr::new(shape, architecture)?;
         let weights = plan.draw(seed);
         Ok(Self { shape, architecture: architecture.clone(), plan, weights })
     }
@@ -121,7 +121,7 @@ impl Network {
         architecture: &Architecture,
         tensors: &[NamedTensor],
     ) -> Result<Self, NetworkError> {
-        let plan = Plan::new(shape, architecture)?;
+        let plan = GraphIr::new(shape, architecture)?;
         let weights = plan.flatten(tensors)?;
         Ok(Self { shape, architecture: architecture.clone(), plan, weights })
     }
@@ -162,7 +162,7 @@ impl Network {
     }
 
     /// The network's parts: its plan, and its weights in one piece in the plan's order.
-    pub(crate) fn into_parts(self) -> (Plan, Vec<f32>) {
+    pub(crate) fn into_parts(self) -> (GraphIr, Vec<f32>) {
         (self.plan, self.weights)
     }
 }

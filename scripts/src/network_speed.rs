@@ -2,8 +2,8 @@
 
 use cpu_time::ThreadTime;
 use menagerie::encoding::{Encoding, SparseEncoding, SparseInput};
-use menagerie::evaluation::network::sparse::{SparseRequest, SparseSession};
-use menagerie::evaluation::network::{Backend, Kernels, Network, Session};
+use menagerie::nn::network::sparse::{SparseRequest, SparseSession};
+use menagerie::nn::network::{Backend, Kernels, Network, Session};
 use menagerie::rules::{MoveList, Position};
 use menagerie::variant::Variant;
 

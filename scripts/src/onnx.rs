@@ -15,14 +15,14 @@ mod quantised;
 pub mod sparse;
 
 use menagerie::encoding::Shape;
-use menagerie::evaluation::Passport;
-use menagerie::evaluation::network::{
-    self, HEAD, OUTPUTS, PLANES, SEAL_KEY, TWIN_OUTPUTS, seal, verify,
+use menagerie::nn::NetworkMetadata;
+use menagerie::nn::network::{
+    self, CHECKSUM_KEY, HEAD, OUTPUTS, PLANES, TWO_BOARD_OUTPUTS, append_checksum, verify,
 };
 use prost::Message;
 
-use crate::network::plan::Plan;
-use crate::network::spread::spreads;
+use crate::network::activation_ranges::spreads;
+use crate::network::graph_ir::GraphIr;
 use crate::network::{Architecture, MOVES_LEFT_SCALE, NamedTensor, Network, NetworkError};
 use nodes::{Names, along};
 use proto::{Attribute, Graph, Metadata, Model, Node, OperatorSet, Tensor, TensorKind, ValueInfo};
@@ -65,7 +65,7 @@ pub enum OnnxError {
     },
     /// A weight whose axes do not fit its numbers.
     #[error("the weight \"{name}\" has axes {axes:?}, which do not fit its {found} numbers")]
-    Axes {
+    VariantRules {
         /// The weight's name.
         name: String,
         /// Its axes.
@@ -97,7 +97,7 @@ pub fn export(
     tensors: &[NamedTensor],
     metadata: &[(String, String)],
 ) -> Result<Vec<u8>, OnnxError> {
-    let plan = Plan::new(shape, architecture)?;
+    let plan = GraphIr::new(shape, architecture)?;
     let weights = plan.name(&plan.flatten(tensors)?);
     let float = |tensor: &NamedTensor| Tensor::floats(&tensor.name, &tensor.shape, &tensor.data);
     let names = Names::new(&plan);
@@ -110,7 +110,7 @@ pub fn export(
 /// Makes of the sealed file that [`export`] wrote another that computes in integers of eight bits,
 /// sealed as well. `planes` are positions as the network will meet them, by which it is calibrated:
 /// `[positions, planes, height, width]`, flattened. The metadata is the same, with the seal of the
-/// file under [`Passport::QUANTISED_FROM`].
+/// file under [`NetworkMetadata::QUANTISED_FROM`].
 ///
 /// # Errors
 /// If the file is damaged, says no architecture or is quantised already, or if there are no
@@ -118,20 +118,20 @@ pub fn export(
 pub fn quantise(file: &[u8], planes: &[f32]) -> Result<Vec<u8>, OnnxError> {
     let seal_of_floats = verify(file)?;
     let (network, mut metadata) = read(file)?;
-    metadata.push((Passport::QUANTISED_FROM.to_owned(), seal_of_floats.to_owned()));
+    metadata.push((NetworkMetadata::QUANTISED_FROM.to_owned(), seal_of_floats.to_owned()));
     let (shape, architecture) = (network.shape(), network.architecture().clone());
     let (plan, weights) = network.into_parts();
     let spreads = spreads(&plan, shape, &weights, planes)?;
     let board = [shape.height, shape.width];
     let graph = quantised::graph(&plan, board, &weights, &spreads);
-    Ok(seal(model(shape, &architecture, &plan, graph, &metadata)?))
+    Ok(append_checksum(model(shape, &architecture, &plan, graph, &metadata)?))
 }
 
 /// The file of a plan's graph, of which the nodes and initializers of its operations are given.
 fn model(
     shape: Shape,
     architecture: &Architecture,
-    plan: &Plan,
+    plan: &GraphIr,
     (mut node, mut initializer): (Vec<Node>, Vec<Tensor>),
     metadata: &[(String, String)],
 ) -> Result<Vec<u8>, OnnxError> {
@@ -151,7 +151,7 @@ fn model(
             let units = plan.ops[meeting].layer().map_or(0, |layer| layer.outputs);
             let one = shape.of_table();
             let each = [one.policy(), 2 * units];
-            let outputs = TWIN_OUTPUTS.into_iter().zip(each);
+            let outputs = TWO_BOARD_OUTPUTS.into_iter().zip(each);
             let outputs = outputs.map(|(name, each)| ValueInfo::batch(name, &[each]));
             let weights = HEAD.into_iter().filter_map(|name| {
                 let weight = initializer.iter().find(|tensor| tensor.name == name)?;
@@ -210,7 +210,7 @@ pub fn read(bytes: &[u8]) -> Result<Imported, OnnxError> {
     let graph = model.graph.ok_or(OnnxError::NoGraph)?;
     let mut metadata: Vec<(String, String)> =
         model.metadata_props.into_iter().map(|pair| (pair.key, pair.value)).collect();
-    if metadata.iter().any(|(key, _)| key == Passport::QUANTISED_FROM) {
+    if metadata.iter().any(|(key, _)| key == NetworkMetadata::QUANTISED_FROM) {
         return Err(OnnxError::Quantised);
     }
     let told = metadata.iter().find(|(key, _)| key == ARCHITECTURE_KEY);
@@ -218,7 +218,7 @@ pub fn read(bytes: &[u8]) -> Result<Imported, OnnxError> {
     let (_, told) = told.ok_or_else(|| unread("it is not there".into()))?;
     let architecture: Architecture =
         toml::from_str(told).map_err(|error| unread(error.to_string()))?;
-    metadata.retain(|(key, _)| key != ARCHITECTURE_KEY && key != SEAL_KEY);
+    metadata.retain(|(key, _)| key != ARCHITECTURE_KEY && key != CHECKSUM_KEY);
 
     let shape = shape(&graph)?;
     let is_weight = |tensor: &Tensor| WEIGHT_ENDINGS.iter().any(|end| tensor.name.ends_with(end));
@@ -238,7 +238,7 @@ fn shape(graph: &Graph) -> Result<Shape, OnnxError> {
         return Err(OnnxError::Outlet(PLANES));
     };
     let policy_axes = axes(&graph.output, policy)?;
-    let [_, halves] = TWIN_OUTPUTS;
+    let [_, halves] = TWO_BOARD_OUTPUTS;
     let twin = graph.output.iter().any(|outlet| outlet.name == halves);
     let squares = height.checked_mul(width).filter(|&squares| squares > 0);
     let policy_planes = match (policy_axes.as_slice(), squares) {
@@ -278,7 +278,7 @@ fn from_initializer(tensor: Tensor) -> Result<NamedTensor, OnnxError> {
         Some(shape) if rest.is_empty() && product(&shape) == Some(data.len()) => {
             Ok(NamedTensor { name, shape, data })
         }
-        _ => Err(OnnxError::Axes { name, axes: dims, found: data.len() }),
+        _ => Err(OnnxError::VariantRules { name, axes: dims, found: data.len() }),
     }
 }
 
@@ -302,7 +302,7 @@ mod tests {
         for architecture in architectures() {
             let tensors = Network::new(SHAPE, &architecture, 5).unwrap().tensors();
             let bytes = export(SHAPE, &architecture, &tensors, &metadata).unwrap();
-            for bytes in [bytes.clone(), seal(bytes)] {
+            for bytes in [bytes.clone(), append_checksum(bytes)] {
                 let (network, found) = read(&bytes).unwrap();
                 assert_eq!((network.shape(), network.architecture()), (SHAPE, &architecture));
                 assert_eq!((network.tensors(), found), (tensors.clone(), metadata.clone()));
@@ -353,7 +353,7 @@ mod tests {
         for (dims, bytes) in [(vec![3], 8), (vec![2], 9), (vec![-2, -1], 8), (vec![i64::MAX; 3], 8)]
         {
             let read = from_initializer(tensor(float, &dims, &vec![0; bytes]));
-            assert!(matches!(read, Err(OnnxError::Axes { .. })), "{dims:?}");
+            assert!(matches!(read, Err(OnnxError::VariantRules { .. })), "{dims:?}");
         }
     }
 
@@ -372,7 +372,7 @@ mod tests {
             let outcome = tensor.name == "outcome.weight";
             tensor.data = noise.iter().map(|n| if outcome { 0.0 } else { n * size }).collect();
         }
-        seal(export(SHAPE, architecture, &tensors, &network().2).unwrap())
+        append_checksum(export(SHAPE, architecture, &tensors, &network().2).unwrap())
     }
 
     fn architectures() -> Vec<Architecture> {
@@ -416,8 +416,8 @@ mod tests {
             pairs.find(|pair| pair.key == key).map(|pair| pair.value.as_str())
         };
         assert_eq!(get("run"), Some("seven"));
-        assert_eq!(get(Passport::QUANTISED_FROM), Some(verify(&file).unwrap()));
-        assert_eq!(get(SEAL_KEY), Some(verify(&quantised).unwrap()));
+        assert_eq!(get(NetworkMetadata::QUANTISED_FROM), Some(verify(&file).unwrap()));
+        assert_eq!(get(CHECKSUM_KEY), Some(verify(&quantised).unwrap()));
         assert!(get(ARCHITECTURE_KEY).is_some_and(|text| text.contains("blocks = 2")));
     }
 
@@ -436,7 +436,7 @@ mod tests {
         let nameless = export(SHAPE, &architecture, &tensors, &metadata).unwrap();
         let mut model = Model::decode(nameless.as_slice()).unwrap();
         model.metadata_props.retain(|pair| pair.key != ARCHITECTURE_KEY);
-        let nameless = seal(model.encode_to_vec());
+        let nameless = append_checksum(model.encode_to_vec());
         assert!(matches!(quantise(&nameless, &planes), Err(OnnxError::Metadata(..))));
     }
 }

@@ -68,8 +68,8 @@ impl Puzzle {
         let [cells, mover, _, safe, sound] = columns[..] else {
             return Err(format!("it has {} columns, not 5", columns.len()));
         };
-        let anatomy = variant.start().anatomy();
-        let (files, ranks) = (anatomy.files, anatomy.ranks);
+        let game_spec = variant.start().game_spec();
+        let (files, ranks) = (game_spec.files, game_spec.ranks);
         let cells: Vec<char> = cells.chars().map(man).collect::<Result<_, _>>()?;
         if cells.len() != files * ranks {
             return Err(format!("it has {} cells, not {}", cells.len(), files * ranks));

@@ -14,7 +14,7 @@ use std::{fs, io};
 
 use menagerie::rules::Position;
 pub use menagerie::rules::Value;
-use menagerie::table::{Entry, Index, IndexError, Table};
+use menagerie::tablebase::{Entry, Index, IndexError, SolvedTable};
 use menagerie::variant::Variant;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
@@ -28,7 +28,7 @@ use crate::record::replace;
 /// Counters and repetition do not enter: a draw by them is what play without progress comes to.
 #[derive(Debug)]
 pub struct Solution {
-    table: Table,
+    table: SolvedTable,
     size: usize,
 }
 
@@ -64,8 +64,8 @@ pub struct UnreadableTable {
 /// hardly any position goes on.
 const TRIES: usize = 10_000;
 
-impl From<Table> for Solution {
-    fn from(table: Table) -> Solution {
+impl From<SolvedTable> for Solution {
+    fn from(table: SolvedTable) -> Solution {
         let size = table.counts().iter().map(|counts| counts.of(|_| true)).sum::<u64>() as usize;
         Solution { table, size }
     }
@@ -101,7 +101,7 @@ impl Solution {
             pool.install(|| Layer::new(&index, numbers).solve(&variant.start(), &mut entries))?;
             progress(men, size);
         }
-        let table = Table::new(variant, index, entries);
+        let table = SolvedTable::new(variant, index, entries);
         Ok(Solution::from(table))
     }
 
@@ -112,7 +112,7 @@ impl Solution {
     pub fn read(variant: &Variant, path: &Path) -> Result<Solution, UnreadableTable> {
         let wrong = |reason: String| UnreadableTable { path: path.to_owned(), reason };
         let bytes = fs::read(path).map_err(|error| wrong(error.to_string()))?;
-        let table = Table::read(variant, &bytes).map_err(|error| wrong(error.to_string()))?;
+        let table = SolvedTable::read(variant, &bytes).map_err(|error| wrong(error.to_string()))?;
         Ok(Solution::from(table))
     }
 
@@ -178,7 +178,7 @@ impl Solution {
     }
 
     /// The values, to be written down or looked up.
-    pub fn table(&self) -> &Table {
+    pub fn table(&self) -> &SolvedTable {
         &self.table
     }
 }

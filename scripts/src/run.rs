@@ -14,9 +14,9 @@
 //! ```
 
 mod config;
-mod farm;
 mod journal;
 mod metrics;
+mod worker;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +24,8 @@ use std::time::Duration;
 use cpu_time::ProcessTime;
 use indicatif::{ProgressBar, ProgressStyle};
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::network::seal;
-use menagerie::evaluation::{NetworkFile, Passport, Weights};
+use menagerie::nn::network::append_checksum;
+use menagerie::nn::{NetworkFile, NetworkMetadata, Weights};
 use menagerie::variant::Variant;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -35,14 +35,14 @@ use crate::calibration::{from_games, from_random_play, planes};
 use crate::learner::{Learner, LearnerError, Losses, Sample};
 use crate::network::NamedTensor;
 use crate::record::{self, GameRecord};
-use crate::selfplay::Spent;
+use crate::replay_buffer::{ReplayBuffer, window_size};
+use crate::selfplay::SelfPlayStats;
 use crate::store::Store;
-use crate::window::{Window, window_size};
 use crate::{onnx, warm_start};
 pub use config::RunConfig;
-pub use farm::Farm;
 use journal::Journal;
 pub use metrics::Metrics;
+pub use worker::SelfPlayWorker;
 
 /// A run in its folder.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub struct Run {
     encoding: Encoding,
     state: State,
     learner: Learner,
-    window: Window,
+    window: ReplayBuffer,
     log: Vec<Metrics>,
 }
 
@@ -119,7 +119,7 @@ impl Run {
                 Learner::load(&store, &saved(done), shape, &config.network, learner)?
             }
         };
-        let mut window = Window::new(config.surprise);
+        let mut window = ReplayBuffer::new(config.surprise);
         let size = window_size(state.positions, config.window);
         let mut held = Vec::new();
         let mut positions = 0;
@@ -212,13 +212,13 @@ impl Run {
 
     /// The games of the present iteration: read, as far as an earlier process wrote them, else
     /// played.
-    fn play(&self) -> anyhow::Result<(Vec<GameRecord>, Spent)> {
+    fn play(&self) -> anyhow::Result<(Vec<GameRecord>, SelfPlayStats)> {
         let iteration = self.state.iterations;
         let (name, count) = (shard(iteration), self.config.games);
         if let Some(bytes) = self.store.find(&name)? {
-            return Ok((record::decode(&name, &bytes)?, Spent::default()));
+            return Ok((record::decode(&name, &bytes)?, SelfPlayStats::default()));
         }
-        let farm = Farm {
+        let worker = SelfPlayWorker {
             store: &self.store,
             variant: &self.variant,
             settings: &self.config.selfplay,
@@ -227,7 +227,7 @@ impl Run {
         };
         let bar = progress(count, iteration, "games");
         let range = iteration * count..(iteration + 1) * count;
-        farm.play(&self.weights(iteration)?, &name, &parts(iteration), range, &bar)
+        worker.play(&self.weights(iteration)?, &name, &parts(iteration), range, &bar)
     }
 
     /// Learns from as many samples as `positions` new ones call for.
@@ -261,10 +261,15 @@ impl Run {
             self.learner.steps(),
             self.config.batch
         );
-        let passport = Passport::new(&self.encoding, name, &run);
+        let network_metadata = NetworkMetadata::new(&self.encoding, name, &run);
         let tensors = self.learner.averaged_tensors();
         let shape = self.encoding.shape();
-        let bytes = seal(onnx::export(shape, &self.config.network, &tensors, &passport.entries())?);
+        let bytes = append_checksum(onnx::export(
+            shape,
+            &self.config.network,
+            &tensors,
+            &network_metadata.entries(),
+        )?);
         if self.config.quantised {
             let planes = self.calibration();
             let quantised = onnx::quantise(&bytes, &planes)?;

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
-use menagerie::evaluation::{EvalError, Evaluator};
+use menagerie::nn::{EvalError, Evaluator};
 use menagerie::rules::Position;
 use menagerie::search::{GumbelParams, Params};
 use menagerie::variant::Variant;
@@ -16,8 +16,8 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::random_starts::{self, Opening};
 use crate::record::GameRecord;
-use crate::starts::{self, Opening};
 use game::{Ask, Game};
 
 /// How games are played.
@@ -129,7 +129,7 @@ impl SelfPlayConfig {
 
 /// What some self-play cost.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Spent {
+pub struct SelfPlayStats {
     /// Visits of all trees.
     pub visits: u64,
     /// Positions that the network was asked for.
@@ -141,17 +141,17 @@ pub struct Spent {
     /// Games that a side would have given up, but which were played out.
     pub played_out: u64,
     /// How many of these it did not lose.
-    pub regretted: u64,
+    pub false_resignations: u64,
 }
 
-impl std::ops::AddAssign for Spent {
-    fn add_assign(&mut self, other: Spent) {
+impl std::ops::AddAssign for SelfPlayStats {
+    fn add_assign(&mut self, other: SelfPlayStats) {
         self.visits += other.visits;
         self.evaluations += other.evaluations;
         self.cpu += other.cpu;
         self.resigned += other.resigned;
         self.played_out += other.played_out;
-        self.regretted += other.regretted;
+        self.false_resignations += other.false_resignations;
     }
 }
 
@@ -183,20 +183,20 @@ pub fn play<E: Evaluator>(
     games: &[u64],
     seed: u64,
     done: &(dyn Fn(u64, &GameRecord) + Sync),
-) -> Result<(Numbered, Spent), SelfPlayError> {
+) -> Result<(Numbered, SelfPlayStats), SelfPlayError> {
     let params = config.params().map_err(SelfPlayError::Config)?;
     let threads = evaluators.len();
-    let finished = Mutex::new((Numbered::new(), Spent::default()));
+    let finished = Mutex::new((Numbered::new(), SelfPlayStats::default()));
     thread::scope(|scope| {
         let run = |(thread, evaluator): (usize, &mut E)| {
             let numbers = games.iter().copied().skip(thread).step_by(threads);
             let fresh = |number: u64| {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
                 rng.set_stream(number);
-                let start: Position = starts::start(variant, &config.opening, &mut rng);
+                let start: Position = random_starts::start(variant, &config.opening, &mut rng);
                 Game::new(number, start, params, config, rng)
             };
-            let (records, spent) = farm(evaluator, config, numbers.map(fresh), done)?;
+            let (records, spent) = worker(evaluator, config, numbers.map(fresh), done)?;
             let mut finished = finished.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             finished.0.extend(records);
             finished.1 += spent;
@@ -216,17 +216,17 @@ pub fn play<E: Evaluator>(
 }
 
 /// The games of one thread.
-fn farm<'a, E: Evaluator>(
+fn worker<'a, E: Evaluator>(
     evaluator: &mut E,
     config: &SelfPlayConfig,
     mut fresh: impl Iterator<Item = Game<'a>>,
     done: &(dyn Fn(u64, &GameRecord) + Sync),
-) -> Result<(Numbered, Spent), SelfPlayError> {
+) -> Result<(Numbered, SelfPlayStats), SelfPlayError> {
     let clock = ThreadTime::now();
     let mut batch = evaluator.new_batch();
     let mut playing: Vec<Game<'a>> = Vec::new();
     let mut records = Vec::new();
-    let mut spent = Spent::default();
+    let mut spent = SelfPlayStats::default();
     loop {
         playing.extend(fresh.by_ref().take(config.parallel.max(1) - playing.len()));
         batch.clear();

@@ -24,15 +24,15 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::Passport;
-use menagerie::evaluation::network::seal;
+use menagerie::nn::NetworkMetadata;
+use menagerie::nn::network::append_checksum;
 use menagerie::variant::Variant;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::{Learner, LearnerConfig, Losses, Sample};
 use crate::record::{GameRecord, Sampler, Targets};
 use crate::store::Store;
-use crate::{onnx, rows, warm_start};
+use crate::{csv_log, onnx, warm_start};
 pub use config::SupervisedConfig;
 use dataset::{Dataset, Spot};
 pub use metrics::Metrics;
@@ -266,13 +266,14 @@ impl Supervised {
             self.config.batch,
             self.data.learnt.len()
         );
-        let passport = Passport::new(&self.encoding, name, &run);
+        let network_metadata = NetworkMetadata::new(&self.encoding, name, &run);
         let tensors = self.learner.averaged_tensors();
         let shape = self.encoding.shape();
-        let bytes = onnx::export(shape, &self.config.network, &tensors, &passport.entries())?;
-        self.store.write(NETWORK, seal(bytes))?;
+        let bytes =
+            onnx::export(shape, &self.config.network, &tensors, &network_metadata.entries())?;
+        self.store.write(NETWORK, append_checksum(bytes))?;
         self.log.push(row.clone());
-        rows::write(&self.store, METRICS, &self.log)?;
+        csv_log::write(&self.store, METRICS, &self.log)?;
         self.store.write_toml(STATE, &state)?;
         self.state = state;
         self.sweep()

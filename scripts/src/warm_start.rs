@@ -1,7 +1,7 @@
 //! Weights to learn on from.
 
 use menagerie::encoding::{Encoding, Layout};
-use menagerie::evaluation::Passport;
+use menagerie::nn::NetworkMetadata;
 
 use crate::network::{Architecture, Network};
 use crate::onnx;
@@ -21,8 +21,8 @@ pub fn network(name: &str, bytes: &[u8], encoding: &Encoding) -> anyhow::Result<
     let (network, entries) = onnx::read(bytes).map_err(|error| fault(error.to_string()))?;
     let get =
         |key: &str| entries.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
-    let passport = Passport::read(get).map_err(|error| fault(error.to_string()))?;
-    let (found, wanted) = (passport.layout, encoding.layout());
+    let network_metadata = NetworkMetadata::read(get).map_err(|error| fault(error.to_string()))?;
+    let (found, wanted) = (network_metadata.layout, encoding.layout());
     if found == wanted {
         return Ok(network);
     }

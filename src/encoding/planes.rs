@@ -1,6 +1,6 @@
 //! The input planes: men, hands, rights and counters, as far as the game has them.
 
-use crate::rules::{Anatomy, Bitboard, Color, Role, Side, Square, View};
+use crate::rules::{Bitboard, Color, GameSpec, Role, Side, Square, View};
 
 /// What one or more consecutive planes hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +34,7 @@ enum Plane {
     /// 1 everywhere if the mover is on turn at a table.
     OnTurn,
     /// 1 everywhere if it may make a move there now.
-    Asked,
+    EvalStats,
     /// 1 everywhere if the table's game is drawn.
     Drawn,
     /// How much more time the mover has there than the opponent at the other table has, in steps.
@@ -87,38 +87,38 @@ pub(super) const MAX_CLOCK_STEP: u32 = CLOCK_LIMIT / 8;
 pub(super) const LEAD_STEPS: usize = LEADS.len();
 
 impl Planes {
-    pub(super) fn new(anatomy: &Anatomy) -> Planes {
+    pub(super) fn new(game_spec: &GameSpec) -> Planes {
         let mut planes = vec![Plane::Board];
-        let shared = anatomy.tables.then_some(2);
-        if anatomy.tables {
-            planes.extend([Plane::Second, Plane::OnTurn, Plane::Asked, Plane::Drawn]);
+        let shared = game_spec.tables.then_some(2);
+        if game_spec.tables {
+            planes.extend([Plane::Second, Plane::OnTurn, Plane::EvalStats, Plane::Drawn]);
             planes.extend([Plane::Ahead, Plane::Behind, Plane::Repeated, Plane::Clock]);
-        } else if anatomy.places {
-            planes.extend((0..anatomy.sides).map(Plane::Claimed));
+        } else if game_spec.places {
+            planes.extend((0..game_spec.sides).map(Plane::Claimed));
         } else {
             planes.extend([Plane::Second, Plane::Repeated, Plane::Clock]);
         }
         for mine in [true, false] {
-            planes.extend(anatomy.roles.iter().map(|&role| Plane::Men(role, mine)));
-            planes.extend(anatomy.drops.iter().map(|&role| Plane::Hand(role, mine)));
-            planes.extend(anatomy.castling.then_some(Plane::Castling(mine)));
-            planes.extend(anatomy.checks.map(|_| Plane::Checks(mine)));
+            planes.extend(game_spec.roles.iter().map(|&role| Plane::Men(role, mine)));
+            planes.extend(game_spec.drops.iter().map(|&role| Plane::Hand(role, mine)));
+            planes.extend(game_spec.castling.then_some(Plane::Castling(mine)));
+            planes.extend(game_spec.checks.map(|_| Plane::Checks(mine)));
         }
-        planes.extend(anatomy.promoted.then_some(Plane::Promoted));
-        planes.extend(anatomy.en_passant.then_some(Plane::EnPassant));
-        planes.extend(anatomy.barriers.then_some(Plane::Wall));
-        planes.extend(anatomy.walls.then_some(Plane::Phase));
+        planes.extend(game_spec.promoted.then_some(Plane::Promoted));
+        planes.extend(game_spec.en_passant.then_some(Plane::EnPassant));
+        planes.extend(game_spec.barriers.then_some(Plane::Wall));
+        planes.extend(game_spec.walls.then_some(Plane::Phase));
         if let Some(shared) = shared {
             planes.extend_from_within(shared..);
         }
         Planes {
             planes,
             shared,
-            sides: anatomy.sides,
-            files: anatomy.files,
-            ranks: anatomy.ranks,
-            mirrored: anatomy.mirrored,
-            checks: f32::from(anatomy.checks.unwrap_or(1)),
+            sides: game_spec.sides,
+            files: game_spec.files,
+            ranks: game_spec.ranks,
+            mirrored: game_spec.mirrored,
+            checks: f32::from(game_spec.checks.unwrap_or(1)),
         }
     }
 
@@ -166,9 +166,9 @@ impl Planes {
                 Plane::Board => out.fill(1.0),
                 Plane::Second if view.mover != Side::WHITE => out.fill(1.0),
                 Plane::OnTurn if view.seat.on_turn => out.fill(1.0),
-                Plane::Asked if view.seat.asked => out.fill(1.0),
+                Plane::EvalStats if view.seat.asked => out.fill(1.0),
                 Plane::Drawn if view.seat.drawn => out.fill(1.0),
-                Plane::OnTurn | Plane::Asked | Plane::Drawn => {}
+                Plane::OnTurn | Plane::EvalStats | Plane::Drawn => {}
                 Plane::Ahead | Plane::Behind => {
                     let steps = lead_step(view.seat.lead);
                     let steps = if *plane == Plane::Ahead { steps } else { -steps };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::PolicyIndex;
 use super::planes::{cell, table_name};
-use crate::rules::{Anatomy, Color, Move, Role, Side, Square, Table};
+use crate::rules::{Color, GameSpec, Move, Role, Side, Square, Table};
 
 /// What one policy plane holds: for a move of a man, of the square where it starts; else of the
 /// square where it lands.
@@ -52,16 +52,16 @@ const JUMPS: [(i8, i8); 8] =
     [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
 
 impl Policy {
-    pub(super) fn new(anatomy: &Anatomy) -> Policy {
-        let (files, ranks) = (anatomy.files as i8, anatomy.ranks as i8);
+    pub(super) fn new(game_spec: &GameSpec) -> Policy {
+        let (files, ranks) = (game_spec.files as i8, game_spec.ranks as i8);
         let fits = |&(right, up): &(i8, i8)| right.abs() < files && up.abs() < ranks;
         let mut planes = Vec::new();
-        if !anatomy.roles.is_empty() {
+        if !game_spec.roles.is_empty() {
             let far = |n: i8| LINES.map(|(right, up)| (n * right, n * up));
             let lines = (1..files.max(ranks)).flat_map(far).filter(fits);
             planes.extend(lines.map(|(right, up)| Plane::Go(right, up)));
         }
-        if anatomy.roles.contains(&Role::Knight) {
+        if game_spec.roles.contains(&Role::Knight) {
             let jumps = JUMPS.into_iter().filter(fits);
             planes.extend(jumps.map(|(right, up)| Plane::Go(right, up)));
         }
@@ -72,29 +72,29 @@ impl Policy {
             }
         }
         let promote = planes.len();
-        for &role in anatomy.promotions.iter().skip(1) {
+        for &role in game_spec.promotions.iter().skip(1) {
             planes.extend([-1, 0, 1].map(|right| Plane::Promote(role, right)));
         }
         let drop = planes.len();
-        planes.extend(anatomy.drops.iter().map(|&role| Plane::Drop(role)));
-        planes.extend(anatomy.places.then_some(Plane::Place));
+        planes.extend(game_spec.drops.iter().map(|&role| Plane::Drop(role)));
+        planes.extend(game_spec.places.then_some(Plane::Place));
         let wall = planes.len();
-        planes.extend(anatomy.walls.then_some(Plane::Wall));
+        planes.extend(game_spec.walls.then_some(Plane::Wall));
         let pass = planes.len();
-        planes.extend(anatomy.tables.then_some(Plane::Pass));
+        planes.extend(game_spec.tables.then_some(Plane::Pass));
         Policy {
             planes,
-            tables: anatomy.tables,
+            tables: game_spec.tables,
             go: Arc::new(go),
-            promotions: anatomy.promotions.clone(),
+            promotions: game_spec.promotions.clone(),
             promote,
-            drops: anatomy.drops.clone(),
+            drops: game_spec.drops.clone(),
             drop,
             wall,
             pass,
-            files: anatomy.files,
-            ranks: anatomy.ranks,
-            mirrored: anatomy.mirrored,
+            files: game_spec.files,
+            ranks: game_spec.ranks,
+            mirrored: game_spec.mirrored,
         }
     }
 

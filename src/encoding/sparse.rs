@@ -4,7 +4,7 @@
 //! move. The work depends on what stands on the board, not on the size of the board, and moves that are
 //! not legal cost nothing.
 //!
-//! Inputs and move rows come in named blocks ([`Block`]), which are derived from [`Anatomy`] alone.
+//! Inputs and move rows come in named blocks ([`Block`]), which are derived from [`GameSpec`] alone.
 //! Games that have a block of the same name and size in common mean the same by it.
 
 mod attack_map;
@@ -24,7 +24,7 @@ use self::inputs::InputBlocks;
 use self::moves::MoveBlocks;
 use self::scene::Scene;
 use super::planes::table_name;
-use crate::rules::{Anatomy, Color, Move, Position};
+use crate::rules::{Color, GameSpec, Move, Position};
 
 pub use self::blocks::Block;
 pub use self::index_map::IndexMap;
@@ -71,7 +71,7 @@ pub struct SparseInput {
 /// Sparse encoding of one game.
 ///
 /// Each board is seen from the side to move: upside down for Black (unless both sides run for the same
-/// rank, [`Anatomy::mirrored`]), and with the files reversed if the only king of the side to move stands
+/// rank, [`GameSpec::mirrored`]), and with the files reversed if the only king of the side to move stands
 /// on the left half, in games whose rules do not tell left from right. Of two boards the one on which the
 /// side to move has White comes first, and each is turned by itself.
 ///
@@ -95,20 +95,20 @@ struct Tables {
 
 impl SparseEncoding {
     /// Returns the encoding of a game, or `None` if the game has no pieces that move.
-    pub fn new(anatomy: &Anatomy) -> Option<SparseEncoding> {
-        if anatomy.roles.is_empty() || anatomy.sides != 2 {
+    pub fn new(game_spec: &GameSpec) -> Option<SparseEncoding> {
+        if game_spec.roles.is_empty() || game_spec.sides != 2 {
             return None;
         }
         let mut input_list = BlockList::default();
         let mut move_list = BlockList::default();
-        let geometry = Geometry::new(anatomy);
-        let prefixes: &[&str] = if anatomy.tables {
+        let geometry = Geometry::new(game_spec);
+        let prefixes: &[&str] = if game_spec.tables {
             &[table_name(Color::White), table_name(Color::Black)]
         } else {
             &[""]
         };
-        let inputs = InputBlocks::new(anatomy, prefixes, &mut input_list);
-        let moves = MoveBlocks::new(anatomy, &geometry, prefixes, &mut move_list);
+        let inputs = InputBlocks::new(game_spec, prefixes, &mut input_list);
+        let moves = MoveBlocks::new(game_spec, &geometry, prefixes, &mut move_list);
         let shape = SparseShape {
             inputs: input_list.size(),
             move_rows: move_list.size(),
@@ -116,7 +116,7 @@ impl SparseEncoding {
             outcomes: OUTCOMES,
         };
         assert!(shape.inputs.max(shape.move_rows) <= usize::from(u16::MAX));
-        let wall_moves = anatomy.wall_moves;
+        let wall_moves = game_spec.wall_moves;
         let tables = Tables { geometry, inputs, moves, input_list, move_list, shape, wall_moves };
         Some(SparseEncoding { tables: Arc::new(tables) })
     }

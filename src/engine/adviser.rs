@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::network::Chosen;
+use super::evaluators::EvaluatorPool;
 use super::options::Options;
 use crate::encoding::Encoding;
-use crate::evaluation::Query;
+use crate::nn::Query;
 use crate::rules::{MoveList, Position};
-use crate::search::{Thinking, Tree};
+use crate::search::{Searcher, Tree};
 use crate::variant::{Catalogue, Variant};
 
 /// Memory of a tree: some 80,000 visits of chess. A search ends where it is full.
@@ -17,7 +17,7 @@ const TREE_BYTES: usize = 16 << 20;
 /// A network that is asked about positions of one game.
 pub struct Adviser {
     variant: Arc<Variant>,
-    chosen: Chosen,
+    chosen: EvaluatorPool,
     /// For searches, once there was one.
     tree: Option<Tree>,
 }
@@ -43,7 +43,7 @@ impl Adviser {
         let mut options = Options::new(catalogue);
         weights.clone_into(&mut options.weights);
         let mut notes = Vec::new();
-        let chosen = Chosen::new(&variant, &options, None, &mut notes);
+        let chosen = EvaluatorPool::new(&variant, &options, None, &mut notes);
         let adviser = chosen.network.then_some(Adviser { variant, chosen, tree: None });
         (adviser, notes)
     }
@@ -100,9 +100,9 @@ impl Adviser {
         tree.restart(position.clone());
         let evaluator = self.chosen.first();
         let batch = evaluator.preferred_batch();
-        let mut thinking = Thinking::new(tree, evaluator, batch);
-        thinking.visit(simulations, || true).map_err(|error| error.to_string())?;
-        let line = thinking.tree().lines(1).into_iter().next();
+        let mut searcher = Searcher::new(tree, evaluator, batch);
+        searcher.visit(simulations, || true).map_err(|error| error.to_string())?;
+        let line = searcher.tree().lines(1).into_iter().next();
         let ply = line.and_then(|line| line.moves.first().copied());
         Ok(ply.map(|ply| position.move_text(ply)))
     }

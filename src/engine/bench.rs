@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::encoding::Encoding;
-use crate::evaluation::{EvalError, Uniform};
+use crate::nn::{EvalError, Uniform};
 use crate::rules::{Key, MoveList, Position};
-use crate::search::{Memory, Params, Thinking, Tree};
+use crate::search::{Memory, Params, Searcher, Tree};
 use crate::variant::Catalogue;
 
 /// Visits to each position.
@@ -73,12 +73,12 @@ pub fn bench(catalogue: &Catalogue, threads: usize) -> Result<Vec<Searched>, Eva
 fn search(variant: &str, position: &Position) -> Result<Searched, EvalError> {
     let mut evaluator = Uniform::new(Encoding::of(position).shape());
     let mut tree = Tree::new(position.clone(), Params::default(), MEMORY);
-    let mut thinking = Thinking::new(&mut tree, &mut evaluator, BATCH);
+    let mut searcher = Searcher::new(&mut tree, &mut evaluator, BATCH);
     let mut nodes = 0;
-    while nodes < VISITS && !thinking.tree().settled() {
-        nodes += thinking.step(VISITS - nodes)?.visits;
+    while nodes < VISITS && !searcher.tree().settled() {
+        nodes += searcher.step(VISITS - nodes)?.visits;
     }
-    let choices = tree.choices();
+    let choices = tree.root_moves();
     let words = choices.iter().flat_map(|choice| {
         let text = format!("{} {:?}", position.move_text(choice.m), choice.proof);
         let words: Vec<_> = text.bytes().map(u64::from).collect();

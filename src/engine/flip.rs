@@ -1,14 +1,14 @@
 //! A position with the colours changed.
 
-use crate::rules::{Anatomy, Position, Side};
+use crate::rules::{GameSpec, Position, Side};
 
 /// The FEN of the position in which the players have changed sides, at each of two tables if there
 /// are two: of what stands behind them, the team that is to move and the clocks change, too.
 pub(super) fn flipped(position: &Position) -> String {
-    let (fen, anatomy) = (position.fen(), position.anatomy());
+    let (fen, game_spec) = (position.fen(), position.game_spec());
     let mut parts: Vec<String> = fen.split('|').map(str::to_owned).collect();
     for board in parts.iter_mut().take(2) {
-        *board = flipped_board(board, &anatomy);
+        *board = flipped_board(board, &game_spec);
     }
     if let [a, b, rest @ ..] = &parts[..] {
         let rest = rest.first().map_or("", String::as_str).split(' ');
@@ -29,12 +29,12 @@ pub(super) fn flipped(position: &Position) -> String {
 
 /// The FEN of the position in which the players have changed sides: the board is turned upside
 /// down, or from left to right where both run for the same rank, and each man changes its colour.
-fn flipped_board(fen: &str, anatomy: &Anatomy) -> String {
+fn flipped_board(fen: &str, game_spec: &GameSpec) -> String {
     let mut fields: Vec<String> = fen.split(' ').map(str::to_owned).collect();
     if let [men, turn, castling, rest @ ..] = &mut fields[..] {
         let (board, hands) = men.split_at(men.find('[').unwrap_or(men.len()));
         let ranks = board.split('/');
-        let board = if anatomy.mirrored {
+        let board = if game_spec.mirrored {
             ranks.rev().map(str::to_owned).collect::<Vec<_>>()
         } else {
             ranks.map(|rank| rank.chars().rev().collect()).collect()
@@ -50,7 +50,7 @@ fn flipped_board(fen: &str, anatomy: &Anatomy) -> String {
         if let Some(en_passant) = rest.first_mut()
             && let [file, rank @ b'1'..=b'8'] = en_passant.as_bytes()
         {
-            let rank = (anatomy.ranks + 1).saturating_sub(usize::from(rank - b'0'));
+            let rank = (game_spec.ranks + 1).saturating_sub(usize::from(rank - b'0'));
             *en_passant = format!("{}{rank}", char::from(*file));
         }
     }

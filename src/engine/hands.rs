@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Session;
 use super::game::{Game, GameError};
-use super::report::Best;
+use super::search_info::SearchResult;
 use crate::rules::{Color, Move, Reason, Role, Side};
 
 /// The men that a partner may send.
@@ -67,7 +67,7 @@ impl Session {
         let (fen, mut legal) = (position.fen(), Vec::new());
         let mates = |man: &Role| {
             let more = with_hands(&fen, |men| format!("{men}{}", letter(color, man.char())));
-            let more = more.filter(|_| position.anatomy().drops.contains(man));
+            let more = more.filter(|_| position.game_spec().drops.contains(man));
             let given = more.and_then(|fen| self.variant.position(&fen, true).ok());
             let Some(given) = given else { return false };
             given.legal_moves(&mut legal);
@@ -87,7 +87,7 @@ impl Session {
 
     /// Of the turns that a search found as good as the best, one that takes a man of those `wanted`,
     /// or if the best one takes a `feared` man, one that does not; `None` if the best one will do.
-    pub fn taking(&self, best: &Best, wanted: &[Role], feared: &[Role]) -> Option<String> {
+    pub fn taking(&self, best: &SearchResult, wanted: &[Role], feared: &[Role]) -> Option<String> {
         let position = self.position();
         let mover = position.turn();
         let taken = |text: &str| {

@@ -22,7 +22,7 @@ pub struct Limits {
     pub mate: Option<u64>,
     /// The best turn is held back until the search is stopped.
     pub infinite: bool,
-    /// The opponent is thinking: clocks begin to count, and the best turn may be told, once it has
+    /// The opponent is searcher: clocks begin to count, and the best turn may be told, once it has
     /// played as expected.
     pub ponder: bool,
     /// The first plies to choose from; all if empty.

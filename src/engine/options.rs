@@ -1,7 +1,7 @@
 //! The options of the engine: each declared once, with its type, default and range.
 
 use super::skill::{self, BEST, Skill};
-use crate::evaluation::network::Backend;
+use crate::nn::network::Backend;
 use crate::variant::Catalogue;
 
 /// What an option takes.
@@ -36,7 +36,7 @@ pub enum Kind {
 
 /// An option as it is declared.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Declaration {
+pub struct OptionInfo {
     /// Its name; case does not matter.
     pub name: &'static str,
     /// What it takes.
@@ -143,8 +143,8 @@ macro_rules! set {
 }
 
 /// All options, in the order to show them.
-fn table(catalogue: &Catalogue) -> Vec<(Declaration, Setter)> {
-    let option = |name, kind, set: Setter| (Declaration { name, kind }, set);
+fn table(catalogue: &Catalogue) -> Vec<(OptionInfo, Setter)> {
+    let option = |name, kind, set: Setter| (OptionInfo { name, kind }, set);
     let check = |default| Kind::Check { default };
     let spin = |default, min, max| Kind::Spin { default, min, max };
     let combo = |choices: Vec<String>| {
@@ -220,7 +220,7 @@ impl Options {
             table: String::new(),
             log: String::new(),
         };
-        for (Declaration { kind, .. }, set) in table(catalogue) {
+        for (OptionInfo { kind, .. }, set) in table(catalogue) {
             let default = match &kind {
                 Kind::Check { default } => Value::Flag(*default),
                 Kind::Spin { default, .. } => Value::Number(*default),
@@ -234,7 +234,7 @@ impl Options {
     }
 
     /// All options, in the order to show them.
-    pub(super) fn declarations(catalogue: &Catalogue) -> Vec<Declaration> {
+    pub(super) fn declarations(catalogue: &Catalogue) -> Vec<OptionInfo> {
         table(catalogue).into_iter().map(|(declaration, _)| declaration).collect()
     }
 
@@ -257,7 +257,7 @@ impl Options {
         value: &str,
     ) -> Result<&'static str, OptionError> {
         let found = table(catalogue).into_iter().find(|(o, _)| o.name.eq_ignore_ascii_case(name));
-        let Some((Declaration { name, kind }, set)) = found else {
+        let Some((OptionInfo { name, kind }, set)) = found else {
             return Err(OptionError::Unknown(name.to_owned()));
         };
         let (read, wanted) = match &kind {
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn defaults_are_within_their_ranges() {
-        for Declaration { name, kind } in Options::declarations(Catalogue::shipped()) {
+        for OptionInfo { name, kind } in Options::declarations(Catalogue::shipped()) {
             match kind {
                 Kind::Spin { default, min, max } => {
                     assert!(min <= default && default <= max && max <= 1 << 31, "{name}");

@@ -2,7 +2,7 @@
 
 use rand::{Rng, RngExt};
 
-use crate::search::{Choice, Proof};
+use crate::search::{Proof, RootMove};
 
 /// The level that knows no limit.
 pub(super) const BEST: u64 = 20;
@@ -47,14 +47,14 @@ impl Skill {
 
     /// Which of the root's moves is played, the best being the first. A proven win is always played,
     /// and a proven loss only if there is nothing else.
-    pub(super) fn pick(&self, choices: &[Choice], rng: &mut impl Rng) -> usize {
-        let won = |choice: &Choice| matches!(choice.proof, Proof::Won(_));
-        let lost = |choice: &Choice| matches!(choice.proof, Proof::Lost(_));
+    pub(super) fn pick(&self, choices: &[RootMove], rng: &mut impl Rng) -> usize {
+        let won = |choice: &RootMove| matches!(choice.proof, Proof::Won(_));
+        let lost = |choice: &RootMove| matches!(choice.proof, Proof::Lost(_));
         let most = choices.iter().map(|choice| choice.visits).max().unwrap_or(0);
         if choices.first().is_none_or(|first| won(first) || lost(first)) || most == 0 {
             return 0;
         }
-        let weight = |choice: &Choice| match lost(choice) {
+        let weight = |choice: &RootMove| match lost(choice) {
             true => 0.0,
             false => (choice.visits as f32 / most as f32).powf(1.0 / self.temperature),
         };
@@ -76,10 +76,10 @@ mod tests {
     use super::*;
     use crate::rules::{Move, PerSide, Square};
 
-    fn choice(visits: u32, proof: Proof) -> Choice {
+    fn choice(visits: u32, proof: Proof) -> RootMove {
         let m = Move::Place(Square::A1);
         let (value, prior, draw) = (PerSide::all(0.0), 0.1, 0.0);
-        Choice { m, prior, visits, value, draw, moves_left: 10.0, proof }
+        RootMove { m, prior, visits, value, draw, moves_left: 10.0, proof }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::pace::Pace;
-use crate::evaluation::{EvalError, Evaluator};
+use super::stoppers::Stoppers;
+use crate::nn::{EvalError, Evaluator};
 use crate::search::{Gatherer, Step, Tree};
 
 /// So long a thread waits for another's news before it looks at the clock itself.
@@ -15,7 +15,7 @@ const WAIT: Duration = Duration::from_millis(20);
 /// network, the others have their turn.
 struct Shared<'a, 'b> {
     tree: &'a mut Tree,
-    pace: &'a mut Pace<'b>,
+    stoppers: &'a mut Stoppers<'b>,
     /// How many threads there are.
     threads: u32,
     /// Leaves that wait for their evaluation, in all threads.
@@ -32,7 +32,7 @@ struct Team<'a, 'b> {
     changed: Condvar,
 }
 
-/// Searches `tree` until `pace` says that it is over, by a thread for each of `evaluators`, this one
+/// Searches `tree` until `stoppers` says that it is over, by a thread for each of `evaluators`, this one
 /// among them.
 ///
 /// # Errors
@@ -40,10 +40,10 @@ struct Team<'a, 'b> {
 pub(super) fn search_together(
     tree: &mut Tree,
     evaluators: &mut [impl Evaluator],
-    pace: &mut Pace<'_>,
+    stoppers: &mut Stoppers<'_>,
 ) -> Result<(), EvalError> {
     let threads = evaluators.len() as u32;
-    let shared = Shared { tree, pace, threads, waiting: 0, idle: 0, over: false, failed: None };
+    let shared = Shared { tree, stoppers, threads, waiting: 0, idle: 0, over: false, failed: None };
     let team = Team { shared: Mutex::new(shared), changed: Condvar::new() };
     thread::scope(|scope| {
         let Some((first, others)) = evaluators.split_first_mut() else { return };
@@ -68,7 +68,7 @@ impl<'a, 'b> Team<'a, 'b> {
     /// One thread's part.
     fn work(&self, evaluator: &mut impl Evaluator) {
         let mut shared = self.lock();
-        let batch = shared.pace.batch().unwrap_or_else(|| evaluator.preferred_batch());
+        let batch = shared.stoppers.batch().unwrap_or_else(|| evaluator.preferred_batch());
         let mut gatherer = Gatherer::new(shared.tree, evaluator, batch);
         while !shared.is_over() {
             let step = match shared.room() {
@@ -98,10 +98,10 @@ impl<'a, 'b> Team<'a, 'b> {
 
 impl Shared<'_, '_> {
     fn is_over(&mut self) -> bool {
-        if let Some(part) = self.pace.part(self.tree) {
+        if let Some(part) = self.stoppers.part(self.tree) {
             self.tree.halve(part);
         }
-        self.over = self.over || self.pace.is_over(self.tree);
+        self.over = self.over || self.stoppers.is_over(self.tree);
         self.over
     }
 
@@ -109,13 +109,13 @@ impl Shared<'_, '_> {
     /// others are not left without work in a young tree.
     fn room(&self) -> u32 {
         // Without one evaluation there is nothing to choose from.
-        let most = self.tree.breadth().min(self.pace.left()).max(1);
+        let most = self.tree.breadth().min(self.stoppers.left()).max(1);
         most.saturating_sub(self.waiting).min(most.div_ceil(self.threads))
     }
 
     fn gather(&mut self, gatherer: &mut Gatherer, evaluator: &dyn Evaluator, room: u32) -> Step {
         let step = gatherer.gather(self.tree, evaluator, room);
-        self.pace.count(step);
+        self.stoppers.count(step);
         self.waiting += gatherer.len() as u32;
         step
     }
@@ -130,7 +130,7 @@ impl Shared<'_, '_> {
         match result {
             Ok(()) => {
                 let visits = gatherer.backup(self.tree, evaluator);
-                self.pace.count(Step { visits, evaluations: visits, full: false });
+                self.stoppers.count(Step { visits, evaluations: visits, full: false });
             }
             Err(error) => {
                 gatherer.cancel(self.tree);

@@ -2,46 +2,47 @@
 
 use std::thread;
 
-use super::network::Chosen;
-use super::pace::Pace;
-use super::report::{Asked, Best, Event};
-use super::tables::Tabled;
-use super::task::Search;
+use super::evaluators::EvaluatorPool;
+use super::search_info::{EvalStats, Event, SearchResult};
+use super::search_job::Search;
+use super::stoppers::Stoppers;
+use super::tablebases::TablebaseEvaluator;
 use super::team::search_together;
-use crate::evaluation::{Evaluator, Uniform};
-use crate::search::{GumbelParams, Line, Thinking, Tree};
+use crate::nn::{Evaluator, Uniform};
+use crate::search::{GumbelParams, Line, Searcher, Tree};
 
 impl Search {
     /// Searches until a limit is reached, and tells the best turn when it may. If the evaluator
     /// fails, one that knows nothing takes its place.
-    pub(super) fn run(&self, tree: &mut Tree, chosen: &mut Chosen) {
+    pub(super) fn run(&self, tree: &mut Tree, pool: &mut EvaluatorPool) {
         tree.restrict(&self.limits.moves);
         if self.gumbel {
             tree.plan(GumbelParams::default());
         }
-        let mut pace = Pace::new(self);
+        let mut stoppers = Stoppers::new(self);
         loop {
-            let evaluators = chosen.evaluators.iter_mut();
-            let tabled = |evaluator| Tabled::new(evaluator, &self.knowledge);
-            let mut tabled: Vec<_> = evaluators.map(|evaluator| tabled(&mut **evaluator)).collect();
-            let Err(error) = search_together(tree, &mut tabled, &mut pace) else { break };
+            let evaluators = pool.evaluators.iter_mut();
+            let mut evaluators: Vec<_> = evaluators
+                .map(|evaluator| TablebaseEvaluator::new(&mut **evaluator, &self.tablebases))
+                .collect();
+            let Err(error) = search_together(tree, &mut evaluators, &mut stoppers) else { break };
             self.note(&format!("{error}; the search goes on without a network"));
-            chosen.give_up();
+            pool.give_up();
         }
-        if pace.part(tree).is_some() {
+        if stoppers.part(tree).is_some() {
             tree.halve(1.0);
         }
-        self.report(tree, pace.progress(), true);
+        self.report(tree, stoppers.progress(), true);
         while self.held() {
             thread::park();
         }
-        let picked = self.skill.map_or(0, |skill| skill.pick(&tree.choices(), &mut rand::rng()));
+        let picked = self.skill.map_or(0, |skill| skill.pick(&tree.root_moves(), &mut rand::rng()));
         if picked > 0 {
             // The last line is that of the move which is played.
-            self.report_line(tree, pace.progress(), picked);
+            self.report_line(tree, stoppers.progress(), picked);
         }
-        let best = self.best(tree, chosen.first(), picked);
-        (self.sink)(Event::Best(Best { asked: pace.progress().asked, ..best }));
+        let best = self.best(tree, pool.first(), picked);
+        (self.sink)(Event::Best(SearchResult { asked: stoppers.progress().asked, ..best }));
     }
 
     /// Whether the best turn may not be told yet.
@@ -50,12 +51,17 @@ impl Search {
     }
 
     /// The turn of the line that ranks `picked`-th, from 0, and the reply to it.
-    fn best(&self, tree: &mut Tree, evaluator: &mut dyn Evaluator, picked: usize) -> Best {
+    fn best(&self, tree: &mut Tree, evaluator: &mut dyn Evaluator, picked: usize) -> SearchResult {
         let root = tree.root().clone();
-        let choices = tree.choices().into_iter();
+        let choices = tree.root_moves().into_iter();
         let choices = choices.map(|choice| (root.move_text(choice.m), choice)).collect();
-        let mut best =
-            Best { turn: None, reply: None, choices, mover: root.turn(), asked: Asked::default() };
+        let mut best = SearchResult {
+            turn: None,
+            reply: None,
+            choices,
+            mover: root.turn(),
+            asked: EvalStats::default(),
+        };
         let Some(line) = tree.lines(picked + 1).pop() else { return best };
         let mut turns = self.texts(tree, &line).into_iter();
         (best.turn, best.reply) = (turns.next(), turns.next());
@@ -69,9 +75,9 @@ impl Search {
 /// The whole turn that begins as `line` does, of which the search saw no more than a part.
 fn whole_turn(tree: &mut Tree, evaluator: &mut dyn Evaluator, line: &Line) -> Option<String> {
     let root = tree.root().clone();
-    let turn = Thinking::new(tree, evaluator, 1).whole_turn(line).or_else(|_| {
+    let turn = Searcher::new(tree, evaluator, 1).whole_turn(line).or_else(|_| {
         let mut uniform = Uniform::new(evaluator.shape());
-        Thinking::new(tree, &mut uniform, 1).whole_turn(line)
+        Searcher::new(tree, &mut uniform, 1).whole_turn(line)
     });
     turn.ok().map(|turn| root.turn_text(&turn))
 }
@@ -89,8 +95,8 @@ mod tests {
     #[test]
     fn the_best_turn_is_whole() {
         // The first ply of either turn is only half of it.
-        let toy = Position::toy("a(+a(b(ab)=)+a(=b(ab)))", 2).expect("a game tree");
-        let mut uniform = Uniform::new(Encoding::of(&toy).shape());
+        let test_tree = Position::test_tree("a(+a(b(ab)=)+a(=b(ab)))", 2).expect("a game tree");
+        let mut uniform = Uniform::new(Encoding::of(&test_tree).shape());
         let search = Search {
             limits: Limits::default(),
             batch: 0,
@@ -101,17 +107,17 @@ mod tests {
             begun: Instant::now(),
             control: Arc::default(),
             sink: Arc::new(|_| ()),
-            knowledge: Default::default(),
+            tablebases: Default::default(),
         };
         for visits in [1, 2, 3, 20] {
-            let mut tree = Tree::new(toy.clone(), Default::default(), 1 << 20);
-            let mut thinking = Thinking::new(&mut tree, &mut uniform, 1);
+            let mut tree = Tree::new(test_tree.clone(), Default::default(), 1 << 20);
+            let mut searcher = Searcher::new(&mut tree, &mut uniform, 1);
             for _ in 0..visits {
-                thinking.step(1).expect("Uniform never fails");
+                searcher.step(1).expect("Uniform never fails");
             }
             let turn = search.best(&mut tree, &mut uniform, 0).turn.expect("a turn");
             assert_eq!(turn.split(',').count(), 2, "{turn} after {visits}");
-            assert!(toy.parse_turn(&turn).is_some());
+            assert!(test_tree.parse_turn(&turn).is_some());
         }
     }
 }

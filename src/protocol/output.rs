@@ -43,7 +43,7 @@ impl Output {
     }
 
     /// Keeps what came in.
-    pub(super) fn heard(&self, line: &str) {
+    pub(super) fn on_line(&self, line: &str) {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).log(">>", line);
     }
 

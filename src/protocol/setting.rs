@@ -1,4 +1,4 @@
-//! Setting an option, in whatever dialect it was asked for.
+//! Setting an option, in whatever handler it was asked for.
 
 use super::output::Output;
 use crate::engine::Session;

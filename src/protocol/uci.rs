@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use go::Go;
 use simple::Signal;
 
-use super::announcement::Announcement;
-use super::dialect::{Dialect, Ended, Next};
+use super::handler::{Ended, Next, ProtocolHandler};
 use super::line::Line;
 use super::output::Output;
 use super::setting;
+use super::variant_info::VariantInfo;
 use super::{bench, check};
 use crate::engine::{Event, Session, Sink};
 
@@ -145,9 +145,9 @@ impl Uci {
             Err(error) => return self.note(&error),
         }
         if name.eq_ignore_ascii_case("UCI_Variant")
-            && let Some(announcement) = Announcement::of(self.session.variant())
+            && let Some(variant_info) = VariantInfo::of(self.session.variant())
         {
-            self.note(&announcement.uci());
+            self.note(&variant_info.uci());
         }
         // Other files, other games to choose from.
         if name.eq_ignore_ascii_case("VariantPath") {
@@ -174,7 +174,7 @@ impl Uci {
         let (show_wdl, debug) = (self.session.options().show_wdl, self.debug);
         Arc::new(move |event| match event {
             Event::Note(text) => output.say(&simple::note(&text)),
-            Event::Report(report) => {
+            Event::SearchInfo(report) => {
                 if let Some(scores) = info::sides(&report) {
                     output.say(&simple::note(&scores));
                 }
@@ -277,7 +277,7 @@ impl Uci {
     }
 }
 
-impl Dialect for Uci {
+impl ProtocolHandler for Uci {
     fn session(&mut self) -> &mut Session {
         &mut self.session
     }
@@ -286,13 +286,13 @@ impl Dialect for Uci {
         self.searches
     }
 
-    fn heard(&mut self, line: &Line) {
+    fn on_line(&mut self, line: &Line) {
         if command(&line.words()).first() == Some(&"stop") {
             self.session.stop();
         }
     }
 
-    fn waits(&self, line: &Line) -> bool {
+    fn blocks_on_search(&self, line: &Line) -> bool {
         match command(&line.words()).first() {
             Some(&"quit") => self.session.is_counting(),
             Some(&first) => ["position", "go", "setoption", "ucinewgame", "flip", "eval", "bench"]
@@ -305,13 +305,13 @@ impl Dialect for Uci {
         command(&line.words()).first() == Some(&"go")
     }
 
-    fn obey(&mut self, line: &Line) -> Next {
+    fn handle(&mut self, line: &Line) -> Next {
         let begun = Instant::now();
         let Line::Text(text) = line else {
             self.note("input line too long, ignored");
             return Next::Line;
         };
-        self.output.heard(text);
+        self.output.on_line(text);
         let all = line.words();
         let words = command(&all);
         let Some((&first, rest)) = words.split_first() else { return Next::Line };

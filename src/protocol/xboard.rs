@@ -5,8 +5,8 @@ mod clock;
 mod features;
 mod games;
 pub mod legs;
+mod lift_put;
 mod partner;
-mod picked;
 mod report;
 mod search;
 
@@ -15,15 +15,15 @@ use std::time::Instant;
 
 use bughouse::Turn;
 use clock::Clocks;
+use lift_put::LiftPut;
 use partner::Partner;
-use picked::Picked;
 use search::{Kind, Told};
 
-use super::announcement;
-use super::dialect::{Dialect, Ended, Next};
+use super::handler::{Ended, Next, ProtocolHandler};
 use super::line::Line;
 use super::output::{Output, one_line};
 use super::setting;
+use super::variant_info;
 use crate::engine::{Score, Session};
 use crate::rules::{Move, Outcome, Reason, Side, Square};
 
@@ -79,7 +79,7 @@ pub(super) struct XBoard {
     refused: bool,
     /// The first legs of a turn whose rest comes in another line.
     begun_turn: Option<String>,
-    picked: Picked,
+    picked: LiftPut,
     /// The partner at the other table of bughouse.
     partner: Partner,
     /// The game at both tables, if the partner is another engine of ours.
@@ -110,7 +110,7 @@ impl XBoard {
             excluded: Vec::new(),
             refused: false,
             begun_turn: None,
-            picked: Picked::default(),
+            picked: LiftPut::default(),
             partner: Partner::default(),
             team: None,
             teamed: false,
@@ -159,7 +159,7 @@ impl XBoard {
 
     /// Begins a game by XBoard's name for it; says whether there is one.
     fn choose(&mut self, name: &str) -> bool {
-        let Some((name, chess960)) = announcement::find(self.session.catalogue(), name) else {
+        let Some((name, chess960)) = variant_info::find(self.session.catalogue(), name) else {
             return false;
         };
         let chess960 = if chess960 { "true" } else { "false" };
@@ -274,7 +274,7 @@ impl XBoard {
     /// The engine plays the side that is not to move.
     fn play_other(&mut self) {
         let mover = self.session.position().turn();
-        let sides = self.session.position().anatomy().sides;
+        let sides = self.session.position().game_spec().sides;
         self.side = Side::all(sides).find(|&side| side != mover);
         self.analyzing = false;
     }
@@ -363,9 +363,9 @@ impl XBoard {
     fn touch(&mut self, how: &str, square: &str, line: &str) {
         // Some mark a square with a comma if the user holds a key down.
         let (square, position) = (square.trim_end_matches(','), self.session.position());
-        if let Some((color, role)) = picked::in_hand(&position.anatomy(), square) {
+        if let Some((color, role)) = lift_put::in_hand(&position.game_spec(), square) {
             if how == "lift" {
-                self.say(&picked::lift_from_hand(position, color, role));
+                self.say(&lift_put::lift_from_hand(position, color, role));
             }
             return;
         }
@@ -476,7 +476,7 @@ impl XBoard {
     }
 }
 
-impl Dialect for XBoard {
+impl ProtocolHandler for XBoard {
     fn session(&mut self) -> &mut Session {
         self.team.as_mut().filter(|_| self.teamed).unwrap_or(&mut self.session)
     }
@@ -485,11 +485,11 @@ impl Dialect for XBoard {
         self.searches
     }
 
-    fn heard(&mut self, line: &Line) {
+    fn on_line(&mut self, line: &Line) {
         let first = line.words().first().copied();
         let aborts = match self.kind {
             Kind::Play | Kind::Sit => first.is_some_and(|first| ABORTING.contains(&first)),
-            Kind::Hint => self.waits(line),
+            Kind::Hint => self.blocks_on_search(line),
             _ => false,
         };
         if first == Some("?") && self.kind == Kind::Play {
@@ -499,7 +499,7 @@ impl Dialect for XBoard {
         }
     }
 
-    fn waits(&self, line: &Line) -> bool {
+    fn blocks_on_search(&self, line: &Line) -> bool {
         match line.words().first() {
             None => false,
             // Who sits has nothing to do that could be waited for.
@@ -510,12 +510,12 @@ impl Dialect for XBoard {
         }
     }
 
-    fn obey(&mut self, line: &Line) -> Next {
+    fn handle(&mut self, line: &Line) -> Next {
         let Line::Text(text) = line else {
             self.error("longer than any command", "a line that is not kept");
             return Next::Line;
         };
-        self.output.heard(text);
+        self.output.on_line(text);
         let text = text.trim();
         let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         if first.is_empty() {

@@ -45,7 +45,7 @@ const ALIKE: f64 = 5.0;
 const QUANTILE: f64 = 0.1;
 const QUANTILE_SHARE: f64 = 0.2;
 
-/// The requests worth thinking of, `None` being a pass. Promotions are to queens and knights: a queen
+/// The requests worth searcher of, `None` being a pass. Promotions are to queens and knights: a queen
 /// does all that a rook or a bishop does, and there is no stalemate to be afraid of.
 pub(super) fn requests(belief: &Belief) -> Vec<Option<Request>> {
     let own = belief.own();

@@ -287,7 +287,7 @@ impl Player {
         self.waiting = true;
     }
 
-    /// It has asked for this, and the answer was lost: [`Player::recall`] comes next.
+    /// It has asked for this, and the answer was lost: [`Player::probe`] comes next.
     pub fn unheard(&mut self, request: Option<Request>) {
         self.unheard = Some(request);
     }
@@ -300,7 +300,7 @@ impl Player {
     /// After an answer that was lost: what it may request now that the other side has taken a man on
     /// `capture`, or none, tells its own men. To be told before [`Player::heard`]. Says whether they
     /// are now known.
-    pub fn recall(&mut self, capture: Option<Square>, requests: &[Request]) -> bool {
+    pub fn probe(&mut self, capture: Option<Square>, requests: &[Request]) -> bool {
         let Some(request) = self.unheard.take() else { return true };
         let color = self.belief.color();
         let sorted = |mut requests: Vec<Request>| {

@@ -19,16 +19,16 @@ use shakmaty::Color;
 pub(super) use text::{PASS, of_table};
 
 use self::game::{Game, Standing};
-use super::chess8::{Axes, Chess8};
+use super::chess::{ChessPosition, VariantRules};
 use super::{
-    Anatomy, Key, Move, MoveList, Outcome, Reason, Rules, Seat, Side, Symmetry, Table, View,
+    GameSpec, Key, Move, MoveList, Outcome, Reason, Rules, Seat, Side, Symmetry, Table, View,
 };
 
 /// The rules of one game of this family.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bughouse {
     /// What is played at each table: chess with drops whose captures leave the table.
-    pub board: Arc<Axes>,
+    pub board: Arc<VariantRules>,
     /// Who moves when.
     pub order: Order,
     /// Whether a check that leaves no move is no mate yet where the partner may still bring a man
@@ -97,7 +97,7 @@ impl Tables {
     }
 
     /// The position at a table, as that of a game of its own.
-    pub(super) fn at(&self, table: Table) -> Chess8 {
+    pub(super) fn at(&self, table: Table) -> ChessPosition {
         self.game(table).chess.clone()
     }
 
@@ -173,10 +173,10 @@ impl Tables {
 }
 
 impl Rules for Tables {
-    fn anatomy(&self) -> Anatomy {
-        let board = self.games[0].chess.anatomy();
+    fn game_spec(&self) -> GameSpec {
+        let board = self.games[0].chess.game_spec();
         let symmetry = Symmetry { colours: self.rules.order == Order::Timed, ..board.symmetry };
-        Anatomy { tables: true, symmetry, ..board }
+        GameSpec { tables: true, symmetry, ..board }
     }
 
     fn turn(&self) -> Side {

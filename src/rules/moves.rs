@@ -37,7 +37,7 @@ pub enum Move {
     /// A man moves on the second of two tables; on the first one it is a step or a drop.
     Second(
         /// What it does there.
-        TableMove,
+        BoardMove,
     ),
     /// The side sits: it leaves the rest of its turn, or all of it, to its clocks.
     Pass,
@@ -67,7 +67,7 @@ impl Table {
 
 /// What a man does on the second of two tables.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum TableMove {
+pub enum BoardMove {
     /// It goes from one square to another; see [`Move::Step`].
     Step {
         /// Where it stands.
@@ -109,9 +109,9 @@ impl Move {
     pub fn at(self, table: Table) -> Move {
         match (self, table) {
             (Move::Step { from, to, promotion }, Table::B) => {
-                Move::Second(TableMove::Step { from, to, promotion })
+                Move::Second(BoardMove::Step { from, to, promotion })
             }
-            (Move::Drop { role, to }, Table::B) => Move::Second(TableMove::Drop { role, to }),
+            (Move::Drop { role, to }, Table::B) => Move::Second(BoardMove::Drop { role, to }),
             _ => self,
         }
     }
@@ -120,10 +120,10 @@ impl Move {
     /// is told as one of the first.
     pub fn split(self) -> (Table, Move) {
         match self {
-            Move::Second(TableMove::Step { from, to, promotion }) => {
+            Move::Second(BoardMove::Step { from, to, promotion }) => {
                 (Table::B, Move::Step { from, to, promotion })
             }
-            Move::Second(TableMove::Drop { role, to }) => (Table::B, Move::Drop { role, to }),
+            Move::Second(BoardMove::Drop { role, to }) => (Table::B, Move::Drop { role, to }),
             _ => (Table::A, self),
         }
     }
@@ -138,11 +138,11 @@ impl Move {
             Move::Drop { role, to } => bits(u16::from(role), to, DROP),
             Move::Place(to) => bits(0, to, PLACE),
             Move::Wall(to) => bits(0, to, WALL),
-            Move::Second(TableMove::Step { from, to, promotion }) => {
+            Move::Second(BoardMove::Step { from, to, promotion }) => {
                 let kind = promotion.map_or(0, |role| u16::from(role) - u16::from(Role::Pawn));
                 bits(u16::from(from), to, SECOND_STEP + kind)
             }
-            Move::Second(TableMove::Drop { role, to }) => bits(u16::from(role), to, SECOND_DROP),
+            Move::Second(BoardMove::Drop { role, to }) => bits(u16::from(role), to, SECOND_DROP),
             Move::Pass => PASS.0,
         })
     }
@@ -158,19 +158,19 @@ impl PackedMove {
             PLACE if low == 0 => Move::Place(to),
             WALL if low == 0 => Move::Wall(to),
             SECOND_DROP if self == PASS => Move::Pass,
-            SECOND_DROP => Move::Second(TableMove::Drop { role: Role::try_from(low).ok()?, to }),
+            SECOND_DROP => Move::Second(BoardMove::Drop { role: Role::try_from(low).ok()?, to }),
             0 => Move::Step { from: Square::new(low), to, promotion: None },
             kind @ 1..=6 => {
                 let promotion = Some(Role::try_from(u32::from(kind)).ok()?);
                 Move::Step { from: Square::new(low), to, promotion }
             }
             SECOND_STEP => {
-                Move::Second(TableMove::Step { from: Square::new(low), to, promotion: None })
+                Move::Second(BoardMove::Step { from: Square::new(low), to, promotion: None })
             }
             kind @ 11..=14 => {
                 let role = u32::from(kind - SECOND_STEP) + u32::from(Role::Pawn);
                 let promotion = Some(Role::try_from(role).ok()?);
-                Move::Second(TableMove::Step { from: Square::new(low), to, promotion })
+                Move::Second(BoardMove::Step { from: Square::new(low), to, promotion })
             }
             _ => return None,
         })

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use shakmaty::{Bitboard, ByColor, ByRole, Color, File, Piece, Rank, Role, Square};
 
-use super::{Anatomy, Move, Side, Table, View};
+use super::{GameSpec, Move, Side, Table, View};
 
 /// Why a FEN was refused. Each quotes the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -239,22 +239,22 @@ pub(super) fn castling(text: &str) -> Option<&'static str> {
 }
 
 /// The board as text, ranks from the top, for people to read.
-pub(super) fn diagram(view: View<'_>, anatomy: &Anatomy) -> String {
+pub(super) fn diagram(view: View<'_>, game_spec: &GameSpec) -> String {
     let mut text = String::new();
-    let line = format!(" +{}\n", "---+".repeat(anatomy.files));
+    let line = format!(" +{}\n", "---+".repeat(game_spec.files));
     text.push_str(&line);
-    for rank in (0..anatomy.ranks).rev() {
-        for file in 0..anatomy.files {
+    for rank in (0..game_spec.ranks).rev() {
+        for file in 0..game_spec.files {
             let piece = view.board.piece_at(square(file, rank));
             // Writing into a String cannot fail.
             let claimed = |side: &Side| view.cells[*side].contains(square(file, rank));
-            let side = Side::all(anatomy.sides).find(claimed).map(Side::letter);
+            let side = Side::all(game_spec.sides).find(claimed).map(Side::letter);
             let empty = if view.walls.contains(square(file, rank)) { '*' } else { ' ' };
             let _ = write!(text, " | {}", piece.map(Piece::char).or(side).unwrap_or(empty));
         }
         let _ = write!(text, " | {}\n{line}", rank + 1);
     }
-    for file in 0..anatomy.files {
+    for file in 0..game_spec.files {
         let _ = write!(text, "   {}", char::from(b'a' + file as u8));
     }
     text.push('\n');

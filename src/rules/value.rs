@@ -62,16 +62,16 @@ pub struct Mate {
 
 /// What is known for certain of a position of two sides, for the side to move.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Known {
+pub struct ProvenValue {
     /// 1 for a win, 0 for a draw, -1 for a loss.
     pub score: i8,
     /// The plies until the end, if somebody wins and it is known when.
     pub plies: Option<u32>,
 }
 
-impl From<Value> for Known {
-    fn from(value: Value) -> Known {
-        Known { score: value.score(), plies: value.length() }
+impl From<Value> for ProvenValue {
+    fn from(value: Value) -> ProvenValue {
+        ProvenValue { score: value.score(), plies: value.length() }
     }
 }
 

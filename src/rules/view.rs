@@ -6,7 +6,7 @@ use super::{PerSide, Side};
 
 /// What a game is made of, the same in all its positions: from this an encoding is composed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Anatomy {
+pub struct GameSpec {
     /// How many sides play.
     pub sides: usize,
     /// Whether there are two boards, each with its own moves (`Move::Second`), and a side may sit

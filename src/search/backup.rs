@@ -1,12 +1,12 @@
 //! The way back up: means and proofs from a leaf to the root.
 
-use super::bounds::Bounds;
-use super::effort::Effort;
 use super::node::{Edge, NodeId, Prior, Slot, State};
+use super::proof_bounds::ProofBounds;
+use super::proof_number::ProofNumbers;
 use super::select::{Leaf, Selection};
 use super::tree::Tree;
-use crate::evaluation::Evaluation;
-use crate::rules::{Known, PerSide};
+use crate::nn::Evaluation;
+use crate::rules::{PerSide, ProvenValue};
 
 impl Tree {
     /// Takes the evaluation of a leaf that [`Tree::select`] asked for.
@@ -15,7 +15,7 @@ impl Tree {
     /// If the evaluation is of another position: it must have a logit for each legal move.
     pub fn backup(&mut self, leaf: &Leaf, evaluation: Evaluation<'_>) {
         assert_eq!(evaluation.logits.len(), leaf.legal.len());
-        self.arrive(leaf);
+        self.remove_virtual_visits(leaf);
         let Some(&id) = leaf.path.last() else { return };
         self.expand(id, leaf, evaluation);
         let mover = self.node(id).turn();
@@ -34,14 +34,14 @@ impl Tree {
     ///
     /// # Panics
     /// If the leaf is the root, which must be evaluated to have moves to choose from.
-    pub fn prove(&mut self, leaf: &Leaf, known: Known) {
+    pub fn prove(&mut self, leaf: &Leaf, known: ProvenValue) {
         assert!(!leaf.is_root());
         self.cancel(leaf);
         let [.., parent, id] = leaf.path[..] else { return };
         // If it is not known how long the game still takes, as long as was expected before.
         let moves_left = self.node(parent).moves_left;
         let node = self.node_mut(id);
-        node.bounds = Bounds::known(known, node.turn());
+        node.bounds = ProofBounds::known(known, node.turn());
         node.set_state(State::Ended);
         node.moves_left = moves_left;
         node.draw = f32::from(u8::from(known.score == 0));
@@ -50,14 +50,14 @@ impl Tree {
 
     /// Gives up a leaf that [`Tree::select`] asked an evaluation for.
     pub fn cancel(&mut self, leaf: &Leaf) {
-        self.arrive(leaf);
+        self.remove_virtual_visits(leaf);
     }
 
     /// Writes the moves of a node, the likeliest first, if there is room for them.
     fn expand(&mut self, id: NodeId, leaf: &Leaf, evaluation: Evaluation<'_>) {
         let logits = evaluation.logits;
         // Leaves that waited at the same time have taken the room, which is rare.
-        if !self.arena.make_room(logits.len()) {
+        if !self.node_pool.make_room(logits.len()) {
             return;
         }
         let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -75,7 +75,7 @@ impl Tree {
         self.order.clear();
         self.order.extend(edges.enumerate().map(|(nth, edge)| sort_key(nth, edge)));
         self.order.sort_unstable();
-        self.arena.set_slots(id, self.order.iter().map(|&key| Slot(key as u32)));
+        self.node_pool.set_slots(id, self.order.iter().map(|&key| Slot(key as u32)));
         let node = self.node_mut(id);
         node.set_state(State::Expanded);
         let bounds = node.bounds;
@@ -110,8 +110,8 @@ impl Tree {
         news: bool,
     ) {
         let (mut value, mut draw, mut moves_left) = (value, draw, moves_left);
-        // What the child's effort was, as long as it changes.
-        let mut effort = None;
+        // What the child's proof_number was, as long as it changes.
+        let mut proof_number = None;
         let mut news = news;
         for (depth, &id) in path.iter().enumerate().rev() {
             if let Some(&child) = path.get(depth + 1) {
@@ -119,13 +119,13 @@ impl Tree {
                 self.notice(id, child);
             }
             if self.sides == 2 && self.params.weighs_effort() {
-                let before = self.node(id).effort;
-                let changed = match (path.get(depth + 1), effort) {
+                let before = self.node(id).proof_number;
+                let changed = match (path.get(depth + 1), proof_number) {
                     (None, _) => self.count_effort(id),
                     (Some(&child), Some(was)) => self.take_effort(id, child, was),
                     (Some(_), None) => false,
                 };
-                effort = changed.then_some(before);
+                proof_number = changed.then_some(before);
             }
             let (sides, bounds) = (self.sides, self.node(id).bounds);
             let decided = bounds.decided();
@@ -153,34 +153,35 @@ impl Tree {
         }
     }
 
-    /// Sets a node's effort anew; says whether it changed.
+    /// Sets a node's proof_number anew; says whether it changed.
     fn count_effort(&mut self, id: NodeId) -> bool {
         let new = self.effort_of(id);
-        let old = std::mem::replace(&mut self.node_mut(id).effort, new);
+        let old = std::mem::replace(&mut self.node_mut(id).proof_number, new);
         old != new
     }
 
-    /// Takes over that a child's effort was `before`; says whether its parent's changed.
-    fn take_effort(&mut self, id: NodeId, child: NodeId, before: Effort) -> bool {
-        let (node, now) = (self.node(id), self.node(child).effort);
+    /// Takes over that a child's proof_number was `before`; says whether its parent's changed.
+    fn take_effort(&mut self, id: NodeId, child: NodeId, before: ProofNumbers) -> bool {
+        let (node, now) = (self.node(id), self.node(child).proof_number);
         let unseen = node.children < node.edges;
-        let stepped = node.effort.step(node.turn(), unseen, before, now);
+        let stepped = node.proof_number.step(node.turn(), unseen, before, now);
         let Some(new) = stepped.filter(|_| !node.bounds.decided()) else {
             return self.count_effort(id);
         };
         let new = new.within(node.bounds);
-        let old = std::mem::replace(&mut self.node_mut(id).effort, new);
+        let old = std::mem::replace(&mut self.node_mut(id).proof_number, new);
         old != new
     }
 
-    /// The effort of a node as its children have it.
-    fn effort_of(&self, id: NodeId) -> Effort {
+    /// The proof_number of a node as its children have it.
+    fn effort_of(&self, id: NodeId) -> ProofNumbers {
         let node = self.node(id);
         if node.state() != State::Expanded {
-            return node.effort.within(node.bounds);
+            return node.proof_number.within(node.bounds);
         }
-        let children = self.children_of(id).map(|child| self.node(child).effort);
-        Effort::of_parent(node.turn(), node.edges - node.children, children).within(node.bounds)
+        let children = self.children_of(id).map(|child| self.node(child).proof_number);
+        ProofNumbers::of_parent(node.turn(), node.edges - node.children, children)
+            .within(node.bounds)
     }
 
     /// Takes over what has become known of a child; says whether that is news for the parent.
@@ -241,9 +242,9 @@ fn sort_key(nth: usize, edge: Edge) -> u64 {
 mod tests {
     use super::*;
     use crate::encoding::Encoding;
-    use crate::evaluation::Uniform;
+    use crate::nn::Uniform;
     use crate::rules::{Position, Side};
-    use crate::search::{Params, Thinking};
+    use crate::search::{Params, Searcher};
     use crate::variant::Catalogue;
 
     #[test]
@@ -262,14 +263,14 @@ mod tests {
             let mut evaluator = Uniform::new(Encoding::of(&position).shape());
             // Little memory, so that some is reclaimed.
             let mut tree = Tree::new(position, Params::blind(), 1 << 18);
-            let mut thinking = Thinking::new(&mut tree, &mut evaluator, batch);
+            let mut searcher = Searcher::new(&mut tree, &mut evaluator, batch);
             for _ in 0..3000 {
-                thinking.step(8).expect("Uniform never fails");
+                searcher.step(8).expect("Uniform never fails");
             }
             let mut stack = vec![tree.root];
             let mut seen = 0;
             while let Some(id) = stack.pop() {
-                assert_eq!(tree.node(id).effort, tree.effort_of(id), "{game}");
+                assert_eq!(tree.node(id).proof_number, tree.effort_of(id), "{game}");
                 stack.extend(tree.children_of(id));
                 seen += 1;
             }
@@ -280,12 +281,12 @@ mod tests {
     #[test]
     fn one_move_is_enough_for_the_mover_and_no_move_for_a_draw() {
         let left = |text: &str, visits: u32| {
-            let position = Position::toy(text, 2).expect("a game tree");
+            let position = Position::test_tree(text, 2).expect("a game tree");
             let mut evaluator = Uniform::new(Encoding::of(&position).shape());
             let mut tree = Tree::new(position, Params::blind(), 1 << 18);
-            let mut thinking = Thinking::new(&mut tree, &mut evaluator, 1);
-            (0..visits).for_each(|_| _ = thinking.step(1).expect("Uniform never fails"));
-            [0, 1].map(|side| tree.root_node().effort.left(Side::new(side)))
+            let mut searcher = Searcher::new(&mut tree, &mut evaluator, 1);
+            (0..visits).for_each(|_| _ = searcher.step(1).expect("Uniform never fails"));
+            [0, 1].map(|side| tree.root_node().proof_number.left(Side::new(side)))
         };
         // One of three moves would do for a, and all three for b.
         assert_eq!(left("a(b(ab=)b(a)b(a(b(ab))))", 1), [Some(1), Some(3)]);

@@ -4,8 +4,8 @@
 
 use rand::{Rng, RngExt};
 
-use super::choice::Choice;
 use super::params::GumbelParams;
+use super::root_move::RootMove;
 use super::tree::Tree;
 use crate::rules::{Move, Side};
 
@@ -52,7 +52,7 @@ impl Gumbel {
 
     /// The best move, by noise, logit and score, of those that were given `visits`.
     fn best_of(&self, tree: &Tree, visits: usize) -> Option<usize> {
-        let choices = tree.choices();
+        let choices = tree.root_moves();
         let scores = weighed_scores(tree, &choices, self.root_score, self.params);
         let value = |m: Move| {
             let nth = choices.iter().position(|choice| choice.m == m);
@@ -81,7 +81,7 @@ pub fn improved_policy(tree: &Tree, params: GumbelParams) -> Vec<(Move, f32)> {
 
 /// The logits of [`improved_policy`].
 pub(super) fn improved_logits(tree: &Tree, params: GumbelParams) -> Vec<(Move, f32)> {
-    let choices = tree.choices();
+    let choices = tree.root_moves();
     let scores = weighed_scores(tree, &choices, tree.value()[tree.mover()], params);
     choices.iter().zip(scores).map(|(c, score)| (c.m, logit(c.prior) + score)).collect()
 }
@@ -94,12 +94,12 @@ fn logit(prior: f32) -> f32 {
 /// else the mixed value of the paper's equation 33.
 fn weighed_scores(
     tree: &Tree,
-    choices: &[Choice],
+    choices: &[RootMove],
     root_score: f32,
     params: GumbelParams,
 ) -> Vec<f32> {
     let mover: Side = tree.mover();
-    let score = |choice: &Choice| {
+    let score = |choice: &RootMove| {
         let value = choice.value[mover];
         value + tree.params.length_utility(value, choice.moves_left - tree.moves_left())
     };

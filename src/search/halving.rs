@@ -24,7 +24,7 @@ impl Tree {
         let Some(mut plan) = self.plan.take() else { return };
         let begins = plan.all == 0;
         if begins {
-            let moves = self.choices().len();
+            let moves = self.root_moves().len();
             plan.all = plan.params.considered.clamp(1, moves.max(1));
         }
         let phases = plan.all.next_power_of_two().trailing_zeros().max(1);

@@ -1,10 +1,10 @@
 //! The tree's records: nodes of 60 bytes, and 4 bytes for each of their moves.
 
-use super::bounds::Bounds;
-use super::effort::Effort;
+use super::proof_bounds::ProofBounds;
+use super::proof_number::ProofNumbers;
 use crate::rules::{MAX_SIDES, PackedMove, PerSide, Side};
 
-/// A node's place in the arena.
+/// A node's place in the node_pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct NodeId(pub(super) u32);
 
@@ -99,8 +99,8 @@ pub(super) struct Node {
     pub(super) visited_policy: u16,
     /// The move that leads here, and its prior.
     pub(super) edge: Edge,
-    pub(super) bounds: Bounds,
-    pub(super) effort: Effort,
+    pub(super) bounds: ProofBounds,
+    pub(super) proof_number: ProofNumbers,
     /// Side to move, whether a turn has ended, and state: see [`Tags`].
     tags: Tags,
     /// How many of the first children are candidates; 0 if it is not known who is.
@@ -160,8 +160,8 @@ impl Node {
             in_flight: 0,
             visited_policy: 0,
             edge,
-            bounds: Bounds::unknown(sides),
-            effort: Effort::UNSEEN,
+            bounds: ProofBounds::unknown(sides),
+            proof_number: ProofNumbers::UNSEEN,
             tags: Tags(TURN_ENDED),
             candidates: 0,
         }

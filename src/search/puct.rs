@@ -94,7 +94,7 @@ impl Chooser<'_> {
             score + self.draw * child.draw + self.params.length_utility(score, longer)
         };
         if self.params.weighs_effort()
-            && let Some(left) = child.effort.left(self.mover)
+            && let Some(left) = child.proof_number.left(self.mover)
         {
             prior += self.params.proof_prior / f32::from(left);
             value += self.params.proof_bonus / (1 + left.ilog2()) as f32;
@@ -134,11 +134,11 @@ impl Tree {
     pub(super) fn puct(&mut self, id: NodeId) -> Next {
         let node = self.node(id);
         let restricted = id == self.root && !self.allowed.is_empty();
-        let slots = self.arena.slots(node);
+        let slots = self.node_pool.slots(node);
         let children = usize::from(node.children);
         let looked_at = if node.candidates > 0 { usize::from(node.candidates) } else { children };
         // They lie anywhere in memory, and are on their way while the chooser is made.
-        self.arena.fetch_children(&slots[..looked_at]);
+        self.node_pool.fetch_children(&slots[..looked_at]);
         let chooser = self.chooser(node, restricted);
         // All moves without a child are worth the same, so the likeliest stands for all of them.
         let unborn = slots.get(children).map_or(f32::NEG_INFINITY, |slot| {
@@ -190,7 +190,7 @@ impl Tree {
         let mut taken = top.taken;
         let taken = &mut taken[..top.len];
         taken.sort_unstable_by_key(|scored| scored.nth);
-        let slots = self.arena.slots_mut(id);
+        let slots = self.node_pool.slots_mut(id);
         for (place, scored) in taken.iter().enumerate() {
             slots.swap(place, scored.nth);
         }
@@ -204,7 +204,7 @@ impl Tree {
         let node = self.node(parent);
         let candidates = usize::from(node.candidates);
         if candidates > 0 && candidates < usize::from(node.children) {
-            let candidates = &self.arena.slots(node)[..candidates];
+            let candidates = &self.node_pool.slots(node)[..candidates];
             if !candidates.iter().any(|slot| slot.child() == child) {
                 self.node_mut(parent).candidates = 0;
             }

@@ -1,7 +1,7 @@
 //! The way down: from the root to a position that needs an evaluation.
 
-use super::bounds::Bounds;
 use super::node::{Node, NodeId, State};
+use super::proof_bounds::ProofBounds;
 use super::puct::Next;
 use super::tree::Tree;
 use crate::rules::{Key, Move, MoveList, Outcome, PerSide, Position, Reason, Side};
@@ -76,7 +76,7 @@ impl Tree {
         let mut forced = forced;
         // A win that is proven at the root is searched on along its proof until its length is too.
         let winner = self.root_node().bounds.winner();
-        if winner.is_some() && !self.lengths && self.arena.len() <= MEASURED {
+        if winner.is_some() && !self.lengths && self.node_pool.len() <= MEASURED {
             self.measure();
         }
         let mut settling = winner.filter(|_| self.lengths);
@@ -113,7 +113,7 @@ impl Tree {
                 Next::Nothing => return self.settle(leaf, false),
             };
             let node = self.node(child);
-            self.arena.fetch_slots(node);
+            self.node_pool.fetch_slots(node);
             let Some(m) = node.edge.m.unpack() else { return self.settle(leaf, false) };
             leaf.position.play_unchecked(m);
             turns += usize::from(!leaf.position.mid_turn());
@@ -134,22 +134,22 @@ impl Tree {
             end(node, outcome, sides, era);
             return self.settle(leaf, true);
         }
-        if !self.arena.make_room(leaf.legal.len()) {
+        if !self.node_pool.make_room(leaf.legal.len()) {
             return Selection::Full;
         }
-        self.depart(leaf);
+        self.add_virtual_visits(leaf);
         Selection::NeedsEvaluation
     }
 
     /// Counts a visit that is on its way to `leaf`.
-    pub(super) fn depart(&mut self, leaf: &Leaf) {
+    pub(super) fn add_virtual_visits(&mut self, leaf: &Leaf) {
         for &id in &leaf.path {
             self.node_mut(id).in_flight += 1;
         }
     }
 
     /// Counts it no more.
-    pub(super) fn arrive(&mut self, leaf: &Leaf) {
+    pub(super) fn remove_virtual_visits(&mut self, leaf: &Leaf) {
         for &id in &leaf.path {
             self.node_mut(id).in_flight -= 1;
         }
@@ -203,7 +203,7 @@ impl Tree {
                 best = (total, Next::Child(child_id));
             }
         }
-        let unborn = self.arena.slots(node).get(usize::from(node.children));
+        let unborn = self.node_pool.slots(node).get(usize::from(node.children));
         if let Some(slot) = unborn.filter(|_| known > 1)
             && exploration * slot.edge().prior.get() > best.0
         {
@@ -220,7 +220,7 @@ fn end(node: &mut Node, outcome: Outcome, sides: usize, era: u32) {
         node.first_slot = era;
     } else {
         node.set_state(State::Ended);
-        node.bounds = Bounds::ended(outcome);
+        node.bounds = ProofBounds::ended(outcome);
     }
     let score =
         |side: Side| if side.index() < sides { f32::from(outcome.score(side)) } else { 0.0 };

@@ -2,11 +2,11 @@
 
 use std::cmp::Reverse;
 
-use super::arena::Arena;
-use super::bounds::Bounds;
 use super::node::{Edge, Node, NodeId, Prior, State};
+use super::node_pool::NodePool;
 use super::params::Params;
 use super::plan::Plan;
+use super::proof_bounds::ProofBounds;
 use crate::rules::{Move, MoveList, Position, Side};
 
 /// A search tree over the moves from one position.
@@ -18,7 +18,7 @@ pub struct Tree {
     pub(super) params: Params,
     pub(super) sides: usize,
     pub(super) position: Position,
-    pub(super) arena: Arena,
+    pub(super) node_pool: NodePool,
     pub(super) root: NodeId,
     /// The moves that the root may choose from; empty if all of them.
     pub(super) allowed: MoveList,
@@ -62,10 +62,10 @@ impl Tree {
     pub fn new(root: Position, params: Params, bytes: usize) -> Tree {
         let mut tree = Tree {
             params,
-            sides: root.anatomy().sides,
+            sides: root.game_spec().sides,
             position: root,
             // Room for a root and its moves, whatever happens.
-            arena: Arena::new(bytes.max(1 << 16)),
+            node_pool: NodePool::new(bytes.max(1 << 16)),
             root: NodeId::NONE,
             allowed: MoveList::new(),
             deepest: 0,
@@ -82,16 +82,16 @@ impl Tree {
 
     /// Starts over from `position`.
     pub fn restart(&mut self, position: Position) {
-        self.sides = position.anatomy().sides;
+        self.sides = position.game_spec().sides;
         self.position = position;
         self.reset();
     }
 
     fn reset(&mut self) {
-        self.arena.clear();
+        self.node_pool.clear();
         let nowhere = Edge { m: Default::default(), prior: Prior::new(1.0) };
-        // The arena has room for many more.
-        self.root = self.arena.add(Node::new(nowhere, self.sides)).unwrap_or(NodeId(0));
+        // The node_pool has room for many more.
+        self.root = self.node_pool.add(Node::new(nowhere, self.sides)).unwrap_or(NodeId(0));
         self.begin();
     }
 
@@ -123,15 +123,15 @@ impl Tree {
 
     /// How many nodes it holds.
     pub fn len(&self) -> usize {
-        self.arena.len()
+        self.node_pool.len()
     }
 
     /// What it takes.
     pub fn memory(&self) -> Memory {
-        let expanded = self.arena.all().iter().filter(|node| node.state() == State::Expanded);
+        let expanded = self.node_pool.all().iter().filter(|node| node.state() == State::Expanded);
         Memory {
-            bytes: self.arena.used(),
-            nodes: self.arena.len(),
+            bytes: self.node_pool.used(),
+            nodes: self.node_pool.len(),
             expanded: expanded.clone().count(),
             moves: expanded.map(|node| usize::from(node.edges)).sum(),
         }
@@ -150,7 +150,7 @@ impl Tree {
 
     /// How full it is, in thousandths.
     pub fn permille(&self) -> usize {
-        (1000 * self.arena.used() / self.arena.limit()).min(1000)
+        (1000 * self.node_pool.used() / self.node_pool.limit()).min(1000)
     }
 
     /// The deepest path so far, in whole turns.
@@ -176,9 +176,9 @@ impl Tree {
         let child = self.child_by(m).filter(|&id| self.node(id).state() == State::Expanded);
         let Some(child) = child else { return self.reset() };
         let others: Vec<_> = self.children_of(self.root).filter(|&id| id != child).collect();
-        self.arena.node_mut(self.root).children = 0;
-        self.arena.drop_below(self.root);
-        others.into_iter().for_each(|id| self.arena.drop_below(id));
+        self.node_pool.node_mut(self.root).children = 0;
+        self.node_pool.drop_below(self.root);
+        others.into_iter().for_each(|id| self.node_pool.drop_below(id));
         self.root = child;
         self.begin();
         self.open_root();
@@ -191,71 +191,71 @@ impl Tree {
                 return;
             }
         }
-        self.arena.node_mut(self.root).candidates = 0;
+        self.node_pool.node_mut(self.root).candidates = 0;
     }
 
     /// Gives up the moves and all that follows of the positions that were searched least, about
     /// half of the memory in use; their own values stay. Says whether that gave any. What waits for
     /// an evaluation stays.
     pub fn reclaim(&mut self) -> bool {
-        self.arena.sweep();
-        let before = self.arena.used();
+        self.node_pool.sweep();
+        let before = self.node_pool.used();
         let may_go = |node: &Node| node.state() == State::Expanded && node.in_flight == 0;
         // What goes with the moves of all positions of so many visits, by the power of two.
         let mut weights = [0; 33];
-        for node in self.arena.all().iter().filter(|node| may_go(node)) {
+        for node in self.node_pool.all().iter().filter(|node| may_go(node)) {
             weights[power(node.visits)] +=
                 4 * usize::from(node.edges) + size_of::<Node>() * usize::from(node.children);
         }
         let mut quota = Quota::new(weights);
-        let ids = (0..self.arena.all().len() as u32).map(NodeId);
+        let ids = (0..self.node_pool.all().len() as u32).map(NodeId);
         for id in ids.filter(|&id| id != self.root) {
-            let node = self.arena.node_mut(id);
+            let node = self.node_pool.node_mut(id);
             if may_go(node) && quota.admits(node.visits) {
                 node.set_state(State::Fresh);
-                self.arena.strip(id);
+                self.node_pool.strip(id);
             }
         }
-        self.arena.sweep();
-        self.arena.compact();
-        self.arena.used() < before
+        self.node_pool.sweep();
+        self.node_pool.compact();
+        self.node_pool.used() < before
     }
 
     /// Makes the node of the next move that has none; `None` if there is no room.
     pub(super) fn add_child(&mut self, parent: NodeId) -> Option<NodeId> {
-        let node = self.arena.node(parent);
+        let node = self.node_pool.node(parent);
         let (nth, candidates) = (usize::from(node.children), node.candidates);
-        let edge = self.arena.slots(node)[nth].edge();
-        let id = self.arena.add(Node::new(edge, self.sides))?;
-        let slots = self.arena.slots_mut(parent);
+        let edge = self.node_pool.slots(node)[nth].edge();
+        let id = self.node_pool.add(Node::new(edge, self.sides))?;
+        let slots = self.node_pool.slots_mut(parent);
         slots[nth] = id.into();
         // Candidates stand first, and the newest child is one where they are known.
         if candidates > 0 {
             slots.swap(nth, usize::from(candidates));
         }
-        let node = self.arena.node_mut(parent);
+        let node = self.node_pool.node_mut(parent);
         node.children += 1;
         node.admit();
         Some(id)
     }
 
     pub(super) fn node(&self, id: NodeId) -> &Node {
-        self.arena.node(id)
+        self.node_pool.node(id)
     }
 
     pub(super) fn node_mut(&mut self, id: NodeId) -> &mut Node {
-        self.arena.node_mut(id)
+        self.node_pool.node_mut(id)
     }
 
     pub(super) fn root_node(&self) -> &Node {
-        self.arena.node(self.root)
+        self.node_pool.node(self.root)
     }
 
     pub(super) fn children_of(
         &self,
         id: NodeId,
     ) -> impl DoubleEndedIterator<Item = NodeId> + Clone + '_ {
-        self.arena.children(self.arena.node(id))
+        self.node_pool.children(self.node_pool.node(id))
     }
 
     /// The root's child that `m` leads to.
@@ -265,7 +265,7 @@ impl Tree {
     }
 
     /// The bounds of an expanded node as its children have them.
-    pub(super) fn bounds_of(&self, id: NodeId) -> Bounds {
+    pub(super) fn bounds_of(&self, id: NodeId) -> ProofBounds {
         let node = self.node(id);
         let children = self.children_of(id).map(|child| self.node(child));
         let children = children.map(|child| match child.state() {
@@ -274,7 +274,7 @@ impl Tree {
             }
             _ => (child.bounds, child.turns()),
         });
-        Bounds::of_parent(self.sides, node.turn(), children, node.has_more())
+        ProofBounds::of_parent(self.sides, node.turn(), children, node.has_more())
     }
 
     /// The moves of the root with their priors, as [`Tree::set_root_priors`] left them, the

@@ -6,7 +6,7 @@ use ini_core::{Item, Parser};
 
 use super::section::{IniError, Keys, Section};
 use super::values::{Kind, family, flag, number, text};
-use super::{Look, Variant, axes, lines, tables, unplayed};
+use super::{Look, Variant, connect_n, tables, unplayed, variant_rules};
 use crate::rules::{Family, Position};
 
 /// Where a game begins that does not say it.
@@ -119,20 +119,20 @@ fn variant(raw: &Raw) -> Result<Variant, Vec<IniError>> {
         table: section.take("pieceToCharTable", text).unwrap_or_else(|| "-".to_owned()),
         pocket: section.take("pocketSize", number).unwrap_or(0),
     };
-    let (family, start_fen) = if kind == Kind::Lines {
-        let lines = lines::read(&mut section);
+    let (family, start_fen) = if kind == Kind::ConnectN {
+        let lines = connect_n::read(&mut section);
         let start_fen = start_fen.unwrap_or_else(|| lines.start());
-        (Family::Lines(Arc::new(lines)), start_fen)
+        (Family::ConnectN(Arc::new(lines)), start_fen)
     } else {
         let start_fen = start_fen.unwrap_or_else(|| START.to_owned());
-        let axes = Arc::new(axes::read(&mut section, &start_fen));
+        let variant_rules = Arc::new(variant_rules::read(&mut section, &start_fen));
         unplayed::take(&mut section);
         match kind {
             Kind::Tables => {
                 let both = format!("{start_fen}|{start_fen}");
-                (Family::Bughouse(Arc::new(tables::read(&mut section, axes))), both)
+                (Family::Bughouse(Arc::new(tables::read(&mut section, variant_rules))), both)
             }
-            _ => (Family::Chess8(axes), start_fen),
+            _ => (Family::ChessPosition(variant_rules), start_fen),
         }
     };
     let faults = section.finish();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::rules::FenError;
 
-/// Why a section was refused. Lines are counted from 1.
+/// Why a section was refused. ConnectN are counted from 1.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum IniError {
     /// Neither a section, nor `key = value`, nor a comment; or a key above all sections.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::section::Section;
 use super::values::flag;
-use crate::rules::{Axes, Bughouse, Order, Role, Verdict};
+use crate::rules::{Bughouse, Order, Role, VariantRules, Verdict};
 
 /// Takes the keys of a game whose tables play by `board` from its section.
-pub(super) fn read(section: &mut Section<'_>, board: Arc<Axes>) -> Bughouse {
+pub(super) fn read(section: &mut Section<'_>, board: Arc<VariantRules>) -> Bughouse {
     let crosses = board.drops.is_some_and(|drops| {
         drops.two_boards && !drops.captures_to_hand && !drops.keeps_promoted && drops.must.is_none()
     });

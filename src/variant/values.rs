@@ -14,7 +14,7 @@ pub(super) enum Kind {
     /// Chess.
     Chess,
     /// Rows.
-    Lines,
+    ConnectN,
     /// Chess at two tables.
     Tables,
 }
@@ -22,7 +22,7 @@ pub(super) enum Kind {
 pub(super) fn family(value: &str) -> Read<Kind> {
     match value {
         "chess" => Ok(Kind::Chess),
-        "lines" => Ok(Kind::Lines),
+        "lines" => Ok(Kind::ConnectN),
         "bughouse" => Ok(Kind::Tables),
         _ => Err("none of chess, lines, bughouse".into()),
     }

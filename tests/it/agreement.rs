@@ -1,4 +1,4 @@
-//! The eight games of Lichess against shakmaty, which knows nothing of keys and axes.
+//! The eight games of Lichess against shakmaty, which knows nothing of keys and variant_rules.
 
 use crate::support::golden;
 

@@ -113,7 +113,7 @@ fn what_became_of_a_lost_answer_is_found() {
             let other = &mut players[1 - mover];
             if other.is_unsure() {
                 unknown += 1;
-                found += usize::from(other.recall(played.capture, &truth.requests()));
+                found += usize::from(other.probe(played.capture, &truth.requests()));
             }
             other.heard(played.capture);
             assert!(knows(other.belief(), &truth), "seed {seed}: {}", truth.fen());

@@ -7,7 +7,7 @@ use menagerie::rules::{
     ByColor, Clocks, Color, Move, MoveList, Outcome, PackedMove, Position, Reason, Role, Side,
     Table, perft,
 };
-use menagerie::search::{Params, Proof, Thinking, Tree};
+use menagerie::search::{Params, Proof, Searcher, Tree};
 use menagerie::variant::{Catalogue, Variant};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -285,13 +285,13 @@ fn a_mate_that_a_man_may_block_is_none_where_servers_wait() {
 fn proof(fen: &str) -> (Proof, bool) {
     let position = position(fen);
     let encoding = menagerie::encoding::Encoding::of(&position);
-    let mut evaluator = menagerie::evaluation::Uniform::new(encoding.shape());
+    let mut evaluator = menagerie::nn::Uniform::new(encoding.shape());
     let mut tree = Tree::new(position, Params::blind(), 1 << 24);
-    let mut thinking = Thinking::new(&mut tree, &mut evaluator, 1);
+    let mut searcher = Searcher::new(&mut tree, &mut evaluator, 1);
     for _ in 0..2000 {
-        thinking.step(8).expect("Uniform never fails");
+        searcher.step(8).expect("Uniform never fails");
     }
-    (tree.choices()[0].proof, tree.settled())
+    (tree.root_moves()[0].proof, tree.settled())
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use menagerie::evaluation::Passport;
-use menagerie::evaluation::network::{seal, verify};
+use menagerie::nn::NetworkMetadata;
+use menagerie::nn::network::{append_checksum, verify};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -98,9 +98,9 @@ fn a_damaged_network_is_refused_in_words() {
 /// The network as another file that says from which one it was quantised.
 fn quantised(from: &str) -> Vec<u8> {
     let field = |tag: u8, bytes: &[u8]| [&[tag, bytes.len() as u8], bytes].concat();
-    let key = field(0x0a, Passport::QUANTISED_FROM.as_bytes());
+    let key = field(0x0a, NetworkMetadata::QUANTISED_FROM.as_bytes());
     let entry = field(0x72, &[key, field(0x12, from.as_bytes())].concat());
-    seal([NETWORK, &entry].concat())
+    append_checksum([NETWORK, &entry].concat())
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_quantised_network_that_does_not_fit_is_passed_over_in_one_line() {
         (&fitting[..fitting.len() - 1], "no seal"),
         (&flipped, "damaged"),
         (b"", "no seal"),
-        (&seal(b"no model".to_vec()), "ONNX Runtime refuses"),
+        (&append_checksum(b"no model".to_vec()), "ONNX Runtime refuses"),
     ];
     let passed_over = |reason: &str| {
         let said = load(&file);

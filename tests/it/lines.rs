@@ -3,9 +3,9 @@
 use crate::support::golden;
 
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::Uniform;
+use menagerie::nn::Uniform;
 use menagerie::rules::{MoveList, Position, perft};
-use menagerie::search::{Params, Thinking, Tree};
+use menagerie::search::{Params, Searcher, Tree};
 use menagerie::variant::Catalogue;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -134,16 +134,16 @@ fn proven_moves_for_three_are_sound() {
         let position = game("tictacmo", &fen);
         let mut tree = Tree::new(position.clone(), Params::default(), 1 << 24);
         let mut evaluator = Uniform::new(Encoding::of(&position).shape());
-        let mut thinking = Thinking::new(&mut tree, &mut evaluator, 1);
+        let mut searcher = Searcher::new(&mut tree, &mut evaluator, 1);
         for _ in 0..3000 {
-            if thinking.tree().settled() {
+            if searcher.tree().settled() {
                 break;
             }
-            thinking.step(1).expect("Uniform never fails");
+            searcher.step(1).expect("Uniform never fails");
         }
         if tree.settled() {
             proven += 1;
-            let best = tree.choices().first().expect("a move").m;
+            let best = tree.root_moves().first().expect("a move").m;
             let best = position.move_text(best);
             let sound: Vec<_> =
                 sound.split(',').map(|at| cell(at.parse().expect("a cell"))).collect();

@@ -54,7 +54,7 @@ fn check(position: &Position, mate: Mate) {
     }
     for &reply in &replies {
         let answered = after(&next, reply);
-        let rest = answered.mate_soon(mate.turns - 1, PLENTY);
+        let rest = answered.find_mate(mate.turns - 1, PLENTY);
         let rest = rest.unwrap_or_else(|| panic!("{mate:?} in {}", position.fen()));
         check(&answered, rest);
     }
@@ -75,7 +75,7 @@ fn what_is_found_is_a_mate_and_none_in_one_is_missed() {
     let (mut in_one, mut longer) = (0, 0);
     for (name, seed) in games.into_iter().flat_map(|name| (0..60).map(move |seed| (name, seed))) {
         random_game(name, seed, 150, |_, position, moves| {
-            let found = position.mate_soon(3, 500);
+            let found = position.find_mate(3, 500);
             if let Some(mate) = found {
                 check(position, mate);
                 in_one += usize::from(mate.turns == 1);
@@ -134,18 +134,18 @@ fn kings_under_ducks_are_found_to_be_lost_when_they_are() {
             // Once the king is taken, any square for the duck wins.
             let taken = position.mid_turn() && wins(&after(position, moves[0]), position.turn());
             let now = taken || !position.mid_turn() && takes_king(position);
-            let found = position.mate_soon(2, PLENTY);
+            let found = position.find_mate(2, PLENTY);
             let what = format!("{found:?} in {}", position.fen());
             assert_eq!(found.is_some_and(|mate| mate.turns == 1), now, "{what}");
-            assert_eq!(position.is_lost_soon(PLENTY), king_is_lost(position), "{what}");
-            assert!(!position.is_lost_soon(0) || position.mid_turn());
-            lost += usize::from(position.is_lost_soon(PLENTY));
+            assert_eq!(position.is_king_lost(PLENTY), king_is_lost(position), "{what}");
+            assert!(!position.is_king_lost(0) || position.mid_turn());
+            lost += usize::from(position.is_king_lost(PLENTY));
             match found {
                 Some(mate) if mate.turns > 1 => {
                     assert!(moves.contains(&mate.m), "{what}");
                     let mut next = after(position, mate.m);
                     if next.mid_turn() {
-                        let duck = next.mate_soon(2, PLENTY).expect("a duck");
+                        let duck = next.find_mate(2, PLENTY).expect("a duck");
                         next.play_unchecked(duck.m);
                     }
                     assert!(king_is_lost(&next), "{what}");
@@ -170,11 +170,11 @@ fn a_mate_is_found_within_what_may_be_spent() {
     // A drop on the last rank mates behind the pawns.
     let position =
         variant.position("6k1/5ppp/8/8/8/8/8/K7[RQ] w - - 0 1", false).expect("a position");
-    let mate = position.mate_soon(1, 100).expect("a mate");
+    let mate = position.find_mate(1, 100).expect("a mate");
     assert_eq!(mate.turns, 1);
     assert!(matches!(mate.m, Move::Drop { .. }));
-    assert_eq!(position.mate_soon(1, 0), None);
-    assert_eq!(position.mate_soon(0, 100), None);
+    assert_eq!(position.find_mate(1, 0), None);
+    assert_eq!(position.find_mate(0, 100), None);
 }
 
 #[test]
@@ -187,8 +187,8 @@ fn games_in_which_checks_are_not_answered_by_moves_of_chess_have_none() {
         let variant = Catalogue::shipped().get(game).expect("it is shipped");
         let position =
             variant.position(fen, false).unwrap_or_else(|error| panic!("{game}: {error}"));
-        assert_eq!(position.mate_soon(3, PLENTY), None, "{game}");
+        assert_eq!(position.find_mate(3, PLENTY), None, "{game}");
     }
     let two = Catalogue::shipped().get("bughouse2").expect("it is shipped").start();
-    assert_eq!(two.mate_soon(3, PLENTY), None);
+    assert_eq!(two.find_mate(3, PLENTY), None);
 }

@@ -5,8 +5,10 @@ use std::path::Path;
 use crate::support::model::{
     DOUBLE, FLOAT, Model, OUTCOMES, PLANES, POLICY, network, numbers, reference,
 };
-use menagerie::evaluation::network::{Backend, HEAD, NetworkError, SEAL_KEY, Session, Sizes, seal};
-use menagerie::evaluation::runtime::{CudaBuild, Runtime, RuntimeError};
+use menagerie::nn::network::{
+    Backend, CHECKSUM_KEY, HEAD, NetworkError, Session, Sizes, append_checksum,
+};
+use menagerie::nn::runtime::{CudaBuild, Runtime, RuntimeError};
 
 /// The checkout's runtime, unless the environment names another.
 fn runtime() -> &'static Runtime {
@@ -17,7 +19,7 @@ fn runtime() -> &'static Runtime {
 
 fn open(model: Model) -> Result<Session, NetworkError> {
     runtime();
-    Session::open(&seal(model.finish()), Backend::Auto, 1)
+    Session::open(&append_checksum(model.finish()), Backend::Auto, 1)
 }
 
 /// What opening `model` says.
@@ -72,7 +74,7 @@ fn metadata_is_read() {
     let session = open(network(-1)).unwrap();
     assert_eq!(session.get("encoding").as_deref(), Some("toy 1"));
     assert_eq!(session.get("variants").as_deref(), Some("chess duck"));
-    assert_eq!(session.get(SEAL_KEY).map(|sum| sum.len()), Some(64));
+    assert_eq!(session.get(CHECKSUM_KEY).map(|sum| sum.len()), Some(64));
     for key in ["", "none", "a\0b"] {
         assert_eq!(session.get(key), None);
     }
@@ -189,9 +191,9 @@ fn a_twin_takes_any_number_of_tables() {
             .node("Identity", &["flat"], "halves", &[])
             .output("halves", FLOAT, &[batch, 48]);
         head.fold(model, |model, (name, shape)| {
-            let axes: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
+            let variant_rules: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
             let weights = numbers(7, shape.iter().product());
-            model.weights(name, shape, &weights).output(name, FLOAT, &axes)
+            model.weights(name, shape, &weights).output(name, FLOAT, &variant_rules)
         })
     };
     let session = open(twin(-1)).unwrap();
@@ -216,14 +218,15 @@ fn further_outputs_are_let_be() {
 
 #[test]
 fn no_file_but_a_sealed_network_reaches_onnx_runtime() {
-    let file = seal(network(-1).finish());
+    let file = append_checksum(network(-1).finish());
     for damaged in [&file[..file.len() - 1], &file[1..], b"", b"\x08\x08", &file[..100]] {
         let error = Session::open(damaged, Backend::Cpu, 1).unwrap_err();
         assert!(matches!(error, NetworkError::Unsealed | NetworkError::Damaged { .. }), "{error}");
     }
     runtime();
     for nonsense in [&b""[..], b"no model", &file[..500], &[0xff; 300]] {
-        let error = Session::open(&seal(nonsense.to_vec()), Backend::Cpu, 1).unwrap_err();
+        let error =
+            Session::open(&append_checksum(nonsense.to_vec()), Backend::Cpu, 1).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with("ONNX Runtime refuses the network: "), "{text}");
     }
@@ -233,7 +236,7 @@ fn no_file_but_a_sealed_network_reaches_onnx_runtime() {
 
 #[test]
 fn damage_is_always_seen() {
-    let whole = seal(network(-1).finish());
+    let whole = append_checksum(network(-1).finish());
     let mut random = numbers(1, 4000).into_iter().map(|number| f64::from(number + 0.5));
     let mut below = |limit: usize| (random.next().unwrap() * limit as f64) as usize;
     for round in 0..2000 {
@@ -259,7 +262,9 @@ fn nonsense_under_a_seal_is_an_error() {
         let mut file = whole.clone();
         file[place] ^= 1 << (place % 8);
         // Some are harmless: a name nobody reads. The others are errors, and none ends the test.
-        let Ok(mut session) = Session::open(&seal(file), Backend::Cpu, 1) else { continue };
+        let Ok(mut session) = Session::open(&append_checksum(file), Backend::Cpu, 1) else {
+            continue;
+        };
         let sizes = session.sizes();
         let (mut policy, mut outcome) = (vec![0.0; sizes.policy], vec![0.0; sizes.outcomes]);
         let planes = vec![0.0; sizes.planes()];
@@ -269,7 +274,7 @@ fn nonsense_under_a_seal_is_an_error() {
 
 #[test]
 fn without_a_gpu_the_cpu_serves() {
-    let file = seal(network(-1).finish());
+    let file = append_checksum(network(-1).finish());
     let runtime = runtime();
     let session = |backend| Session::open(&file, backend, 1).unwrap();
     let cpu = session(Backend::Cpu);
@@ -303,7 +308,7 @@ fn there_is_one_runtime_a_process() {
 
 #[test]
 fn sessions_move_between_threads() {
-    let file = seal(network(-1).finish());
+    let file = append_checksum(network(-1).finish());
     runtime();
     let work = |seed| {
         let mut session = Session::open(&file, Backend::Cpu, 1).unwrap();

@@ -6,9 +6,9 @@ use crate::support::golden;
 use std::collections::HashMap;
 
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::Uniform;
+use menagerie::nn::Uniform;
 use menagerie::rules::Position;
-use menagerie::search::{Params, Proof, Thinking, Tree};
+use menagerie::search::{Params, Proof, Searcher, Tree};
 use menagerie::variant::Catalogue;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -20,10 +20,10 @@ fn proof(position: &Position, visits: u32, rng: &mut SmallRng) -> Proof {
     let memory = if rng.random() { 1 << 16 } else { 1 << 20 };
     let mut tree = Tree::new(position.clone(), params, memory);
     let mut evaluator = Uniform::new(Encoding::of(position).shape());
-    let mut thinking = Thinking::new(&mut tree, &mut evaluator, rng.random_range(1..5));
+    let mut searcher = Searcher::new(&mut tree, &mut evaluator, rng.random_range(1..5));
     let mut spent = 0;
-    while spent < visits && !thinking.tree().settled() {
-        spent += thinking.step(visits - spent).expect("Uniform never fails").visits.max(1);
+    while spent < visits && !searcher.tree().settled() {
+        spent += searcher.step(visits - spent).expect("Uniform never fails").visits.max(1);
     }
     tree.proof()
 }
@@ -76,8 +76,8 @@ fn lengths_of_3x3_chess_are_exact_where_nothing_is_left_to_find_out() {
             if tree.root().outcome().is_some() {
                 break;
             }
-            let mut thinking = Thinking::new(&mut tree, &mut evaluator, rng.random_range(1..5));
-            thinking.visit(4000, || true).expect("Uniform never fails");
+            let mut searcher = Searcher::new(&mut tree, &mut evaluator, rng.random_range(1..5));
+            searcher.visit(4000, || true).expect("Uniform never fails");
             let fen = tree.root().fen();
             let fen = fen.split(" - ").next().expect("two fields");
             // The table has some two thirds of all positions.
@@ -94,7 +94,7 @@ fn lengths_of_3x3_chess_are_exact_where_nothing_is_left_to_find_out() {
                     settled += 1;
                 }
             }
-            let choices = tree.choices();
+            let choices = tree.root_moves();
             tree.advance(choices[rng.random_range(0..choices.len().min(3))].m);
         }
     }

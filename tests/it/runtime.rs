@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use menagerie::evaluation::runtime::Runtime;
+use menagerie::nn::runtime::Runtime;
 
 /// Tells [`child`] what to load; empty for the search.
 const ASK: &str = "MENAGERIE_TEST_LOAD";

@@ -1,9 +1,9 @@
 //! The search on game trees that are written out, against values found by looking at all of them.
 
 use menagerie::encoding::{Encoding, Shape};
-use menagerie::evaluation::{Batch, EvalError, Evaluator, Uniform};
-use menagerie::rules::{Known, Move, MoveList, PerSide, Position, Side};
-use menagerie::search::{GumbelParams, Params, Proof, Thinking, Tree, improved_policy};
+use menagerie::nn::{Batch, EvalError, Evaluator, Uniform};
+use menagerie::rules::{Move, MoveList, PerSide, Position, ProvenValue, Side};
+use menagerie::search::{GumbelParams, Params, Proof, Searcher, Tree, improved_policy};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -15,17 +15,17 @@ fn search(position: &Position, visits: u32, batch: usize) -> Tree {
 }
 
 fn think(tree: &mut Tree, evaluator: &mut dyn Evaluator, visits: u32, batch: usize) {
-    let mut thinking = Thinking::new(tree, evaluator, batch);
+    let mut searcher = Searcher::new(tree, evaluator, batch);
     let mut spent = 0;
-    while spent < visits && !thinking.tree().settled() {
-        let step = thinking.step(visits - spent).expect("Uniform never fails");
+    while spent < visits && !searcher.tree().settled() {
+        let step = searcher.step(visits - spent).expect("Uniform never fails");
         assert!(step.visits > 0 && !step.full);
         spent += step.visits;
     }
 }
 
-fn toy(text: &str, sides: usize) -> Position {
-    Position::toy(text, sides).expect("a game tree")
+fn test_tree(text: &str, sides: usize) -> Position {
+    Position::test_tree(text, sides).expect("a game tree")
 }
 
 /// The score of each side and the turns to the end when all play for their own score, the winner
@@ -87,7 +87,7 @@ fn no_proof_is_false_and_every_small_tree_is_proven() {
         let sides = 2 + case % 3;
         let tree =
             format!("a({}{})", random_tree(&mut rng, sides, 4), random_tree(&mut rng, sides, 4));
-        let position = toy(&tree, sides);
+        let position = test_tree(&tree, sides);
         let truth = solve(&position, sides);
         let mover = position.turn();
         for visits in [10, 3000] {
@@ -125,7 +125,7 @@ fn what_is_proven_is_kept_by_the_choice() {
     let mut kept = 0;
     for _ in 0..1000 {
         let tree = format!("a({}{})", random_tree(&mut rng, 2, 5), random_tree(&mut rng, 2, 5));
-        let position = toy(&tree, 2);
+        let position = test_tree(&tree, 2);
         let truth = solve(&position, 2)[0].0;
         for visits in [3, 10, 30, 100] {
             let searched = search(&position, visits, 2);
@@ -133,7 +133,7 @@ fn what_is_proven_is_kept_by_the_choice() {
                 continue;
             }
             let mut next = position.clone();
-            next.play_unchecked(searched.choices()[0].m);
+            next.play_unchecked(searched.root_moves()[0].m);
             assert_eq!(solve(&next, 2)[0].0, truth, "{tree} {visits}");
             kept += 1;
         }
@@ -144,18 +144,18 @@ fn what_is_proven_is_kept_by_the_choice() {
 #[test]
 fn the_quickest_win_and_the_slowest_loss_are_chosen() {
     // Three moves win: in 5, 1 and 3 turns; the likeliest prior is the first.
-    let tree = search(&toy("a(b(a(b(aa)))ab(a(a)))", 2), 200, 1);
+    let tree = search(&test_tree("a(b(a(b(aa)))ab(a(a)))", 2), 200, 1);
     assert_eq!(tree.proof(), Proof::Won(1));
-    assert_eq!(tree.choices()[0].proof, Proof::Won(1));
-    let tree = search(&toy("a(bb(a(b))b(a(b(a(b)))))", 2), 200, 1);
+    assert_eq!(tree.root_moves()[0].proof, Proof::Won(1));
+    let tree = search(&test_tree("a(bb(a(b))b(a(b(a(b)))))", 2), 200, 1);
     assert_eq!(tree.proof(), Proof::Lost(Some(5)));
-    assert_eq!(tree.choices()[0].proof, Proof::Lost(Some(5)));
+    assert_eq!(tree.root_moves()[0].proof, Proof::Lost(Some(5)));
 }
 
 #[test]
 fn a_win_is_searched_on_until_none_is_shorter() {
     // The long win is seen first; the short one needs a look behind the second move.
-    let position = toy("a(b(a(b(a(a))))b(a(a)))", 2);
+    let position = test_tree("a(b(a(b(a(a))))b(a(a)))", 2);
     let tree = search(&position, 1000, 1);
     assert_eq!(tree.proof(), Proof::Won(3));
     assert!(tree.settled());
@@ -175,7 +175,7 @@ fn a_win_that_only_ways_over_earlier_positions_may_hasten_is_settled() {
 #[test]
 fn whole_turns_count_once() {
     // a moves twice, then b is to move and the game ends: two turns.
-    let tree = search(&toy("a(+a(b(aa)))", 2), 100, 1);
+    let tree = search(&test_tree("a(+a(b(aa)))", 2), 100, 1);
     assert_eq!(tree.proof(), Proof::Won(2));
     let line = &tree.lines(1)[0];
     assert_eq!(line.turns(tree.root()).iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
@@ -183,23 +183,23 @@ fn whole_turns_count_once() {
 
 #[test]
 fn a_turn_is_never_half_chosen() {
-    let position = toy("a(+a(+a(b(ab)b(ba)))+a(b(ab)))", 2);
+    let position = test_tree("a(+a(+a(b(ab)b(ba)))+a(b(ab)))", 2);
     let mut tree = Tree::new(position.clone(), Params::default(), 1 << 20);
     let mut evaluator = Uniform::new(Encoding::of(&position).shape());
-    let mut thinking = Thinking::new(&mut tree, &mut evaluator, 1);
-    thinking.step(1).expect("Uniform never fails");
-    let line = thinking.tree().lines(1).remove(0);
+    let mut searcher = Searcher::new(&mut tree, &mut evaluator, 1);
+    searcher.step(1).expect("Uniform never fails");
+    let line = searcher.tree().lines(1).remove(0);
     assert_eq!(line.moves.len(), 1);
-    let turn = thinking.whole_turn(&line).expect("Uniform never fails");
+    let turn = searcher.whole_turn(&line).expect("Uniform never fails");
     assert_eq!(position.parse_turn(&position.turn_text(&turn)), Some(turn));
 }
 
 #[test]
 fn sides_play_for_themselves() {
     // b prefers its own win to a draw, and a a draw to c's win.
-    let tree = search(&toy("a(b(=bc)c(=c))", 3), 500, 1);
+    let tree = search(&test_tree("a(b(=bc)c(=c))", 3), 500, 1);
     assert_eq!(tree.proof(), Proof::Lost(None));
-    let tree = search(&toy("a(b(==c)c(=c))", 3), 500, 1);
+    let tree = search(&test_tree("a(b(==c)c(=c))", 3), 500, 1);
     assert_eq!(tree.proof(), Proof::Drawn);
     assert_eq!(tree.value()[Side::new(2)], 0.0);
 }
@@ -210,7 +210,7 @@ fn a_kept_tree_goes_on_where_it_was() {
     let position = variant.position("kqr/3/KQR w - - 0 1", false).expect("a position");
     let mut tree = search(&position, 2000, 4);
     for _ in 0..6 {
-        let Some(best) = tree.choices().first().cloned() else { break };
+        let Some(best) = tree.root_moves().first().cloned() else { break };
         tree.advance(best.m);
         assert!(tree.visits() <= best.visits && tree.visits() + 50 > best.visits);
         let fresh = search(tree.root(), 4000, 1).proof();
@@ -238,7 +238,7 @@ fn a_full_tree_gives_way_where_it_is_searched_least() {
         // What is known of the root and its moves stays.
         visits += 4000;
         assert_eq!(tree.visits(), visits);
-        let choices = tree.choices();
+        let choices = tree.root_moves();
         let below: u32 = choices.iter().map(|choice| choice.visits).sum();
         assert_eq!(below + 1, visits);
         favourite = favourite.max(choices.iter().map(|choice| choice.visits).max());
@@ -266,13 +266,13 @@ fn a_draw_is_worth_what_it_is_said_to_be() {
     for side in ["a", "b"].repeat(6) {
         deep = format!("{side}({deep}{deep})").replace("==", "=b");
     }
-    let position = toy(&format!("a(={deep})"), 2);
+    let position = test_tree(&format!("a(={deep})"), 2);
     let to_draw = |worth: f32| {
         let mut tree = Tree::new(position.clone(), Params::default(), 1 << 20);
         assert_eq!(tree.params_mut().set("draw_score", worth), Ok(()));
         let uniform = Uniform::new(Encoding::of(&position).shape());
         think(&mut tree, &mut Decisive { uniform, win: |_| 0.5 }, 40, 1);
-        let choices = tree.choices();
+        let choices = tree.root_moves();
         let drawn = choices.iter().find(|choice| choice.proof == Proof::Drawn).expect("a draw");
         (drawn.visits, choices[0].proof == Proof::Drawn)
     };
@@ -316,12 +316,12 @@ fn a_lower_bound_chooses_what_is_good_and_well_known() {
         let uniform = Uniform::new(Encoding::of(&position).shape());
         let mut evaluator = Decisive { uniform, win: |key| (key % 1000) as f32 / 1000.0 };
         think(&mut tree, &mut evaluator, 300, 1);
-        let by_visits = tree.choices();
+        let by_visits = tree.root_moves();
         assert!(by_visits.is_sorted_by(|a, b| a.visits >= b.visits));
         assert_eq!(tree.params_mut().set("lcb", 1.5), Ok(()));
-        let by_bound = tree.choices();
+        let by_bound = tree.root_moves();
         let (most, mover) = (by_visits[0].visits, position.turn());
-        let bound = |choice: &menagerie::search::Choice| {
+        let bound = |choice: &menagerie::search::RootMove| {
             let mean = choice.value[mover];
             mean - 1.5 * ((1.0 - mean * mean) / choice.visits as f32).sqrt()
         };
@@ -349,7 +349,7 @@ fn a_planned_search_gives_up_half_of_its_moves_again_and_again() {
     for (part, considered) in [(0.0, 8), (0.34, 4), (0.67, 2), (0.9, 2)] {
         tree.halve(part);
         think(&mut tree, &mut evaluator, 240, 3);
-        let choices = tree.choices();
+        let choices = tree.root_moves();
         let visits = |m| before.iter().find(|(was, _)| *was == m).map_or(0, |(_, visits)| *visits);
         let more: Vec<_> = choices.iter().map(|c| c.visits - visits(c.m)).collect();
         assert!(more[considered..].iter().all(|&visits| visits == 0), "{part}: {more:?}");
@@ -357,7 +357,7 @@ fn a_planned_search_gives_up_half_of_its_moves_again_and_again() {
         before = choices.iter().map(|choice| (choice.m, choice.visits)).collect();
     }
     tree.halve(1.0);
-    let left = tree.choices();
+    let left = tree.root_moves();
     let policy = improved_policy(&tree, plan);
     let worth = |m: Move| policy.iter().find(|(other, _)| *other == m).map(|&(_, worth)| worth);
     let best = before[..2]
@@ -367,7 +367,7 @@ fn a_planned_search_gives_up_half_of_its_moves_again_and_again() {
     assert_eq!(Some(left[0].m), best);
     // The next search is not planned: its visits are not spread evenly.
     tree.advance(left[0].m);
-    let most = |tree: &Tree| tree.choices().iter().map(|choice| choice.visits).max();
+    let most = |tree: &Tree| tree.root_moves().iter().map(|choice| choice.visits).max();
     let before = most(&tree);
     tree.halve(0.5);
     think(&mut tree, &mut evaluator, 800, 1);
@@ -376,17 +376,17 @@ fn a_planned_search_gives_up_half_of_its_moves_again_and_again() {
 
 #[test]
 fn restricted_moves_are_the_only_ones_searched() {
-    let position = toy("a(b(a)ab(b)=)", 2);
+    let position = test_tree("a(b(a)ab(b)=)", 2);
     let mut tree = Tree::new(position.clone(), Params::default(), 1 << 20);
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
     tree.restrict(&legal[2..]);
     let mut evaluator = Uniform::new(Encoding::of(&position).shape());
-    let mut thinking = Thinking::new(&mut tree, &mut evaluator, 2);
+    let mut searcher = Searcher::new(&mut tree, &mut evaluator, 2);
     for _ in 0..20 {
-        thinking.step(10).expect("Uniform never fails");
+        searcher.step(10).expect("Uniform never fails");
     }
-    let choices = tree.choices();
+    let choices = tree.root_moves();
     assert_eq!(choices.len(), 2);
     assert_eq!(choices[0].m, legal[3]);
     assert_eq!(choices[0].proof, Proof::Drawn);
@@ -413,12 +413,12 @@ impl Evaluator for Sage {
         self.uniform.evaluate(batch)
     }
 
-    fn known(&self, position: &Position) -> Option<Known> {
+    fn known(&self, position: &Position) -> Option<ProvenValue> {
         let (scores, turns) = solve(position, 2)[0];
         let score = scores[position.turn()];
         let plies = Some(turns).filter(|_| score != 0 && !self.vague);
         let known = self.all || position.key().0.is_multiple_of(3);
-        known.then_some(Known { score, plies })
+        known.then_some(ProvenValue { score, plies })
     }
 }
 
@@ -435,7 +435,7 @@ fn what_the_evaluator_knows_is_proven() {
     let mut rng = SmallRng::seed_from_u64(9);
     for case in 0..1000 {
         let tree = format!("a({}{})", random_tree(&mut rng, 2, 4), random_tree(&mut rng, 2, 4));
-        let position = toy(&tree, 2);
+        let position = test_tree(&tree, 2);
         let uniform = Uniform::new(Encoding::of(&position).shape());
         let mut sage = Sage { uniform, all: case % 2 == 0, vague: false };
         let mut search = Tree::new(position.clone(), Params::default(), 1 << 20);
@@ -443,7 +443,7 @@ fn what_the_evaluator_knows_is_proven() {
         let visits = if sage.all { 1 } else { 3000 };
         think(&mut search, &mut sage, visits, 1 + case % 3);
         assert_eq!(search.proof(), proof(&position, position.turn()), "{tree}");
-        for choice in search.choices().iter().filter(|_| sage.all) {
+        for choice in search.root_moves().iter().filter(|_| sage.all) {
             let mut next = position.clone();
             next.play_unchecked(choice.m);
             let turns = u8::from(!next.mid_turn() || next.outcome().is_some());
@@ -462,7 +462,7 @@ fn a_win_that_is_known_is_proven_though_nobody_knows_its_length() {
     let mut rng = SmallRng::seed_from_u64(10);
     for case in 0..1000 {
         let tree = format!("a({}{})", random_tree(&mut rng, 2, 4), random_tree(&mut rng, 2, 4));
-        let position = toy(&tree, 2);
+        let position = test_tree(&tree, 2);
         let (mover, (scores, shortest)) = (position.turn(), solve(&position, 2)[0]);
         let uniform = Uniform::new(Encoding::of(&position).shape());
         let mut sage = Sage { uniform, all: case % 2 == 0, vague: true };
@@ -477,7 +477,7 @@ fn a_win_that_is_known_is_proven_though_nobody_knows_its_length() {
             // Won, only when is not known.
             Proof::Open => assert_eq!(scores[mover], 1, "{tree}"),
         }
-        let best = search.choices()[0].m;
+        let best = search.root_moves()[0].m;
         let mut next = position.clone();
         next.play_unchecked(best);
         assert_eq!(solve(&next, 2)[0].0[mover], scores[mover], "{tree}");

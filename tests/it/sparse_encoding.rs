@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use menagerie::encoding::{Encoding, SparseEncoding, SparseInput};
-use menagerie::rules::{Anatomy, MoveList, Position};
+use menagerie::rules::{GameSpec, MoveList, Position};
 use menagerie::variant::Catalogue;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -15,7 +15,7 @@ const MAX_ACTIVE_INPUTS: usize = 250;
 /// A game with its encoding.
 struct Game {
     name: String,
-    anatomy: Anatomy,
+    game_spec: GameSpec,
     encoding: SparseEncoding,
 }
 
@@ -27,9 +27,9 @@ fn random_positions(
     let mut input = SparseInput::default();
     let mut legal = MoveList::new();
     for variant in Catalogue::shipped().iter() {
-        let anatomy = variant.start().anatomy();
-        let Some(encoding) = SparseEncoding::new(&anatomy) else { continue };
-        let game = Game { name: variant.name().to_owned(), anatomy, encoding };
+        let game_spec = variant.start().game_spec();
+        let Some(encoding) = SparseEncoding::new(&game_spec) else { continue };
+        let game = Game { name: variant.name().to_owned(), game_spec, encoding };
         for seed in 0..20 {
             let mut rng = SmallRng::seed_from_u64(seed);
             let mut position = variant.start();
@@ -95,7 +95,7 @@ fn legal_moves_have_rows_of_their_own() {
 #[test]
 fn blocks_follow_one_another_and_have_different_names() {
     for variant in Catalogue::shipped().iter() {
-        let Some(encoding) = SparseEncoding::new(&variant.start().anatomy()) else { continue };
+        let Some(encoding) = SparseEncoding::new(&variant.start().game_spec()) else { continue };
         let shape = encoding.shape();
         for (blocks, size) in
             [(encoding.input_blocks(), shape.inputs), (encoding.move_blocks(), shape.move_rows)]
@@ -115,13 +115,13 @@ fn blocks_follow_one_another_and_have_different_names() {
 
 /// The planes of a position, the same for all positions that a sparse encoding need not tell apart: images
 /// of each other where the rules have that symmetry, and pieces in hand beyond those that are counted.
-fn canonical_planes(anatomy: &Anatomy, encoding: &Encoding, position: &Position) -> Vec<u32> {
+fn canonical_planes(game_spec: &GameSpec, encoding: &Encoding, position: &Position) -> Vec<u32> {
     let shape = encoding.shape();
     let mut planes = vec![f32::NAN; shape.input()];
     encoding.write_planes(position.view(), &mut planes);
     let names = encoding.plane_names();
     for (name, plane) in names.iter().zip(planes.chunks_mut(shape.squares())) {
-        if name == "Second" && anatomy.symmetry.colours {
+        if name == "Second" && game_spec.symmetry.colours {
             plane.fill(0.0);
         }
         if name.contains("Hand(") {
@@ -130,11 +130,11 @@ fn canonical_planes(anatomy: &Anatomy, encoding: &Encoding, position: &Position)
         }
     }
     let bits: Vec<u32> = planes.iter().map(|value| value.to_bits()).collect();
-    if !anatomy.symmetry.files {
+    if !game_spec.symmetry.files {
         return bits;
     }
-    let boards = if anatomy.tables { 2 } else { 1 };
-    let common = if anatomy.tables { 2 * shape.squares() } else { 0 };
+    let boards = if game_spec.tables { 2 } else { 1 };
+    let common = if game_spec.tables { 2 * shape.squares() } else { 0 };
     let (common, rest) = bits.split_at(common);
     let mut all = common.to_vec();
     for board in rest.chunks(rest.len() / boards) {
@@ -149,7 +149,7 @@ fn canonical_planes(anatomy: &Anatomy, encoding: &Encoding, position: &Position)
 fn positions_that_play_differently_encode_differently() {
     let mut seen: HashMap<(String, Vec<u16>), (Vec<u32>, String)> = HashMap::new();
     random_positions(|game, position, _, input| {
-        let planes = canonical_planes(&game.anatomy, &Encoding::new(&game.anatomy), position);
+        let planes = canonical_planes(&game.game_spec, &Encoding::new(&game.game_spec), position);
         let mut inputs = input.inputs.clone();
         inputs.sort_unstable();
         let key = (game.name.clone(), inputs);
@@ -195,13 +195,13 @@ fn positions_with_colors_exchanged_encode_alike() {
     let catalogue = Catalogue::shipped();
     let mut compared = HashSet::new();
     random_positions(|game, position, _, _| {
-        let anatomy = &game.anatomy;
-        if !anatomy.symmetry.colours || anatomy.tables || position.mid_turn() {
+        let game_spec = &game.game_spec;
+        if !game_spec.symmetry.colours || game_spec.tables || position.mid_turn() {
             return;
         }
         let variant = catalogue.get(&game.name).expect("a game of the catalogue");
         let fen = position.fen();
-        let flipped = flip_colors(&fen, anatomy.ranks);
+        let flipped = flip_colors(&fen, game_spec.ranks);
         // From its FEN, too: which positions stood before is not in it.
         let read = |fen: &str| variant.position(fen, true).unwrap_or_else(|e| panic!("{e}: {fen}"));
         let [own, other] = [&fen, &flipped].map(|fen| write(&game.encoding, &read(fen)));
@@ -214,7 +214,7 @@ fn positions_with_colors_exchanged_encode_alike() {
 #[test]
 fn mirror_images_encode_alike_where_the_rules_are_symmetric() {
     let variant = Catalogue::shipped().get("chess").expect("chess is shipped");
-    let encoding = SparseEncoding::new(&variant.start().anatomy()).expect("chess has pieces");
+    let encoding = SparseEncoding::new(&variant.start().game_spec()).expect("chess has pieces");
     let encode = |fen: &str| {
         let position = variant.position(fen, false).expect("a position");
         unordered(&write(&encoding, &position))
@@ -232,7 +232,7 @@ fn mirror_images_encode_alike_where_the_rules_are_symmetric() {
 fn games_without_pieces_have_no_sparse_encoding() {
     for name in ["tictactoe", "connect4", "tictacmo"] {
         let variant = Catalogue::shipped().get(name).expect("it is shipped");
-        assert!(SparseEncoding::new(&variant.start().anatomy()).is_none(), "{name}");
+        assert!(SparseEncoding::new(&variant.start().game_spec()).is_none(), "{name}");
     }
 }
 
@@ -247,7 +247,7 @@ fn fingerprint(text: &str) -> u64 {
 fn layouts_are_those_of_the_golden_file() {
     let mut lines = String::new();
     for variant in Catalogue::shipped().iter() {
-        let Some(encoding) = SparseEncoding::new(&variant.start().anatomy()) else { continue };
+        let Some(encoding) = SparseEncoding::new(&variant.start().game_spec()) else { continue };
         let (name, shape) = (variant.name(), encoding.shape());
         let hash = fingerprint(&encoding.layout());
         writeln!(lines, "{name} {} {} {hash:016x}", shape.inputs, shape.move_rows)

@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 fn encodings() -> Vec<(String, SparseEncoding)> {
     let catalogue = Catalogue::shipped();
     let encoding = |variant: &menagerie::variant::Variant| {
-        let encoding = SparseEncoding::new(&variant.start().anatomy())?;
+        let encoding = SparseEncoding::new(&variant.start().game_spec())?;
         Some((variant.name().to_owned(), encoding))
     };
     catalogue.iter().filter_map(|variant| encoding(variant)).collect()
@@ -139,7 +139,7 @@ fn boards_of_the_same_number_of_squares_have_no_union() {
     assert!(faults.is_empty(), "{faults:?}");
     let encoding = |name: &str| {
         let variant = catalogue.get(name).expect("a game of the sections");
-        SparseEncoding::new(&variant.start().anatomy()).expect("it has pieces")
+        SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces")
     };
     let (wide, tall) = (encoding("wide"), encoding("tall"));
     let error = SparseLayout::union(&[("wide", &wide), ("tall", &tall)]).expect_err("same squares");

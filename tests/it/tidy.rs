@@ -16,7 +16,7 @@
 //! elsewhere) names something which that other file defines; a name that is re-exported or imported
 //! on the way counts as its definer's, so that a child which says `super::Move` uses `moves.rs`, not
 //! `rules.rs`. One kind of edge is left out: from a file to the files below it (`rules.rs` to
-//! `rules/chess8.rs`). Such a file is the front of what is below it: it declares it, re-exports it
+//! `rules/chess.rs`). Such a file is the front of what is below it: it declares it, re-exports it
 //! and delegates to it, while its children use the vocabulary that it defines. So parent and child
 //! may know one another, but siblings, cousins and strangers may not do so in a circle, nor by way
 //! of a parent's re-exports. Seen are names in paths only: a method is called without naming where

@@ -8,8 +8,8 @@ use std::path::Path;
 use crate::support::model::{FLOAT, Model, numbers};
 use crate::support::talk::{Engine, matches};
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::Passport;
-use menagerie::evaluation::network::seal;
+use menagerie::nn::NetworkMetadata;
+use menagerie::nn::network::append_checksum;
 use menagerie::variant::{Catalogue, Variant};
 
 transcripts! { "uci":
@@ -317,10 +317,10 @@ fn network(variant: &Variant, variants: &str) -> Vec<u8> {
     model = head(model, "policy", shape.policy(), 1);
     model = head(model, "outcome", shape.outcomes, 2);
     model = head(model, "moves_left", 1, 3);
-    for (key, value) in Passport::new(&encoding, variants, "a test").entries() {
+    for (key, value) in NetworkMetadata::new(&encoding, variants, "a test").entries() {
         model = model.metadata(&key, &value);
     }
-    seal(model.finish())
+    append_checksum(model.finish())
 }
 
 #[test]

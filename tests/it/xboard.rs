@@ -25,8 +25,8 @@ fn every_variant_plays_a_legal_turn() {
     let mut engine = start();
     for variant in Catalogue::shipped().iter() {
         // XBoard shows men that move, on one board.
-        let anatomy = variant.start().anatomy();
-        if anatomy.places || anatomy.tables {
+        let game_spec = variant.start().game_spec();
+        if game_spec.places || game_spec.tables {
             continue;
         }
         let name = match variant.name() {

@@ -91,7 +91,7 @@ impl MatchConfig {
     /// # Errors
     /// In words, what does not.
     pub fn check(&self, variant: &Variant) -> anyhow::Result<()> {
-        let (sides, players) = (variant.start().anatomy().sides, self.players.len());
+        let (sides, players) = (variant.start().game_spec().sides, self.players.len());
         anyhow::ensure!(sides == players, "{} is for {sides} players, not {players}", self.variant);
         anyhow::ensure!(!self.histories, "histories are of blind chess");
         self.check_players(Kind::seeing)?;

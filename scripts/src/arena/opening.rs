@@ -8,7 +8,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use crate::starts::{self, Opening};
+use crate::random_starts::{self, Opening};
 
 /// The openings of a match, by number.
 #[derive(Debug)]
@@ -131,7 +131,7 @@ fn paired(
 
 /// A start and random plies to the end of a turn; `None` if that ends the game.
 fn random(plies: u32, variant: &Variant, rng: &mut ChaCha8Rng) -> Option<Position> {
-    let mut position = starts::start(variant, &Opening::default(), rng);
+    let mut position = random_starts::start(variant, &Opening::default(), rng);
     let mut legal = MoveList::new();
     let mut left = plies;
     while left > 0 || position.mid_turn() {

@@ -134,7 +134,7 @@ mod tests {
 
     /// The best move of a toy tree, as its place among the moves.
     fn place(tree: &str, sides: usize, visits: u32, seed: u64) -> usize {
-        let position = Position::toy(tree, sides).unwrap();
+        let position = Position::test_tree(tree, sides).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let best = PlainMcts::new(1.0, 1.0).best_move(&position, visits, &mut rng).unwrap();
         let mut legal = MoveList::new();

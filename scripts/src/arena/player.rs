@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::network::Backend;
-use menagerie::evaluation::{Cached, Evaluator, Onnx, Uniform};
+use menagerie::nn::network::Backend;
+use menagerie::nn::{Cached, Evaluator, Onnx, Uniform};
 use menagerie::rules::{Move, MoveList, Position};
-use menagerie::search::{Params, Thinking, Tree};
+use menagerie::search::{Params, Searcher, Tree};
 use menagerie::variant::Variant;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
@@ -108,7 +108,7 @@ pub fn inside(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Result<Box<d
             }));
         }
         (Kind::Minimax, _) => {
-            let sides = variant.start().anatomy().sides;
+            let sides = variant.start().game_spec().sides;
             anyhow::ensure!(
                 sides == 2,
                 "minimax is for two sides, and {} has {sides}",
@@ -190,13 +190,13 @@ impl Player for Thinker {
         }
         self.known = game.plies.len();
         let batch = self.evaluator.preferred_batch();
-        let mut thinking = Thinking::new(&mut self.tree, &mut self.evaluator, batch);
+        let mut searcher = Searcher::new(&mut self.tree, &mut self.evaluator, batch);
         let timely = || self.time.is_none_or(|time| begun.elapsed() < time);
-        thinking.visit(self.visits, timely)?;
-        let line = thinking.tree().lines(1).into_iter().next();
+        searcher.visit(self.visits, timely)?;
+        let line = searcher.tree().lines(1).into_iter().next();
         let line =
             line.ok_or_else(|| anyhow::anyhow!("nothing to play in {}", game.position.fen()))?;
-        Ok(thinking.whole_turn(&line)?)
+        Ok(searcher.whole_turn(&line)?)
     }
 }
 

@@ -330,7 +330,7 @@ impl PlayerSpec {
             _ => {}
         }
         if self.visits == Some(0) || self.movetime == Some(0) {
-            return Err(format!("no thinking at all: {self}"));
+            return Err(format!("no searcher at all: {self}"));
         }
         match kind {
             Kind::Net | Kind::Uniform => self.params(Params::default()).map(drop),
@@ -475,7 +475,7 @@ mod tests {
             ("net:visits=50", "how long"),
             ("net:", "needs a file"),
             ("uniform", "say visits=100"),
-            ("uniform:visits=0", "no thinking"),
+            ("uniform:visits=0", "no searcher"),
             ("uniform:visits=many", "\"many\""),
             ("uniform:visits=9,depth=3", "engines outside"),
             ("uniform:visits=9,c_puct", "\"c_puct\""),

@@ -13,8 +13,8 @@ use super::round::{RoundContext, RoundFolder};
 use super::settings::{EngineSettings, GameSource};
 use super::shipped::{ShippedNetwork, file_name};
 use super::state::GamesResult;
+use crate::datagen::{DatagenConfig, teach_until};
 use crate::record::replace;
-use crate::teach::{Lessons, teach_until};
 
 /// Plays the games of a round; `None` if it was stopped.
 ///
@@ -54,13 +54,13 @@ struct GamePlayer {
 /// Plays games into a file until all are there. Returns `false` if it was stopped.
 fn play(context: &RoundContext<'_>, player: &GamePlayer, file: &Path) -> anyhow::Result<bool> {
     let plan = context.plan;
-    let lessons = Lessons {
+    let config = DatagenConfig {
         options: player.options.clone(),
         limits: format!("nodes {}", player.nodes),
         opening: plan.datagen.opening,
         random: plan.datagen.random,
         seed: context.seed(),
-        ..Lessons::of(player.file.clone())
+        ..DatagenConfig::of(player.file.clone())
     };
     let games = plan.datagen.games;
     let there = count_lines(file);
@@ -70,7 +70,7 @@ fn play(context: &RoundContext<'_>, player: &GamePlayer, file: &Path) -> anyhow:
         (context.tick)();
     };
     let threads = context.settings.threads;
-    let played = teach_until(&plan.variant, &lessons, games, threads, file, context.stop, &done);
+    let played = teach_until(&plan.variant, &config, games, threads, file, context.stop, &done);
     bar.finish_and_clear();
     // A signal that stops the campaign may have ended the engines, too.
     if context.is_stopped() {

@@ -375,9 +375,9 @@ impl Reader {
 
     fn check(&self, plan: &VariantPlan) -> Result<(), SettingsError> {
         let name = plan.name();
-        let anatomy = plan.variant.start().anatomy();
+        let game_spec = plan.variant.start().game_spec();
         let unfit = |reason: String| Err(self.unfit(format!("variant \"{name}\": {reason}")));
-        if anatomy.sides != 2 || SparseEncoding::new(&anatomy).is_none() {
+        if game_spec.sides != 2 || SparseEncoding::new(&game_spec).is_none() {
             return unfit("no sparse network plays it".to_owned());
         }
         // The name becomes that of a folder and of a file.

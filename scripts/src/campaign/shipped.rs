@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::Onnx;
-use menagerie::evaluation::network::Backend;
-use menagerie::evaluation::runtime::{Runtime, RuntimeError};
+use menagerie::nn::Onnx;
+use menagerie::nn::network::Backend;
+use menagerie::nn::runtime::{Runtime, RuntimeError};
 use menagerie::variant::Variant;
 
 /// A network that plays a variant.

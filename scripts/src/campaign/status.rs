@@ -5,7 +5,7 @@ use super::log::last_event;
 use super::round::RoundFolder;
 use super::settings::{CampaignSettings, VariantPlan};
 use super::state::{CampaignState, ContestResult, RoundState, Stage};
-use crate::rows;
+use crate::csv_log;
 use crate::sparse::SparseMetrics;
 use crate::store::Store;
 
@@ -143,7 +143,8 @@ fn trained_positions(folder: &RoundFolder) -> u64 {
         return 0;
     }
     let store = Store::open(&folder.training().display().to_string());
-    let rows = store.ok().and_then(|store| rows::read::<SparseMetrics>(&store, "metrics.csv").ok());
+    let rows =
+        store.ok().and_then(|store| csv_log::read::<SparseMetrics>(&store, "metrics.csv").ok());
     rows.and_then(|rows| rows.last().map(|row| row.positions)).unwrap_or(0)
 }
 

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 
 use menagerie::encoding::SparseEncoding;
-use menagerie::evaluation::network::verify;
+use menagerie::nn::network::verify;
 
 use super::round::RoundContext;
 use super::state::{ExportResult, TrainingResult};
+use crate::csv_log;
 use crate::onnx::sparse::export_for_play;
 use crate::record::replace;
-use crate::rows;
 use crate::sparse::{Sources, SparseConfig, SparseMetrics, SparseRun, SparseSizes, SparseWeights};
 use crate::store::Store;
 
@@ -29,7 +29,7 @@ pub(super) fn train(context: &RoundContext<'_>) -> anyhow::Result<Option<Trainin
         return Ok(None);
     }
     let store = Store::open(&folder.display().to_string())?;
-    let rows: Vec<SparseMetrics> = rows::read(&store, METRICS)?;
+    let rows: Vec<SparseMetrics> = csv_log::read(&store, METRICS)?;
     let last = rows.last().ok_or_else(|| anyhow::anyhow!("{METRICS} has no row"))?;
     let cache = run.cache();
     let games = cache.variants().iter().map(|counts| counts.games).sum();
@@ -59,7 +59,7 @@ pub(super) fn export(context: &RoundContext<'_>) -> anyhow::Result<ExportResult>
     let bytes =
         fs::read(&weights).map_err(|error| anyhow::anyhow!("{}: {error}", weights.display()))?;
     let weights = SparseWeights::from_bytes(&bytes)?;
-    let encoding = SparseEncoding::new(&plan.variant.start().anatomy())
+    let encoding = SparseEncoding::new(&plan.variant.start().game_spec())
         .ok_or_else(|| anyhow::anyhow!("{name} has no pieces that move"))?;
     let SparseSizes { hidden_size, policy_size, .. } = plan.train.network;
     let description = format!(

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::Onnx;
-use menagerie::evaluation::network::Backend;
+use menagerie::nn::Onnx;
+use menagerie::nn::network::Backend;
 use menagerie::variant::Catalogue;
 use trainer::sparse::{HeldOut, Measures};
 

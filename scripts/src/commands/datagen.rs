@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::ProgressBar;
-use trainer::teach::{Lessons, teach};
+use trainer::datagen::{DatagenConfig, generate};
 use trainer::uci_engine::name_and_value;
 use trainer::variants::{find_variant, read_sections};
 
@@ -50,9 +50,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
     let file = arguments.out.unwrap_or_else(|| format!("{}.tsv", variant.name()).into());
-    let plain = Lessons::of(arguments.engine);
+    let plain = DatagenConfig::of(arguments.engine);
     let movetime = arguments.movetime.unwrap_or(0);
-    let lessons = Lessons {
+    let config = DatagenConfig {
         options: arguments.options,
         limits: match arguments.movetime {
             Some(milliseconds) => format!("movetime {milliseconds}"),
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     };
     let bar = ProgressBar::new(arguments.games);
     let done = |_| bar.inc(1);
-    let played = teach(&variant, &lessons, arguments.games, arguments.concurrency, &file, &done)?;
+    let played = generate(&variant, &config, arguments.games, arguments.concurrency, &file, &done)?;
     bar.finish_and_clear();
     println!("{}: {played} games played, {} there", file.display(), arguments.games);
     Ok(())

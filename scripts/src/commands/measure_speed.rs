@@ -9,9 +9,9 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use cpu_time::{ProcessTime, ThreadTime};
 use menagerie::encoding::Encoding;
-use menagerie::engine::{self, Asked, Event, Limits};
-use menagerie::evaluation::network::{Backend, Session, seal};
-use menagerie::evaluation::{Onnx, Passport};
+use menagerie::engine::{self, EvalStats, Event, Limits};
+use menagerie::nn::network::{Backend, Session, append_checksum};
+use menagerie::nn::{NetworkMetadata, Onnx};
 use menagerie::variant::{Catalogue, Variant};
 use trainer::calibration::{from_random_play, planes};
 use trainer::network::{Architecture, Network};
@@ -171,7 +171,7 @@ fn measure_play(
         });
         let (wall, clock) = (Instant::now(), ProcessTime::now());
         session.go(limits, wall, sink)?;
-        let Asked { positions, batches } = told.recv()?;
+        let EvalStats { positions, batches } = told.recv()?;
         let (wall, cpu) = (wall.elapsed(), clock.elapsed());
         session.wait();
         let size = (positions as f64 / batches.max(1) as f64).round().max(1.0) as usize;
@@ -214,9 +214,14 @@ fn raw_rates(
 fn fresh(variant: &Variant, encoding: &Encoding) -> anyhow::Result<Vec<u8>> {
     let architecture = Architecture::Residual { blocks: 6, channels: 64, squeeze: 0 };
     let network = Network::new(encoding.shape(), &architecture, 1)?;
-    let passport = Passport::new(encoding, variant.name(), "fresh");
-    let entries = passport.entries();
-    Ok(seal(onnx::export(encoding.shape(), &architecture, &network.tensors(), &entries)?))
+    let network_metadata = NetworkMetadata::new(encoding, variant.name(), "fresh");
+    let entries = network_metadata.entries();
+    Ok(append_checksum(onnx::export(
+        encoding.shape(),
+        &architecture,
+        &network.tensors(),
+        &entries,
+    )?))
 }
 
 /// Evaluations a CPU second and a second of ONNX Runtime alone, in batches of `size`.

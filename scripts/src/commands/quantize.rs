@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::network::Backend;
-use menagerie::evaluation::{Onnx, Passport, Weights};
-use trainer::agreement::Agreement;
+use menagerie::nn::network::Backend;
+use menagerie::nn::{NetworkMetadata, Onnx, Weights};
 use trainer::calibration::{from_games, from_random_play, planes};
+use trainer::quantization_check::Agreement;
 use trainer::variants::{find_variant, read_sections};
 use trainer::{onnx, readers, record};
 
@@ -40,15 +40,15 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let named = || path.display().to_string();
     let file = std::fs::read(path).with_context(named)?;
     let (network, metadata) = onnx::read(&file).with_context(named)?;
-    let passport = Passport::read(|key| {
+    let network_metadata = NetworkMetadata::read(|key| {
         let found = metadata.iter().find(|(found, _)| found == key);
         found.map(|(_, value)| value.clone())
     })?;
-    let name = passport.variants.split_whitespace().next().unwrap_or_default();
+    let name = network_metadata.variants.split_whitespace().next().unwrap_or_default();
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(name, &sections)?;
     let encoding = Encoding::of(&variant.start());
-    passport.check(&encoding, name)?;
+    network_metadata.check(&encoding, name)?;
     // Half to calibrate by, half to see by what came of it.
     let wanted = 2 * arguments.positions;
     let positions = if arguments.records.is_empty() {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use indicatif::ProgressBar;
-use menagerie::evaluation::Weights;
+use menagerie::nn::Weights;
 use trainer::record;
-use trainer::run::{Farm, RunConfig};
+use trainer::run::{RunConfig, SelfPlayWorker};
 use trainer::store::Store;
 use trainer::variants::{find_variant, read_sections};
 
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let weights = Weights::read(&arguments.network, &name).with_context(|| name.clone())?;
     let store = Store::open(&arguments.out)?;
     let (shard, parts) = (format!("{}.games", arguments.seed), arguments.seed.to_string());
-    let farm = Farm {
+    let worker = SelfPlayWorker {
         store: &store,
         variant: &variant,
         settings: &config.selfplay,
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
         }
         None => {
             let bar = ProgressBar::new(arguments.games);
-            let (games, spent) = farm.play(&weights, &shard, &parts, 0..arguments.games, &bar)?;
+            let (games, spent) = worker.play(&weights, &shard, &parts, 0..arguments.games, &bar)?;
             let seconds = spent.cpu.as_secs_f64();
             println!(
                 "{}/{shard}: {} games, {} evaluations and {} visits in {seconds:.1} CPU seconds",
@@ -75,5 +75,5 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
             );
         }
     }
-    farm.clear(&parts)
+    worker.clear(&parts)
 }

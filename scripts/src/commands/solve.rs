@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use cpu_time::ProcessTime;
 use menagerie::rules::Value;
-use menagerie::table::Counts;
+use menagerie::tablebase::Counts;
 use trainer::retrograde::Solution;
 use trainer::variants::{find_variant, read_sections};
 

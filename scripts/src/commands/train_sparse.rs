@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use menagerie::evaluation::Passport;
+use menagerie::nn::NetworkMetadata;
 use trainer::onnx::sparse::{export_float, export_int8};
 use trainer::sparse::{BASE, Sources, SparseConfig, SparseMetrics, SparseRun, SparseSizes};
 use trainer::variants::{find_variant, read_sections};
@@ -169,11 +169,11 @@ fn export(run: &SparseRun, folder: &Path, sources: &Sources) -> anyhow::Result<(
         (run.network().steps() * run.config().batch as u64) as f64 / 1e6
     );
     let weights = run.network().weights();
-    let passport = match sources.encoding() {
-        Some(encoding) => Passport::sparse(encoding, name, &description),
-        None => Passport::sparse_base(sources.layout(), &description),
+    let network_metadata = match sources.encoding() {
+        Some(encoding) => NetworkMetadata::sparse(encoding, name, &description),
+        None => NetworkMetadata::sparse_base(sources.layout(), &description),
     };
-    let metadata = passport.entries();
+    let metadata = network_metadata.entries();
     let rows_per_move = sources.layout().shape().rows_per_move;
     let floats = export_float(&weights, rows_per_move, &metadata)?;
     std::fs::write(folder.join(format!("{name}.onnx")), floats)?;

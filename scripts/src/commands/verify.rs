@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::network::Backend;
-use menagerie::evaluation::{Cached, Evaluator, Opened, Uniform, Weights};
+use menagerie::nn::network::Backend;
+use menagerie::nn::{Cached, Evaluator, Opened, Uniform, Weights};
 use menagerie::rules::{Position, Value};
 use menagerie::search::{Params, Tree};
 use menagerie::variant::{Catalogue, Variant};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use trainer::oracle::{Marks, best_move, engine_move, mark, mark_engine};
+use trainer::ground_truth::{Marks, best_move, engine_move, mark, mark_engine};
 use trainer::puzzles::{self, Puzzle, Score};
 use trainer::retrograde::Solution;
 use trainer::uci_engine::{UciEngine, name_and_value};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::State;
 use super::optimizer::Moments;
 use crate::network::Architecture;
-use crate::network::plan::Plan;
+use crate::network::graph_ir::GraphIr;
 
 const MAGIC: &[u8; 16] = b"menagerie-learn1";
 
@@ -62,7 +62,7 @@ fn sizes(shape: Shape) -> [usize; 5] {
     [shape.planes, shape.height, shape.width, shape.policy_planes, shape.outcomes]
 }
 
-fn entries(plan: &Plan) -> Vec<Entry> {
+fn entries(plan: &GraphIr) -> Vec<Entry> {
     let parameters = plan.parameters.iter();
     parameters.map(|one| Entry { name: one.name.clone(), shape: one.shape.clone() }).collect()
 }
@@ -71,7 +71,7 @@ fn entries(plan: &Plan) -> Vec<Entry> {
 pub(super) fn encode(
     shape: Shape,
     architecture: &Architecture,
-    plan: &Plan,
+    plan: &GraphIr,
     state: &State,
 ) -> Result<Vec<u8>, toml::ser::Error> {
     let header = Header {
@@ -101,7 +101,7 @@ pub(super) fn decode(
     bytes: &[u8],
     shape: Shape,
     architecture: &Architecture,
-    plan: &Plan,
+    plan: &GraphIr,
 ) -> Result<State, CheckpointError> {
     let damaged = |why: String| CheckpointError::Damaged { name: name.to_owned(), why };
     let cut = || damaged(format!("its {} bytes are too few", bytes.len()));

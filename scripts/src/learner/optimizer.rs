@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::{adamw, muon};
-use crate::network::plan::{Parameter, Plan};
+use crate::network::graph_ir::{GraphIr, Parameter};
 
 /// How weights follow their gradient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ pub(super) struct Group {
 
 impl Group {
     /// A network's weights, parameter by parameter.
-    pub(super) fn all(plan: &Plan, optimizer: Optimizer) -> Vec<Group> {
+    pub(super) fn all(plan: &GraphIr, optimizer: Optimizer) -> Vec<Group> {
         let hidden: Vec<Range<usize>> = match optimizer {
             Optimizer::AdamW => Vec::new(),
             Optimizer::Muon => plan.hidden().map(|layer| layer.weight()).collect(),
@@ -108,7 +108,7 @@ mod tests {
             (Architecture::Twin { blocks: 1, channels: 4, squeeze: 2 }, &tower[..]),
             (Architecture::Mlp { widths: vec![8, 5], policy_channels: 0 }, &[("hidden1", 5)][..]),
         ] {
-            let plan = Plan::new(shape, &architecture).expect("a plan");
+            let plan = GraphIr::new(shape, &architecture).expect("a plan");
             let groups = Group::all(&plan, Optimizer::Muon);
             let named = plan.parameters.iter().map(|parameter| parameter.name.as_str());
             let moved = named.zip(&groups).filter_map(|(name, group)| Some((name, group.columns?)));

@@ -7,7 +7,7 @@ use burn::tensor::{Device, Tensor, TensorData, activation};
 use menagerie::encoding::Shape;
 
 use super::convolution::convolve;
-use super::plan::{Layer, Op, Plan};
+use super::graph_ir::{GraphIr, Layer, Op};
 use super::{MOVES_LEFT_SCALE, Outputs, softplus};
 
 /// The heads of one batch, before the moves-left head's softplus and scale.
@@ -38,7 +38,7 @@ impl Heads {
 }
 
 /// The heads of a batch. `planes` holds at least one position, and whole positions only.
-pub(crate) fn heads(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f32>) -> Heads {
+pub(crate) fn heads(plan: &GraphIr, shape: Shape, weights: &[f32], planes: Vec<f32>) -> Heads {
     let pass = Pass::new(plan, shape, weights, planes, &Device::flex());
     Heads::of(pass.heads(plan).map(to_vec))
 }
@@ -46,7 +46,7 @@ pub(crate) fn heads(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f32>
 /// The numbers of each of a plan's values for a batch, in the order of the plan, the input first.
 /// `planes` is as for [`heads`].
 pub(crate) fn values(
-    plan: &Plan,
+    plan: &GraphIr,
     shape: Shape,
     weights: &[f32],
     planes: Vec<f32>,
@@ -56,7 +56,7 @@ pub(crate) fn values(
 }
 
 /// Evaluates a batch; as [`heads`], with the moves left in turns.
-pub(crate) fn evaluate(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f32>) -> Outputs {
+pub(crate) fn evaluate(plan: &GraphIr, shape: Shape, weights: &[f32], planes: Vec<f32>) -> Outputs {
     let Heads { policy, outcome, mut moves_left, .. } = heads(plan, shape, weights, planes);
     for turns in &mut moves_left {
         *turns = MOVES_LEFT_SCALE * softplus(*turns);
@@ -67,7 +67,7 @@ pub(crate) fn evaluate(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f
 /// Evaluates a batch, asks `loss` for the loss and its gradient with respect to the heads, and
 /// gives what `loss` says and the gradient with respect to the weights.
 pub(crate) fn differentiate<L>(
-    plan: &Plan,
+    plan: &GraphIr,
     shape: Shape,
     weights: &[f32],
     planes: Vec<f32>,
@@ -133,7 +133,13 @@ impl Flow {
 }
 
 impl Pass {
-    fn new(plan: &Plan, shape: Shape, weights: &[f32], planes: Vec<f32>, device: &Device) -> Self {
+    fn new(
+        plan: &GraphIr,
+        shape: Shape,
+        weights: &[f32],
+        planes: Vec<f32>,
+        device: &Device,
+    ) -> Self {
         let batch = planes.len() / shape.input();
         let input = TensorData::new(planes, [batch, shape.planes, shape.height, shape.width]);
         let mut flows = vec![Flow::Board(channels_last(Tensor::from_data(input, device)))];
@@ -207,7 +213,7 @@ impl Pass {
     }
 
     /// The plan's heads in its order, each `[batch, ..]`.
-    fn heads(&self, plan: &Plan) -> impl Iterator<Item = Tensor<2>> {
+    fn heads(&self, plan: &GraphIr) -> impl Iterator<Item = Tensor<2>> {
         plan.heads().map(|head| self.flows[head.0].clone().row())
     }
 }

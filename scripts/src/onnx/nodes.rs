@@ -1,21 +1,21 @@
 //! The operations of a plan as nodes of an ONNX graph.
 
 use menagerie::encoding::Shape;
-use menagerie::evaluation::network::TWIN_OUTPUTS;
+use menagerie::nn::network::TWO_BOARD_OUTPUTS;
 
 use super::proto::{Attribute, Node, Tensor, TensorKind};
-use crate::network::plan::{INPUT, Layer, Op, Plan, Value};
+use crate::network::graph_ir::{GraphIr, INPUT, Layer, Op, Value};
 
 /// The names of a plan's values in the graph. Of a plan that sees two tables with a row for each, the graph
 /// is that of one row, up to the layer at which they meet.
 pub(super) struct Names<'a> {
-    pub(super) plan: &'a Plan,
+    pub(super) plan: &'a GraphIr,
     meeting: Option<usize>,
     after_meeting: Vec<bool>,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(plan: &'a Plan) -> Self {
+    pub(super) fn new(plan: &'a GraphIr) -> Self {
         Self { plan, meeting: plan.meeting(), after_meeting: plan.after_meeting() }
     }
 
@@ -127,7 +127,7 @@ impl Names<'_> {
 
 /// The nodes that give what a row adds to a layer as the first of two tables, and as the other.
 fn halves(input: &str, weight: &str) -> Vec<Node> {
-    let [_, output] = TWIN_OUTPUTS;
+    let [_, output] = TWO_BOARD_OUTPUTS;
     let parts = ["first", "other"].map(|part| format!("{output}.{part}"));
     let weights = parts.each_ref().map(|part| format!("{part}.weight"));
     let split = Node { output: weights.to_vec(), ..Node::new("Split", &[weight], output) };

@@ -13,8 +13,8 @@
 
 use super::nodes::Names;
 use super::proto::{Attribute, Node, Tensor, TensorKind};
-use crate::network::plan::{INPUT, Layer, Op, Plan, Value};
-use crate::network::spread::{Range, Spread};
+use crate::network::activation_ranges::{ActivationRanges, Range};
+use crate::network::graph_ir::{GraphIr, INPUT, Layer, Op, Value};
 
 /// No weight is larger. The CPUs that have no instruction for it multiply bytes in pairs and add
 /// the two products in 16 bits, with saturation: `2 * 255 * 64 = 32640` still fits.
@@ -46,10 +46,10 @@ impl Rounding {
 /// The nodes and the initializers of a plan's graph in bytes, for boards of this height and width;
 /// `spreads` has one for each value.
 pub(super) fn graph(
-    plan: &Plan,
+    plan: &GraphIr,
     board: [usize; 2],
     weights: &[f32],
-    spreads: &[Spread],
+    spreads: &[ActivationRanges],
 ) -> (Vec<Node>, Vec<Tensor>) {
     let names = Names::new(plan);
     let exact = exact(&names);
@@ -122,7 +122,11 @@ fn exact(names: &Names<'_>) -> Vec<bool> {
 
 /// How each value is rounded; `None` where it is not, be it exact, or cut by a ReLU first, which ONNX
 /// Runtime then makes part of the rounding.
-fn roundings(names: &Names<'_>, spreads: &[Spread], exact: &[bool]) -> Vec<Option<Rounding>> {
+fn roundings(
+    names: &Names<'_>,
+    spreads: &[ActivationRanges],
+    exact: &[bool],
+) -> Vec<Option<Rounding>> {
     let plan = names.plan;
     let mut cut = vec![true; plan.ops.len() + 1];
     let computed = |op: &&Op| !matches!(op, Op::Deal { .. } | Op::Join { .. });

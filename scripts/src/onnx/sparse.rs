@@ -2,7 +2,7 @@
 //!
 //! The graph has three nodes, whose operators the file defines as functions (`sparse/functions.rs`), so
 //! that any ONNX Runtime runs it; inputs and outputs are those of
-//! [`menagerie::evaluation::network::sparse`].
+//! [`menagerie::nn::network::sparse`].
 //!
 //! In the int8 file the input table and its bias are in units of 1 / `one`, a power of two; an output
 //! of the first layer is in units of 1 / 128; each hidden unit has a scale of its own, the move table
@@ -11,9 +11,9 @@
 mod functions;
 
 use menagerie::encoding::SparseEncoding;
-use menagerie::evaluation::Passport;
-use menagerie::evaluation::network::sparse::SPARSE_INPUTS;
-use menagerie::evaluation::network::{OUTPUTS, seal};
+use menagerie::nn::NetworkMetadata;
+use menagerie::nn::network::sparse::SPARSE_INPUTS;
+use menagerie::nn::network::{OUTPUTS, append_checksum};
 use prost::Message;
 
 use super::proto::{
@@ -178,7 +178,7 @@ pub fn export_for_play(
     variants: &str,
     run: &str,
 ) -> Result<(Vec<u8>, Quantisation), SparseExportError> {
-    let metadata = Passport::sparse(encoding, variants, run).entries();
+    let metadata = NetworkMetadata::sparse(encoding, variants, run).entries();
     export_int8(weights, encoding.shape().rows_per_move, &metadata)
 }
 
@@ -254,7 +254,7 @@ fn file(graph: Graph, functions: [Function; 3], metadata: &[(String, String)]) -
         metadata_props: metadata.iter().map(entry).collect(),
         functions: functions.into(),
     };
-    seal(model.encode_to_vec())
+    append_checksum(model.encode_to_vec())
 }
 
 /// The table with a row of zeros after it.

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use menagerie::evaluation::Onnx;
-use menagerie::evaluation::network::Backend;
-use menagerie::evaluation::{Cached, EvalError, Evaluator};
+use menagerie::nn::Onnx;
+use menagerie::nn::network::Backend;
+use menagerie::nn::{Cached, EvalError, Evaluator};
 use menagerie::rules::{Position, Side};
 use menagerie::search::Params;
 use menagerie::variant::Variant;
 use serde::Serialize;
 
 use super::chart::{Panel, Series, draw_panels};
-use crate::oracle::{mark, opinion};
+use crate::ground_truth::{mark, opinion};
 use crate::retrograde::{Solution, Value};
 use crate::run::{Metrics, net};
 use crate::store::Store;

@@ -11,9 +11,9 @@ use std::io;
 use menagerie::variant::Variant;
 
 use super::{Games, Lines, by_line, policy};
+use crate::eval_scale::Score;
 use crate::record::{GameRecord, NO_MOVE, PlyRecord};
 use crate::san;
-use crate::score::Score;
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
     by_line(lines, found, |line| position(line, variant))
@@ -21,7 +21,7 @@ pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> i
 
 /// One line: a record of one position that nobody played on from.
 fn position(line: &str, variant: &Variant) -> Result<GameRecord, String> {
-    let (start, rest) = fen(line, if variant.start().anatomy().places { 2 } else { 4 });
+    let (start, rest) = fen(line, if variant.start().game_spec().places { 2 } else { 4 });
     let position = variant.position(start, false).map_err(|error| error.to_string())?;
     // Records are read back as of Chess960, whose FEN tells the rooks in any case.
     variant.position(start, true).map_err(|error| error.to_string())?;

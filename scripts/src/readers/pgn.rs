@@ -12,9 +12,9 @@ use menagerie::variant::Variant;
 
 use super::words::{Token, Tokens};
 use super::{Games, Lines, Replay, fault, result};
+use crate::eval_scale::Score;
 use crate::record::{End, GameRecord};
 use crate::san;
-use crate::score::Score;
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
     let mut tokens = Tokens::new(lines);
@@ -159,7 +159,7 @@ impl Written {
     /// How the game ended: by the mark at its end, by the tag, or where more than two play by the
     /// tag `Outcome`.
     fn end(&self, variant: &Variant) -> Result<Option<End>, String> {
-        let sides = variant.start().anatomy().sides;
+        let sides = variant.start().game_spec().sides;
         if let Some(outcome) = self.tag("Outcome").filter(|_| sides > 2) {
             let wins = |side: &Side| outcome == format!("{} wins", side.letter());
             let winner = Side::all(sides).find(wins).map(|side| side.index() as u8);

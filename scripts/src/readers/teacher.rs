@@ -20,8 +20,8 @@ use menagerie::variant::Variant;
 
 use super::clocks::Times;
 use super::{Games, Lines, Replay, by_line, result};
+use crate::eval_scale::Score;
 use crate::record::GameRecord;
-use crate::score::Score;
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
     by_line(lines, found, |line| game(line, variant))

@@ -19,7 +19,7 @@ use smartcore::tree::decision_tree_regressor::{
 };
 
 use super::model::{Model, Node, Tree};
-use super::principal::{Principal, Spread};
+use super::principal::{ActivationRanges, Principal};
 use super::states::States;
 
 /// The regressions.
@@ -89,7 +89,7 @@ pub struct Fitted {
 pub struct Learning<'a> {
     states: &'a States,
     settings: Settings,
-    spread: Spread,
+    spread: ActivationRanges,
     /// The rows in the components, one after another.
     rows: Vec<f32>,
 }
@@ -113,7 +113,7 @@ impl<'a> Learning<'a> {
         );
         anyhow::ensure!(penalty >= 0.0 && penalty.is_finite(), "no penalty is {penalty}");
         anyhow::ensure!(trees > 0, "a forest without trees");
-        let spread = Spread::of(&states.rows, width, components);
+        let spread = ActivationRanges::of(&states.rows, width, components);
         let rows = states.rows.iter().flat_map(|row| spread.principal.project(row)).collect();
         Ok(Learning { states, settings, spread, rows })
     }

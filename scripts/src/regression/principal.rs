@@ -24,7 +24,7 @@ pub struct Principal {
 
 /// The components of some rows, and how the rows spread along them.
 #[derive(Clone, Debug)]
-pub struct Spread {
+pub struct ActivationRanges {
     /// The components.
     pub principal: Principal,
     /// The variance along each.
@@ -33,9 +33,9 @@ pub struct Spread {
     pub explained: f64,
 }
 
-impl Spread {
+impl ActivationRanges {
     /// The first `components` components of `rows` of `width` numbers.
-    pub fn of(rows: &[Numbers], width: usize, components: usize) -> Spread {
+    pub fn of(rows: &[Numbers], width: usize, components: usize) -> ActivationRanges {
         let (mean, covariance) = moments(rows, width);
         let eigen = SymmetricEigen::new(covariance);
         let mut order: Vec<usize> = (0..width).collect();
@@ -56,7 +56,7 @@ impl Spread {
         let explained = if all > 0.0 { variances.iter().sum::<f64>() / all } else { 1.0 };
         let mean = center.into_iter().map(|it| it as f32).collect();
         let principal = Principal { width, components: order.len(), axes, mean };
-        Spread { principal, variances, explained }
+        ActivationRanges { principal, variances, explained }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use menagerie::rules::{MoveList, Position, Value};
-use menagerie::table::{Entry, Image, Index};
+use menagerie::tablebase::{Entry, Image, Index};
 use rayon::prelude::*;
 
 use super::UnsolvableGame;

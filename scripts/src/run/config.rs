@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::learner::LearnerConfig;
 use crate::network::Architecture;
+use crate::random_starts::Opening;
 use crate::selfplay::{RootSearch, SelfPlayConfig};
-use crate::starts::Opening;
 use crate::store::{Store, StoreError};
 use crate::variants::find_variant;
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::State;
+use crate::csv_log;
 use crate::learner::Losses;
-use crate::rows;
-use crate::selfplay::Spent;
+use crate::selfplay::SelfPlayStats;
 use crate::store::Store;
 use crate::tensorboard::{Scalar, events};
 
@@ -39,7 +39,7 @@ pub struct Metrics {
     /// Games of this iteration that a side would have given up, but which were played out ..
     pub played_out: u64,
     /// .. and those among them that it did not lose.
-    pub regretted: u64,
+    pub false_resignations: u64,
     /// CPU seconds of this iteration's self-play.
     pub selfplay_seconds: f64,
     /// Mean of the total loss.
@@ -62,7 +62,12 @@ const FILE: &str = "metrics.csv";
 const EVENTS: &str = "events.out.tfevents.0.menagerie";
 
 impl Metrics {
-    pub(super) fn of_games(games: usize, positions: u64, decided: usize, spent: Spent) -> Metrics {
+    pub(super) fn of_games(
+        games: usize,
+        positions: u64,
+        decided: usize,
+        spent: SelfPlayStats,
+    ) -> Metrics {
         let games = games.max(1) as f64;
         Metrics {
             plies: positions as f64 / games,
@@ -71,7 +76,7 @@ impl Metrics {
             visits: spent.visits,
             resigned: spent.resigned,
             played_out: spent.played_out,
-            regretted: spent.regretted,
+            false_resignations: spent.false_resignations,
             ..Metrics::default()
         }
     }
@@ -108,13 +113,13 @@ impl Metrics {
     /// # Errors
     /// What is wrong with it.
     pub fn read(store: &Store) -> anyhow::Result<Vec<Metrics>> {
-        rows::read(store, FILE)
+        csv_log::read(store, FILE)
     }
 
     /// Writes the log, also for TensorBoard, whose steps are the gradient's and whose time is the
     /// CPU's.
     pub(super) fn write(store: &Store, log: &[Metrics]) -> anyhow::Result<()> {
-        rows::write(store, FILE, log)?;
+        csv_log::write(store, FILE, log)?;
         let scalars: Vec<Scalar> = log.iter().flat_map(Metrics::scalars).collect();
         Ok(store.write(EVENTS, events(&scalars))?)
     }

@@ -1,7 +1,7 @@
 //! One game of self-play as a state machine that asks for evaluations.
 
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::{Batch, Evaluation, Evaluator, Query, Remembered};
+use menagerie::nn::{Batch, CachedEval, Evaluation, Evaluator, Query};
 use menagerie::rules::{Move, Outcome, PerSide, Position, Side};
 use menagerie::search::{
     Gumbel, GumbelParams, Leaf, Params, Proof, Selection, Tree, improved_policy,
@@ -10,7 +10,7 @@ use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma};
 
-use super::{RootSearch, SelfPlayConfig, Spent};
+use super::{RootSearch, SelfPlayConfig, SelfPlayStats};
 use crate::record::surprise::divergence;
 use crate::record::{End, GameRecord, PlyRecord};
 
@@ -21,7 +21,7 @@ pub(super) struct Game<'a> {
     encoding: Encoding,
     tree: Tree,
     leaf: Leaf,
-    remembered: Remembered,
+    remembered: CachedEval,
     plan: Plan,
     /// Whether the present ply is searched in full.
     full: bool,
@@ -79,7 +79,7 @@ impl<'a> Game<'a> {
             encoding,
             tree,
             leaf,
-            remembered: Remembered::default(),
+            remembered: CachedEval::default(),
             plan: Plan::Fresh,
             full: true,
             priors: Vec::new(),
@@ -111,7 +111,7 @@ impl<'a> Game<'a> {
             if selection == Selection::NeedsEvaluation {
                 let Leaf { position, legal, .. } = &self.leaf;
                 let query = Query { encoding: &self.encoding, position, legal };
-                if evaluator.recall(query, &mut self.remembered) {
+                if evaluator.probe(query, &mut self.remembered) {
                     self.tree.backup(&self.leaf, self.remembered.evaluation());
                 } else {
                     batch.push(query);
@@ -127,16 +127,18 @@ impl<'a> Game<'a> {
     }
 
     /// What it cost, but for evaluations and time, and whether it was given up.
-    pub(super) fn spent(&self) -> Spent {
+    pub(super) fn spent(&self) -> SelfPlayStats {
         let won = self.end.and_then(|end| end.winner).map(usize::from);
         let lost = |side: Side| won.is_some_and(|won| won != side.index());
         let gave_up = self.given_up.is_some();
-        Spent {
+        SelfPlayStats {
             visits: self.visits,
             resigned: u64::from(gave_up && !self.plays_out),
             played_out: u64::from(gave_up && self.plays_out),
-            regretted: u64::from(self.plays_out && self.given_up.is_some_and(|side| !lost(side))),
-            ..Spent::default()
+            false_resignations: u64::from(
+                self.plays_out && self.given_up.is_some_and(|side| !lost(side)),
+            ),
+            ..SelfPlayStats::default()
         }
     }
 
@@ -264,7 +266,7 @@ impl<'a> Game<'a> {
     /// Sees whether `mover` gives up; if so, how the game ends, seen from after its move.
     fn gives_up(&mut self, mover: Side, score: f32) -> Option<End> {
         let rule = self.config.resignation.as_ref()?;
-        let others = Side::all(self.tree.root().anatomy().sides).filter(|side| *side != mover);
+        let others = Side::all(self.tree.root().game_spec().sides).filter(|side| *side != mover);
         let [winner] = others.collect::<Vec<_>>()[..] else { return None };
         let lost = &mut self.lost_plies[mover];
         *lost = if score <= rule.score { *lost + 1 } else { 0 };
@@ -279,7 +281,7 @@ impl<'a> Game<'a> {
     /// The policy to learn, and the move to play.
     fn decide(&mut self) -> (Vec<(Move, f32)>, Option<Move>) {
         let params = self.gumbel_params();
-        let choices = self.tree.choices();
+        let choices = self.tree.root_moves();
         let best = choices.first().map(|choice| choice.m);
         match (&self.plan, &self.config.root) {
             (Plan::Gumbel(gumbel), _) => {
@@ -311,7 +313,7 @@ impl<'a> Game<'a> {
     /// The end of the game, if the search has proven it.
     fn proven(&self) -> Option<End> {
         let mover = self.tree.root().turn();
-        let sides = self.tree.root().anatomy().sides;
+        let sides = self.tree.root().game_spec().sides;
         match self.tree.proof() {
             Proof::Won(turns) => {
                 Some(End { winner: Some(mover.index() as u8), turns: turns.into() })

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use menagerie::encoding::{Encoding, SparseEncoding};
-use menagerie::evaluation::{Evaluator, Query};
+use menagerie::nn::{Evaluator, Query};
 use menagerie::rules::{MoveList, Position};
 use menagerie::variant::Variant;
 
@@ -38,7 +38,7 @@ impl HeldOut {
         most: usize,
     ) -> anyhow::Result<HeldOut> {
         let start = variant.start();
-        let encoding = SparseEncoding::new(&start.anatomy())
+        let encoding = SparseEncoding::new(&start.game_spec())
             .ok_or_else(|| anyhow::anyhow!("{} has no pieces that move", variant.name()))?;
         let mut labeler = Labeler::new(variant, &encoding, 1.0);
         let mut all = Vec::new();

@@ -20,9 +20,9 @@ use super::batch::Batch;
 use super::config::SparseConfig;
 use super::labels::{Labeler, Labelled};
 use super::sources::{Sources, VariantSource};
+use crate::eval_scale::Score;
 use crate::readers::{labelled_game, stream_labelled};
 use crate::record::{GameRecord, Targets};
-use crate::score::Score;
 
 const INDEX: &str = "index.toml";
 const HELD_OUT: &str = "held-out.positions";

@@ -1,6 +1,6 @@
 //! Losses of the heads of a sparse network and their gradients.
 
-use menagerie::evaluation::network::MOVES_LEFT_SCALE;
+use menagerie::nn::network::MOVES_LEFT_SCALE;
 
 use super::labels::Outcome;
 use super::labels::Target;

@@ -26,7 +26,7 @@ use super::loss::{Measures, Sums};
 use super::network::{SparseNetwork, Started, StepOptions};
 use super::sources::Sources;
 use super::weights::SparseWeights;
-use crate::rows;
+use crate::csv_log;
 use crate::store::Store;
 use crate::tensorboard::{Scalar, events};
 
@@ -142,7 +142,7 @@ impl SparseRun {
                 .map_err(|error| anyhow::anyhow!("{}/{name}: {error}", folder.display()))?;
             (network, None)
         };
-        let mut log: Vec<SparseMetrics> = rows::read(&store, METRICS)?;
+        let mut log: Vec<SparseMetrics> = csv_log::read(&store, METRICS)?;
         log.retain(|row| row.steps <= progress.steps);
         let held_out = cache.held_out_batches(config.held_out_positions, config.batch)?;
         let rows_per_move = layout.shape().rows_per_move;
@@ -341,7 +341,7 @@ fn save(
     let name = checkpoint_name(progress.steps);
     store.write(&name, network.checkpoint()?)?;
     store.write(WEIGHTS, network.weights().to_bytes())?;
-    rows::write(store, METRICS, log)?;
+    csv_log::write(store, METRICS, log)?;
     store.write(EVENTS, events(&log.iter().flat_map(scalars).collect::<Vec<_>>()))?;
     store.write_toml(STATE, progress)?;
     Ok(store.remove_others(&name)?)

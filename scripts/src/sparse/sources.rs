@@ -117,6 +117,6 @@ impl Sources {
 
 fn encoding_of(variant: &Variant) -> anyhow::Result<SparseEncoding> {
     let name = variant.name();
-    SparseEncoding::new(&variant.start().anatomy())
+    SparseEncoding::new(&variant.start().game_spec())
         .ok_or_else(|| anyhow::anyhow!("{name} has no pieces that move"))
 }

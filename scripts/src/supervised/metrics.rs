@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rows;
+use crate::csv_log;
 use crate::store::Store;
 
 /// What a checkpoint found. What concerns learning are means over the steps since the checkpoint
@@ -55,6 +55,6 @@ impl Metrics {
     /// # Errors
     /// What is wrong with it.
     pub fn read(store: &Store) -> anyhow::Result<Vec<Metrics>> {
-        rows::read(store, super::METRICS)
+        csv_log::read(store, super::METRICS)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::score::Score;
+use crate::eval_scale::Score;
 
 /// What a search came to.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -349,7 +349,7 @@ fn example_has_all_variants_of_chess() {
     // Solved, of two boards, or a part of another game.
     let others = ["3x3", "3x3full", "bughouse2", "bughouse2fixed", "blindboard"];
     for variant in Catalogue::shipped().iter() {
-        let sparse = SparseEncoding::new(&variant.start().anatomy()).is_some();
+        let sparse = SparseEncoding::new(&variant.start().game_spec()).is_some();
         let listed = names.contains(&variant.name());
         assert_eq!(listed, sparse && !others.contains(&variant.name()), "{}", variant.name());
     }

@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use menagerie::encoding::Shape;
-use menagerie::evaluation::network::{HEAD, Head, TWIN_OUTPUTS, seal};
-use menagerie::evaluation::runtime::Runtime;
+use menagerie::nn::network::{HEAD, Head, TWO_BOARD_OUTPUTS, append_checksum};
+use menagerie::nn::runtime::Runtime;
 use ort::environment::Environment;
 use ort::session::Session;
 use ort::value::Tensor;
@@ -48,7 +48,7 @@ fn environment() -> &'static Environment {
 
 fn by_runtime(bytes: &[u8], shape: Shape, planes: &[f32]) -> Outputs {
     let mut session = Session::builder(environment()).unwrap().commit_from_memory(bytes).unwrap();
-    let twin = session.outputs().iter().any(|output| output.name() == TWIN_OUTPUTS[1]);
+    let twin = session.outputs().iter().any(|output| output.name() == TWO_BOARD_OUTPUTS[1]);
     let (shape, planes) =
         if twin { (shape.of_table(), dealt(shape, planes)) } else { (shape, planes.to_vec()) };
     let batch = planes.len() / shape.input();
@@ -67,7 +67,7 @@ fn by_runtime(bytes: &[u8], shape: Shape, planes: &[f32]) -> Outputs {
     };
     if twin {
         let head = Head::new(HEAD.map(|name| numbers(name).1)).unwrap();
-        let halves = read(TWIN_OUTPUTS[1], 2 * head.units());
+        let halves = read(TWO_BOARD_OUTPUTS[1], 2 * head.units());
         let (mut outcome, mut moves_left) = (Vec::new(), Vec::new());
         // A row for each table: of the first the first half, of the other the other.
         for pair in halves.chunks_exact(4 * head.units()) {
@@ -142,7 +142,8 @@ fn exported_networks_agree_with_onnx_runtime() {
 fn a_row_is_the_same_to_the_last_bit_in_any_batch() {
     for (shape, architecture) in architectures() {
         let network = network(shape, &architecture);
-        let floats = seal(onnx::export(shape, &architecture, &network.tensors(), &[]).unwrap());
+        let floats =
+            append_checksum(onnx::export(shape, &architecture, &network.tensors(), &[]).unwrap());
         let planes = noise(99, 7 * shape.input());
         for bytes in [onnx::quantise(&floats, &planes).unwrap(), floats] {
             let together = by_runtime(&bytes, shape, &planes);
@@ -175,7 +176,8 @@ fn error(found: &[f32], wanted: &[f32]) -> f32 {
 fn quantised_networks_say_nearly_the_same() {
     for (shape, architecture) in architectures() {
         let network = network(shape, &architecture);
-        let floats = seal(onnx::export(shape, &architecture, &network.tensors(), &[]).unwrap());
+        let floats =
+            append_checksum(onnx::export(shape, &architecture, &network.tensors(), &[]).unwrap());
         let planes = noise(99, 100 * shape.input());
         let bytes = onnx::quantise(&floats, &planes).unwrap();
         let (here, there) = (network.forward(&planes).unwrap(), by_runtime(&bytes, shape, &planes));
@@ -197,7 +199,8 @@ fn quantised_networks_say_nearly_the_same() {
 fn quantised_networks_are_right_on_average() {
     for (shape, architecture) in architectures() {
         let network = network(shape, &architecture);
-        let floats = seal(onnx::export(shape, &architecture, &network.tensors(), &[]).unwrap());
+        let floats =
+            append_checksum(onnx::export(shape, &architecture, &network.tensors(), &[]).unwrap());
         // As planes are: nothing is below nought.
         let planes: Vec<f32> = noise(7, 200 * shape.input()).into_iter().map(f32::abs).collect();
         let bytes = onnx::quantise(&floats, &planes).unwrap();
@@ -241,7 +244,8 @@ fn operations(bytes: &[u8]) -> impl Fn(&str) -> usize + use<> {
 fn quantised_networks_are_computed_in_bytes() {
     let floats = |shape, architecture: &Architecture| {
         let network = network(shape, architecture);
-        let floats = seal(onnx::export(shape, architecture, &network.tensors(), &[]).unwrap());
+        let floats =
+            append_checksum(onnx::export(shape, architecture, &network.tensors(), &[]).unwrap());
         operations(&onnx::quantise(&floats, &noise(5, 9 * shape.input())).unwrap())
     };
     let residual = floats(CHESS, &Architecture::Residual { blocks: 3, channels: 32, squeeze: 0 });

@@ -14,7 +14,7 @@ use trainer::regression::Greedy;
 use trainer::regression::fit::{Kind, Learning, Settings};
 use trainer::regression::model::{Model, Node, Tree};
 use trainer::regression::planes::{NUMBERS, Next, Numbers};
-use trainer::regression::principal::{Principal, Spread};
+use trainer::regression::principal::{ActivationRanges, Principal};
 use trainer::regression::states::{States, draw, value};
 
 fn variant() -> Arc<Variant> {
@@ -132,7 +132,7 @@ fn components_keep_what_varies_most() {
             Numbers(vec![(0, it), (1, 2.0 * it), (2, 0.01 * (nth % 2) as f32)])
         })
         .collect();
-    let spread = Spread::of(&rows, 3, 1);
+    let spread = ActivationRanges::of(&rows, 3, 1);
     assert!(spread.explained > 0.999_99, "{spread:?}");
     // 8.25 is the variance of 0 to 9; along (1, 2) it is five times as much.
     assert!((spread.variances[0] - 41.25).abs() < 1e-3, "{spread:?}");

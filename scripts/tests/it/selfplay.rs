@@ -2,12 +2,12 @@
 //! nothing but its number.
 
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::Uniform;
+use menagerie::nn::Uniform;
 use menagerie::rules::PackedMove;
 use menagerie::variant::{Catalogue, Variant};
+use trainer::random_starts::Opening;
 use trainer::record::{self, End, GameRecord, RecordError};
-use trainer::selfplay::{PlayoutCap, Resignation, RootSearch, SelfPlayConfig, Spent, play};
-use trainer::starts::Opening;
+use trainer::selfplay::{PlayoutCap, Resignation, RootSearch, SelfPlayConfig, SelfPlayStats, play};
 
 fn gumbel() -> SelfPlayConfig {
     SelfPlayConfig { visits: 8, parallel: 5, longest: 30, ..SelfPlayConfig::default() }
@@ -32,7 +32,7 @@ fn games_and_cost(
     config: &SelfPlayConfig,
     threads: usize,
     count: u64,
-) -> (Vec<GameRecord>, Spent) {
+) -> (Vec<GameRecord>, SelfPlayStats) {
     let uniform = Uniform::new(Encoding::of(&variant.start()).shape());
     let mut evaluators = vec![uniform; threads];
     let numbers: Vec<u64> = (0..count).collect();
@@ -150,7 +150,10 @@ fn who_gives_up_has_lost_and_some_games_tell_whether_that_was_right() {
     });
     assert_eq!(given_up.count() as u64, spent.resigned);
     let (games, spent) = with(1.0);
-    assert!(spent.resigned == 0 && spent.played_out > 5 && spent.regretted == 0, "{spent:?}");
+    assert!(
+        spent.resigned == 0 && spent.played_out > 5 && spent.false_resignations == 0,
+        "{spent:?}"
+    );
     assert!(games.iter().all(|game| game.end.is_some_and(|end| end.turns == 0)));
 }
 

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use menagerie::encoding::{Encoding, SparseEncoding, SparseLayout};
-use menagerie::evaluation::network::Backend;
-use menagerie::evaluation::runtime::Runtime;
-use menagerie::evaluation::{Evaluator, Onnx, Passport, Query, UnfitNetwork};
+use menagerie::nn::network::Backend;
+use menagerie::nn::runtime::Runtime;
+use menagerie::nn::{Evaluator, NetworkMetadata, Onnx, Query, UnfitNetwork};
 use menagerie::rules::MoveList;
 use menagerie::variant::{Catalogue, Variant};
 use trainer::calibration::from_random_play;
@@ -22,7 +22,7 @@ fn variant(name: &str) -> Arc<Variant> {
 }
 
 fn sparse(variant: &Variant) -> SparseEncoding {
-    SparseEncoding::new(&variant.start().anatomy()).expect("it has pieces")
+    SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces")
 }
 
 fn base_layout(names: &[&str]) -> SparseLayout {
@@ -95,7 +95,7 @@ fn started(variant: &Variant, base: &SparseWeights) -> SparseWeights {
 
 /// The int8 file of a base.
 fn base_file(weights: &SparseWeights, layout: &SparseLayout) -> Vec<u8> {
-    let metadata = Passport::sparse_base(layout, "random").entries();
+    let metadata = NetworkMetadata::sparse_base(layout, "random").entries();
     export_int8(weights, layout.shape().rows_per_move, &metadata).expect("weights that fit").0
 }
 
@@ -104,16 +104,16 @@ fn base_plays_as_the_networks_that_start_from_it() {
     let names = ["crazyhouse", "duck", "3check", "racingkings", "gardner", "bughouse2"];
     let layout = base_layout(&names);
     let base = base_weights(&layout);
-    let passport = Passport::sparse_base(&layout, "random");
+    let network_metadata = NetworkMetadata::sparse_base(&layout, "random");
     let rows = layout.shape().rows_per_move;
-    let float = export_float(&base, rows, &passport.entries()).expect("weights that fit");
+    let float = export_float(&base, rows, &network_metadata.entries()).expect("weights that fit");
     let int8 = base_file(&base, &layout);
     // The last two are not among the variants of the base, but have no other blocks.
     for name in names.into_iter().chain(["chess", "atomic"]) {
         let game = variant(name);
         let own = started(&game, &base);
         let encoding = sparse(&game);
-        let entries = Passport::sparse(&encoding, name, "random").entries();
+        let entries = NetworkMetadata::sparse(&encoding, name, "random").entries();
         let own_float = export_float(&own, rows, &entries).expect("weights that fit");
         let (own_int8, _) =
             export_for_play(&own, &encoding, name, "random").expect("weights that fit");
@@ -176,29 +176,32 @@ fn start_keeps_random_rows_of_new_blocks() {
 fn base_is_refused_where_it_does_not_fit() {
     let layout = base_layout(&["chess", "crazyhouse"]);
     let weights = SparseWeights::random(layout.shape(), [128, 64, 4], 1);
-    let passport = Passport::sparse_base(&layout, "random");
-    let refusal = |passport: &Passport, name: &str| {
-        let (file, _) = export_int8(&weights, 4, &passport.entries()).expect("weights that fit");
+    let network_metadata = NetworkMetadata::sparse_base(&layout, "random");
+    let refusal = |network_metadata: &NetworkMetadata, name: &str| {
+        let (file, _) =
+            export_int8(&weights, 4, &network_metadata.entries()).expect("weights that fit");
         let error = open(&file, &variant(name)).expect_err("unfit");
         assert!(!error.to_string().contains('\n') && error.to_string().len() < 400, "{error}");
         error
     };
-    let error = refusal(&passport, "gardner");
+    let error = refusal(&network_metadata, "gardner");
     assert!(matches!(error, UnfitNetwork::BaseBoard { .. }), "{error}");
-    let error = refusal(&passport, "bughouse2");
+    let error = refusal(&network_metadata, "bughouse2");
     assert!(matches!(error, UnfitNetwork::BaseMoves { .. }), "{error}");
-    let error = refusal(&passport, "connect4");
+    let error = refusal(&network_metadata, "connect4");
     assert!(matches!(error, UnfitNetwork::NoSparseEncoding(_)), "{error}");
     for text in ["", "sparse 1", "sparse 1 boards: 8x8; variants: a; inputs: a:2; moves: b:65536"] {
-        let damaged = Passport { layout: text.to_owned(), ..passport.clone() };
+        let damaged = NetworkMetadata { layout: text.to_owned(), ..network_metadata.clone() };
         let error = refusal(&damaged, "chess");
         assert!(matches!(error, UnfitNetwork::BaseLayout(_)), "{error}");
     }
-    let newer = Passport { encoding: "sparse-base/2".to_owned(), ..passport.clone() };
+    let newer =
+        NetworkMetadata { encoding: "sparse-base/2".to_owned(), ..network_metadata.clone() };
     let error = refusal(&newer, "chess");
     assert!(matches!(error, UnfitNetwork::Encoding { .. }), "{error}");
     // Duck chess is played, but the base knows nothing of the duck.
-    let (file, _) = export_int8(&weights, 4, &passport.entries()).expect("weights that fit");
+    let (file, _) =
+        export_int8(&weights, 4, &network_metadata.entries()).expect("weights that fit");
     let duck = open(&file, &variant("duck")).expect("a base that knows most moves");
     let unseen = duck.unseen().expect("blocks of the duck");
     assert!(unseen.contains("wall"), "{unseen}");

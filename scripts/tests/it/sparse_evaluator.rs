@@ -7,14 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use menagerie::encoding::{Encoding, SparseEncoding, SparseInput};
-use menagerie::evaluation::network::sparse::{SparseRequest, SparseSession};
-use menagerie::evaluation::network::{Backend, Kernels};
-use menagerie::evaluation::runtime::Runtime;
-use menagerie::evaluation::{
-    Cached, Evaluator, NetworkFile, Onnx, Passport, Query, Remembered, UnfitNetwork, Weights,
+use menagerie::nn::network::sparse::{SparseRequest, SparseSession};
+use menagerie::nn::network::{Backend, Kernels};
+use menagerie::nn::runtime::Runtime;
+use menagerie::nn::{
+    Cached, CachedEval, Evaluator, NetworkFile, NetworkMetadata, Onnx, Query, UnfitNetwork, Weights,
 };
 use menagerie::rules::{MoveList, Position};
-use menagerie::search::{Params, Thinking, Tree};
+use menagerie::search::{Params, Searcher, Tree};
 use menagerie::variant::{Catalogue, Variant};
 use trainer::calibration::from_random_play;
 use trainer::onnx::sparse::{export_float, export_int8};
@@ -46,15 +46,21 @@ fn load_runtime() {
 }
 
 /// The int8 file of random weights for an encoding.
-fn int8_file(encoding: &SparseEncoding, passport: &Passport, sizes: [usize; 3]) -> Vec<u8> {
+fn int8_file(
+    encoding: &SparseEncoding,
+    network_metadata: &NetworkMetadata,
+    sizes: [usize; 3],
+) -> Vec<u8> {
     let shape = encoding.shape();
     let weights = SparseWeights::random(shape, sizes, 1);
-    export_int8(&weights, shape.rows_per_move, &passport.entries()).expect("weights that fit").0
+    export_int8(&weights, shape.rows_per_move, &network_metadata.entries())
+        .expect("weights that fit")
+        .0
 }
 
 fn small_file(name: &str) -> Vec<u8> {
     let encoding = sparse(name);
-    int8_file(&encoding, &Passport::sparse(&encoding, name, "random"), [256, 64, 16])
+    int8_file(&encoding, &NetworkMetadata::sparse(&encoding, name, "random"), [256, 64, 16])
 }
 
 fn open(file: &[u8], name: &str) -> Result<Onnx, UnfitNetwork> {
@@ -99,7 +105,7 @@ fn evaluator_agrees_with_session() {
         let file = small_file(name);
         let mut network = open(&file, name).expect("a network that fits");
         assert!(network.is_sparse() && network.unseen().is_none());
-        assert_eq!(network.passport().run, "random");
+        assert_eq!(network.network_metadata().run, "random");
         assert_eq!(network.preferred_batch(), 8);
         let mut session =
             SparseSession::open(&file, Backend::Cpu, 1, Kernels::Own).expect("a session");
@@ -135,14 +141,14 @@ fn cache_returns_sparse_evaluations() {
     let mut cached = Cached::new(network, 1 << 20);
     let encoding = encoding("crazyhouse");
     let mut batch = cached.new_batch();
-    let mut probed = Remembered::default();
+    let mut probed = CachedEval::default();
     for position in from_random_play(&variant("crazyhouse"), 30, 4) {
         let legal = legal_moves(&position);
         let query = Query { encoding: &encoding, position: &position, legal: &legal };
         batch.clear();
         batch.push(query);
         cached.evaluate(&mut batch).expect("evaluated");
-        assert!(cached.recall(query, &mut probed));
+        assert!(cached.probe(query, &mut probed));
         assert_eq!(probed.evaluation(), batch.evaluation(0));
     }
 }
@@ -153,7 +159,7 @@ fn one_file_is_the_whole_network() {
     let (name, encoding) = ("crazyhouse", sparse("crazyhouse"));
     let shape = encoding.shape();
     let weights = SparseWeights::random(shape, [256, 64, 16], 2);
-    let entries = Passport::sparse(&encoding, "chess crazyhouse", "random").entries();
+    let entries = NetworkMetadata::sparse(&encoding, "chess crazyhouse", "random").entries();
     let float = export_float(&weights, shape.rows_per_move, &entries).expect("weights that fit");
     let file = |bytes: Vec<u8>| NetworkFile { name: name.to_owned(), bytes: bytes.into() };
     // Even with another file where that of a quantised network would lie.
@@ -166,32 +172,34 @@ fn one_file_is_the_whole_network() {
 #[test]
 fn unfit_networks_are_refused() {
     let crazyhouse = sparse("crazyhouse");
-    let refusal = |passport: &Passport, encoding: &SparseEncoding, name: &str| {
-        let error = open(&int8_file(encoding, passport, [128, 64, 4]), name).expect_err("unfit");
+    let refusal = |network_metadata: &NetworkMetadata, encoding: &SparseEncoding, name: &str| {
+        let error =
+            open(&int8_file(encoding, network_metadata, [128, 64, 4]), name).expect_err("unfit");
         assert!(!error.to_string().contains('\n') && error.to_string().len() < 400, "{error}");
         error
     };
-    let passport = |encoding, names| Passport::sparse(encoding, names, "random");
-    let error = refusal(&passport(&crazyhouse, "crazyhouse"), &crazyhouse, "chess");
+    let network_metadata = |encoding, names| NetworkMetadata::sparse(encoding, names, "random");
+    let error = refusal(&network_metadata(&crazyhouse, "crazyhouse"), &crazyhouse, "chess");
     assert!(matches!(error, UnfitNetwork::Variant { .. }), "{error}");
     let duck = sparse("duck");
-    let error = refusal(&passport(&duck, "duck crazyhouse"), &duck, "crazyhouse");
+    let error = refusal(&network_metadata(&duck, "duck crazyhouse"), &duck, "crazyhouse");
     assert!(matches!(error, UnfitNetwork::SparseLayout { .. }), "{error}");
-    let cut = Passport { layout: String::new(), ..passport(&crazyhouse, "crazyhouse") };
+    let cut =
+        NetworkMetadata { layout: String::new(), ..network_metadata(&crazyhouse, "crazyhouse") };
     let error = refusal(&cut, &crazyhouse, "crazyhouse");
     assert!(matches!(error, UnfitNetwork::SparseLayout { .. }), "{error}");
     for other in ["sparse/0", "family/1"] {
         let encoding = other.to_owned();
-        let other = Passport { encoding, ..passport(&crazyhouse, "crazyhouse") };
+        let other = NetworkMetadata { encoding, ..network_metadata(&crazyhouse, "crazyhouse") };
         let error = refusal(&other, &crazyhouse, "crazyhouse");
         assert!(matches!(error, UnfitNetwork::Encoding { .. }), "{error}");
     }
-    let error = refusal(&passport(&crazyhouse, "connect4"), &crazyhouse, "connect4");
+    let error = refusal(&network_metadata(&crazyhouse, "connect4"), &crazyhouse, "connect4");
     assert!(matches!(error, UnfitNetwork::NoSparseEncoding(_)), "{error}");
     load_runtime();
     let shape = crazyhouse.shape();
     let weights = SparseWeights::random(shape, [128, 64, 4], 1);
-    let entries = passport(&crazyhouse, "crazyhouse").entries();
+    let entries = network_metadata(&crazyhouse, "crazyhouse").entries();
     let (file, _) = export_int8(&weights, 3, &entries).expect("weights that fit");
     let error = open(&file, "crazyhouse").expect_err("three rows a move");
     assert!(matches!(error, UnfitNetwork::SparseSizes { .. }), "{error}");
@@ -205,9 +213,9 @@ fn search_runs_with_sparse_network() {
     let mut network = open(&small_file("crazyhouse"), "crazyhouse").expect("a network that fits");
     let start = variant("crazyhouse").start();
     let mut tree = Tree::new(start, Params::default(), 16 << 20);
-    let mut thinking = Thinking::new(&mut tree, &mut network, 8);
-    assert_eq!(thinking.visit(500, || true).expect("evaluated"), 500);
-    assert_eq!(thinking.tree().lines(1).len(), 1);
+    let mut searcher = Searcher::new(&mut tree, &mut network, 8);
+    assert_eq!(searcher.visit(500, || true).expect("evaluated"), 500);
+    assert_eq!(searcher.tree().lines(1).len(), 1);
 }
 
 #[test]
@@ -215,8 +223,9 @@ fn engine_plays_with_sparse_network() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let path = folder.join("sparse-crazyhouse.onnx");
     let encoding = sparse("crazyhouse");
-    let passport = Passport::sparse(&encoding, "crazyhouse", "random");
-    std::fs::write(&path, int8_file(&encoding, &passport, [1024, 256, 32])).expect("written");
+    let network_metadata = NetworkMetadata::sparse(&encoding, "crazyhouse", "random");
+    std::fs::write(&path, int8_file(&encoding, &network_metadata, [1024, 256, 32]))
+        .expect("written");
     let weights = format!("setoption name WeightsFile value {}", path.display());
     let library = format!("setoption name RuntimeLibrary value {}", runtime().display());
     let said = talk(&[

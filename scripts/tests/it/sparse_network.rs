@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use menagerie::encoding::SparseShape;
-use menagerie::evaluation::network::sparse::{SparseRequest, SparseSession};
-use menagerie::evaluation::network::{Backend, Kernels, NetworkError, Session, seal};
-use menagerie::evaluation::runtime::Runtime;
+use menagerie::nn::network::sparse::{SparseRequest, SparseSession};
+use menagerie::nn::network::{Backend, Kernels, NetworkError, Session, append_checksum};
+use menagerie::nn::runtime::Runtime;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use trainer::onnx::sparse::{SparseExportError, export_float, export_int8};
@@ -177,7 +177,7 @@ fn replaced(file: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
         (0..=model.len() - from.len()).filter(|&at| model[at..].starts_with(from)).collect();
     assert!(!places.is_empty());
     places.into_iter().for_each(|at| model[at..][..from.len()].copy_from_slice(to));
-    seal(model)
+    append_checksum(model)
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn hostile_files_never_end_the_process() {
         }
         // Some changes are harmless: a weight or a name. The others are errors, when the file is opened
         // or when it runs.
-        match open(&seal(hostile), Kernels::Own) {
+        match open(&append_checksum(hostile), Kernels::Own) {
             Err(error) => {
                 outcomes[0] += 1;
                 assert!(!error.to_string().contains('\n'), "{error}");

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use trainer::score::Score;
+use trainer::eval_scale::Score;
 use trainer::uci_engine::{EngineError, UciEngine};
 
 /// An engine that says what `cases` (of a shell's `case` over the first word) tell it to.

@@ -1,8 +1,8 @@
 //! A network of one game as the start of another's.
 
 use menagerie::encoding::Encoding;
-use menagerie::evaluation::Passport;
-use menagerie::evaluation::network::seal;
+use menagerie::nn::NetworkMetadata;
+use menagerie::nn::network::append_checksum;
 use menagerie::variant::Catalogue;
 use trainer::network::{Architecture, NamedTensor, Network};
 use trainer::{onnx, warm_start};
@@ -17,9 +17,9 @@ fn encoding(game: &str) -> Encoding {
 fn network(game: &str) -> (Network, Vec<u8>) {
     let (encoding, seed) = (encoding(game), 1);
     let network = Network::new(encoding.shape(), &ARCHITECTURE, seed).expect("a network");
-    let entries = Passport::new(&encoding, game, "a test").entries();
+    let entries = NetworkMetadata::new(&encoding, game, "a test").entries();
     let file = onnx::export(network.shape(), &ARCHITECTURE, &network.tensors(), &entries);
-    (network, seal(file.expect("a file")))
+    (network, append_checksum(file.expect("a file")))
 }
 
 fn tensor(network: &Network, name: &str) -> NamedTensor {
@@ -76,9 +76,9 @@ fn a_game_of_one_table_is_the_start_of_one_of_two() {
     assert_eq!(stem.shape[..2], [4, planes - 1 + 5]);
     assert_eq!(known, 4 * (planes - 1));
     // Back to one table there is no way, and not from every kind of network to two.
-    let entries = Passport::new(&encoding("bughouse2"), "bughouse2", "a test").entries();
+    let entries = NetworkMetadata::new(&encoding("bughouse2"), "bughouse2", "a test").entries();
     let file = onnx::export(twin.shape(), twin.architecture(), &twin.tensors(), &entries);
-    let file = seal(file.expect("a file"));
+    let file = append_checksum(file.expect("a file"));
     let again = warm_start::network("FILE", &file, &encoding("bughouse2")).expect("the same");
     assert_eq!(again.tensors(), twin.tensors());
     let error = warm_start::network("FILE", &file, &encoding("crazyhouse")).expect_err("refused");
@@ -90,14 +90,14 @@ fn a_twin_that_says_it_is_of_one_table_is_refused() {
     let twin = Architecture::Twin { blocks: 1, channels: 4, squeeze: 0 };
     let two = encoding("bughouse2");
     let network = Network::new(two.shape(), &twin, 1).expect("a network");
-    let entries = Passport::new(&two, "bughouse2", "a test").entries();
+    let entries = NetworkMetadata::new(&two, "bughouse2", "a test").entries();
     // As many planes, of a game of one table, or all of one of the two.
     for (prefix, instead) in [("White.", "Red."), ("Black.", "White.")] {
         let changed =
             |(key, value): &(String, String)| (key.clone(), value.replace(prefix, instead));
         let entries: Vec<_> = entries.iter().map(changed).collect();
         let file = onnx::export(network.shape(), &twin, &network.tensors(), &entries);
-        let file = seal(file.expect("a file"));
+        let file = append_checksum(file.expect("a file"));
         for game in ["bughouse2", "crazyhouse"] {
             let refused = warm_start::network("FILE", &file, &encoding(game));
             assert!(refused.is_err(), "{prefix} {game}");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::rules::{Anatomy, Bitboard, Color, Square};
+use crate::rules::{Bitboard, Color, GameSpec, Square};
 use shakmaty::attacks;
 
 /// How a board is turned before it is encoded.
@@ -49,8 +49,8 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    pub(super) fn new(anatomy: &Anatomy) -> Geometry {
-        let (files, ranks) = (anatomy.files, anatomy.ranks);
+    pub(super) fn new(game_spec: &GameSpec) -> Geometry {
+        let (files, ranks) = (game_spec.files, game_spec.ranks);
         let inside = |square: &Square| {
             usize::from(square.file()) < files && usize::from(square.rank()) < ranks
         };
@@ -86,7 +86,7 @@ impl Geometry {
                 step_count += 1;
             }
         }
-        let (flips, mirrors) = (anatomy.mirrored, anatomy.symmetry.files);
+        let (flips, mirrors) = (game_spec.mirrored, game_spec.symmetry.files);
         Geometry { files, ranks, flips, mirrors, area, cells, grid, steps, step_count }
     }
 

@@ -6,7 +6,7 @@ use super::blocks::BlockList;
 use super::geometry::{Geometry, offset};
 use super::scene::{Scene, role_index};
 use crate::encoding::planes::{LEAD_STEPS, MAX_CLOCK_STEP, clock_step, lead_step};
-use crate::rules::{Anatomy, Bitboard, Role, Side, Square, View};
+use crate::rules::{Bitboard, GameSpec, Role, Side, Square, View};
 
 /// Names of the sides: the side to move, the other side.
 const SIDES: [&str; 2] = ["own", "other"];
@@ -92,15 +92,20 @@ struct SeatBlocks {
 impl InputBlocks {
     /// Adds the blocks of a game to `list`. `prefixes` are the prefixes of the names of the boards'
     /// blocks, one a board.
-    pub(super) fn new(anatomy: &Anatomy, prefixes: &[&str], list: &mut BlockList) -> InputBlocks {
+    pub(super) fn new(
+        game_spec: &GameSpec,
+        prefixes: &[&str],
+        list: &mut BlockList,
+    ) -> InputBlocks {
         let common = CommonBlocks {
-            second_side: (!anatomy.symmetry.colours).then(|| list.add("second-side".to_owned(), 1)),
-            mid_turn: anatomy.walls.then(|| list.add("mid-turn".to_owned(), 1)),
+            second_side: (!game_spec.symmetry.colours)
+                .then(|| list.add("second-side".to_owned(), 1)),
+            mid_turn: game_spec.walls.then(|| list.add("mid-turn".to_owned(), 1)),
         };
-        let boards = prefixes.iter().map(|prefix| BoardBlocks::new(anatomy, prefix, list));
+        let boards = prefixes.iter().map(|prefix| BoardBlocks::new(game_spec, prefix, list));
         InputBlocks {
-            roles: anatomy.roles.clone(),
-            drops: anatomy.drops.clone(),
+            roles: game_spec.roles.clone(),
+            drops: game_spec.drops.clone(),
             boards: boards.collect(),
             common,
         }
@@ -134,10 +139,10 @@ impl InputBlocks {
 }
 
 impl BoardBlocks {
-    fn new(anatomy: &Anatomy, prefix: &str, list: &mut BlockList) -> BoardBlocks {
-        let squares = anatomy.files * anatomy.ranks;
+    fn new(game_spec: &GameSpec, prefix: &str, list: &mut BlockList) -> BoardBlocks {
+        let squares = game_spec.files * game_spec.ranks;
         let mut piece_square = [[0; 2]; 6];
-        for &role in &anatomy.roles {
+        for &role in &game_spec.roles {
             for side in [0, 1] {
                 let name = format!("{prefix}piece-square({role:?},{})", SIDES[side]);
                 piece_square[role_index(role)][side] =
@@ -145,7 +150,7 @@ impl BoardBlocks {
             }
         }
         let mut pocket = [[0; 2]; 6];
-        for &role in &anatomy.drops {
+        for &role in &game_spec.drops {
             for side in [0, 1] {
                 let name = format!("{prefix}pocket({role:?},{})", SIDES[side]);
                 pocket[role_index(role)][side] = list.add(name, max_pocket(role));
@@ -154,15 +159,15 @@ impl BoardBlocks {
         let mut both = |name: &str, size: usize| {
             SIDES.map(|side| list.add(format!("{prefix}{name}({side})"), size))
         };
-        let has_kings = anatomy.roles.contains(&Role::King);
-        let promoted = anatomy.promoted.then(|| both("promoted", squares));
-        let rook_file = anatomy.castling.then(|| both("castling", anatomy.files));
-        let checks_left = anatomy.checks.map(|_| both("checks-left", MAX_CHECKS_LEFT));
+        let has_kings = game_spec.roles.contains(&Role::King);
+        let promoted = game_spec.promoted.then(|| both("promoted", squares));
+        let rook_file = game_spec.castling.then(|| both("castling", game_spec.files));
+        let checks_left = game_spec.checks.map(|_| both("checks-left", MAX_CHECKS_LEFT));
         let king_attacked = has_kings.then(|| both("king-attacked", 1));
         let neighbors = KING_NEIGHBORS * NEIGHBOR_STATES;
         let king_neighbors = has_kings.then(|| both("king-neighbors", neighbors));
         let wall_neighbors =
-            (anatomy.barriers && has_kings).then(|| both("wall-beside-king", KING_NEIGHBORS));
+            (game_spec.barriers && has_kings).then(|| both("wall-beside-king", KING_NEIGHBORS));
         let mut one = |name: &str, size: usize| list.add(format!("{prefix}{name}"), size);
         BoardBlocks {
             piece_square,
@@ -172,17 +177,17 @@ impl BoardBlocks {
                 rook_file,
                 mirrored: one("castling-mirrored", 1),
             }),
-            en_passant: anatomy.en_passant.then(|| one("en-passant", squares)),
+            en_passant: game_spec.en_passant.then(|| one("en-passant", squares)),
             checks_left,
             king_attacked,
             king_neighbors,
-            walls: anatomy.barriers.then(|| WallBlocks {
+            walls: game_spec.barriers.then(|| WallBlocks {
                 square: one("wall", squares),
                 king_neighbors: wall_neighbors,
             }),
             halfmoves: one("halfmoves", MAX_CLOCK_STEP as usize),
             repeated: one("repeated", 1),
-            seat: anatomy.tables.then(|| SeatBlocks {
+            seat: game_spec.tables.then(|| SeatBlocks {
                 on_turn: one("on-turn", 1),
                 may_move: one("may-move", 1),
                 drawn: one("drawn", 1),

@@ -7,7 +7,7 @@ use super::attack_map::AttackMap;
 use super::blocks::BlockList;
 use super::geometry::{Geometry, OFFSETS, offset};
 use super::scene::{Scene, role_index};
-use crate::rules::{Anatomy, Bitboard, Color, Move, Role, Square, Table};
+use crate::rules::{Bitboard, Color, GameSpec, Move, Role, Square, Table};
 
 /// States of the square on which a piece arrives: attacked by the other side or not, defended or not,
 /// the move gives check or not.
@@ -86,17 +86,17 @@ impl MoveBlocks {
     /// Adds the blocks of a game to `list`. `prefixes` are the prefixes of the names of the boards'
     /// blocks, one a board.
     pub(super) fn new(
-        anatomy: &Anatomy,
+        game_spec: &GameSpec,
         geometry: &Geometry,
         prefixes: &[&str],
         list: &mut BlockList,
     ) -> MoveBlocks {
         let boards =
-            prefixes.iter().map(|prefix| BoardBlocks::new(anatomy, geometry, prefix, list));
+            prefixes.iter().map(|prefix| BoardBlocks::new(game_spec, geometry, prefix, list));
         let boards = boards.collect();
-        let pass = if anatomy.tables { list.add("pass".to_owned(), 2) } else { 0 };
-        let walls = if anatomy.walls {
-            WallBlocks::new(anatomy, geometry, list)
+        let pass = if game_spec.tables { list.add("pass".to_owned(), 2) } else { 0 };
+        let walls = if game_spec.walls {
+            WallBlocks::new(game_spec, geometry, list)
         } else {
             WallBlocks::default()
         };
@@ -281,7 +281,7 @@ impl MoveBlocks {
 
 impl BoardBlocks {
     fn new(
-        anatomy: &Anatomy,
+        game_spec: &GameSpec,
         geometry: &Geometry,
         prefix: &str,
         list: &mut BlockList,
@@ -289,14 +289,14 @@ impl BoardBlocks {
         let (files, squares) = (geometry.files(), geometry.squares());
         let mut one = |name: &str, size: usize| list.add(format!("{prefix}{name}"), size);
         let step = one("step", geometry.step_count());
-        let castle = if anatomy.castling { one("castle", files) } else { 0 };
+        let castle = if game_spec.castling { one("castle", files) } else { 0 };
         // Three directions for each file.
-        let promotion = each_role(list, prefix, "promotion", &anatomy.promotions, 3 * files, 1);
-        let roles = &anatomy.roles;
+        let promotion = each_role(list, prefix, "promotion", &game_spec.promotions, 3 * files, 1);
+        let roles = &game_spec.roles;
         let arrival = each_role(list, prefix, "arrival", roles, squares, ARRIVAL_STATES);
         let tactics = each_role(list, prefix, "tactics", roles, CAPTURES * 2 * TACTICS, 1);
         let king_offset = each_role(list, prefix, "king-offset", roles, OFFSETS, 1);
-        let drops = &anatomy.drops;
+        let drops = &game_spec.drops;
         let drop = each_role(list, prefix, "drop", drops, squares, 1);
         let drop_arrival = each_role(list, prefix, "drop-arrival", drops, squares, ARRIVAL_STATES);
         let drop_tactics = each_role(list, prefix, "drop-tactics", drops, TACTICS, 1);
@@ -334,10 +334,10 @@ fn each_role(
 }
 
 impl WallBlocks {
-    fn new(anatomy: &Anatomy, geometry: &Geometry, list: &mut BlockList) -> WallBlocks {
+    fn new(game_spec: &GameSpec, geometry: &Geometry, list: &mut BlockList) -> WallBlocks {
         let square = list.add_grouped("put-wall".to_owned(), geometry.squares(), WALL_LINES);
         let context = list.add("wall-context".to_owned(), WALL_CONTEXTS);
-        let has_kings = anatomy.roles.contains(&Role::King);
+        let has_kings = game_spec.roles.contains(&Role::King);
         let mut king_offset = |name: &str| {
             if has_kings { list.add(format!("wall-king-offset({name})"), OFFSETS) } else { 0 }
         };

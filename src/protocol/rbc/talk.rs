@@ -31,8 +31,8 @@ impl<'a> Talk<'a> {
     }
 
     /// Obeys a line; says whether there is to be another.
-    pub(in crate::protocol) fn obey(&mut self, line: &str) -> bool {
-        self.output.heard(line);
+    pub(in crate::protocol) fn handle(&mut self, line: &str) -> bool {
+        self.output.on_line(line);
         let mut words = line.split_whitespace();
         let Some(command) = words.next() else { return true };
         let words: Vec<&str> = words.collect();

@@ -1,6 +1,6 @@
 //! What a search tells, in the words of UCI.
 
-use crate::engine::{Asked, Assessment, Best, Report, Score, Shown};
+use crate::engine::{EvalOutput, EvalStats, Score, SearchInfo, SearchResult, Shown};
 use crate::protocol::centipawns::centipawns;
 use crate::rules::{PerSide, Side};
 
@@ -15,7 +15,7 @@ fn score(score: Score) -> String {
 
 /// A line as it stands. What GUIs may not know comes before `pv`: they take all that follows it
 /// for moves.
-pub(super) fn report(report: &Report, show_wdl: bool) -> String {
+pub(super) fn report(report: &SearchInfo, show_wdl: bool) -> String {
     let wdl = if show_wdl {
         let [win, draw, loss] = report.chances.permille();
         format!(" wdl {win} {draw} {loss}")
@@ -39,12 +39,12 @@ pub(super) fn report(report: &Report, show_wdl: bool) -> String {
 }
 
 /// What a line is worth to each side, where there are more than two.
-pub(super) fn sides(report: &Report) -> Option<String> {
+pub(super) fn sides(report: &SearchInfo) -> Option<String> {
     (report.sides > 2).then(|| format!("scores {}", values(&report.values, report.sides)))
 }
 
 /// The turn to play, and the reply that is expected.
-pub(super) fn best(best: &Best) -> String {
+pub(super) fn best(best: &SearchResult) -> String {
     match (&best.turn, &best.reply) {
         (None, _) => "bestmove (none)".to_owned(),
         (Some(turn), None) => format!("bestmove {turn}"),
@@ -53,7 +53,7 @@ pub(super) fn best(best: &Best) -> String {
 }
 
 /// What is known of the first plies, a line each.
-pub(super) fn choices(best: &Best) -> impl Iterator<Item = String> + '_ {
+pub(super) fn choices(best: &SearchResult) -> impl Iterator<Item = String> + '_ {
     best.choices.iter().map(|(text, choice)| {
         format!(
             "{text}: visits {} prior {:.2}% value {:.4} draw {:.4} left {:.1} {:?}",
@@ -68,7 +68,7 @@ pub(super) fn choices(best: &Best) -> impl Iterator<Item = String> + '_ {
 }
 
 /// What the evaluator was asked.
-pub(super) fn asked(asked: Asked) -> String {
+pub(super) fn asked(asked: EvalStats) -> String {
     format!("{} positions evaluated in {} batches", asked.positions, asked.batches)
 }
 
@@ -87,7 +87,7 @@ fn values(values: &PerSide<f32>, sides: usize) -> String {
 }
 
 /// What the evaluator alone says, in lines for people to read.
-pub(super) fn assessment(assessment: &Assessment) -> String {
+pub(super) fn assessment(assessment: &EvalOutput) -> String {
     if let Some(outcome) = assessment.outcome {
         return format!("The game is over: {outcome}");
     }
@@ -104,7 +104,7 @@ pub(super) fn assessment(assessment: &Assessment) -> String {
 }
 
 /// Returns what the network is shown: planes, or the active inputs of a sparse network, one a line.
-pub(super) fn shown(assessment: &Assessment) -> String {
+pub(super) fn shown(assessment: &EvalOutput) -> String {
     match &assessment.shown {
         Shown::Planes { planes, width } => planes_text(planes, *width),
         Shown::ActiveInputs(names) => {

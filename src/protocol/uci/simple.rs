@@ -5,7 +5,7 @@
 
 use vampirc_uci::{Serializable, UciInfoAttribute, UciMessage, UciOptionConfig, parse_one};
 
-use crate::engine::{Declaration, Kind};
+use crate::engine::{Kind, OptionInfo};
 use crate::protocol::output::one_line;
 
 /// A command of one or two fixed words.
@@ -73,7 +73,7 @@ pub(super) fn note(text: &str) -> String {
 }
 
 /// An option as it is declared.
-pub(super) fn option(declaration: &Declaration) -> String {
+pub(super) fn option(declaration: &OptionInfo) -> String {
     let name = declaration.name.to_owned();
     UciMessage::Option(match declaration.kind.clone() {
         Kind::Check { default } => UciOptionConfig::Check { name, default: Some(default) },

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::partner::{Beside, HELLO, HELP, Told, Word};
 use super::search::Kind;
 use super::{XBoard, legs};
-use crate::engine::{Best, Limits, Score};
+use crate::engine::{Limits, Score, SearchResult};
 use crate::rules::{Color, Move, PerSide, Role, Side, Table};
 use crate::search::Clock;
 
@@ -380,7 +380,7 @@ impl XBoard {
             if self.should_sit() {
                 return self.sit();
             }
-            // Sitting was no thinking.
+            // Sitting was no searcher.
             (self.turn.began, self.turn.anew) = (Instant::now(), 0);
             self.think();
         }
@@ -419,7 +419,7 @@ impl XBoard {
 
     /// Of moves that are as good as the best, one that takes what the partner wants, or does not take
     /// what it fears.
-    pub(super) fn choose_for_partner(&self, best: &Best) -> Option<String> {
+    pub(super) fn choose_for_partner(&self, best: &SearchResult) -> Option<String> {
         let roles = |letters: &[char]| -> Vec<Role> {
             letters.iter().filter_map(|&letter| Role::from_char(letter)).collect()
         };

@@ -1,7 +1,7 @@
 //! What the engine tells of itself at `protover`.
 
-use crate::engine::{Declaration, Kind};
-use crate::protocol::announcement;
+use crate::engine::{Kind, OptionInfo};
+use crate::protocol::variant_info;
 use crate::variant::Catalogue;
 
 /// Options that XBoard sets by commands of their own, and the one that is for who plays both seats of a
@@ -19,7 +19,7 @@ const BY_COMMAND: [&str; 9] = [
 ];
 
 /// All feature lines. The last says that there are no more.
-pub(super) fn lines(catalogue: &Catalogue, declarations: &[Declaration]) -> String {
+pub(super) fn lines(catalogue: &Catalogue, declarations: &[OptionInfo]) -> String {
     let mut lines = vec![
         "feature done=0".to_owned(),
         "feature ping=1 setboard=1 usermove=1 san=0 colors=0 sigint=0 sigterm=0 reuse=1".to_owned(),
@@ -35,10 +35,10 @@ pub(super) fn lines(catalogue: &Catalogue, declarations: &[Declaration]) -> Stri
 
 /// The feature line that names the games.
 pub(super) fn variants(catalogue: &Catalogue) -> String {
-    format!("feature variants=\"{}\"", announcement::xboard_names(catalogue).join(","))
+    format!("feature variants=\"{}\"", variant_info::xboard_names(catalogue).join(","))
 }
 
-fn declare(Declaration { name, kind }: &Declaration) -> String {
+fn declare(OptionInfo { name, kind }: &OptionInfo) -> String {
     match kind {
         Kind::Check { default } => format!("{name} -check {}", u8::from(*default)),
         Kind::Spin { default, min, max } => format!("{name} -spin {default} {min} {max}"),
@@ -56,7 +56,7 @@ fn declare(Declaration { name, kind }: &Declaration) -> String {
 /// What `option TEXT` sets, and to what, in the words of the engine's own options. `None` if no
 /// such option may be set so.
 pub(super) fn assignment(
-    declarations: &[Declaration],
+    declarations: &[OptionInfo],
     text: &str,
 ) -> Option<(&'static str, String)> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));

@@ -1,6 +1,6 @@
 //! How a game that XBoard does not know is described to it.
 
-use crate::protocol::announcement::Announcement;
+use crate::protocol::variant_info::VariantInfo;
 use crate::rules::{Color, Move, Role};
 use crate::variant::Variant;
 
@@ -9,10 +9,10 @@ const TABLE: [Role; 5] = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Ro
 
 /// The lines that describe a game; none if XBoard knows it.
 pub(super) fn description(variant: &Variant) -> Vec<String> {
-    let Some(announcement) = Announcement::of(variant) else { return Vec::new() };
-    let anatomy = variant.start().anatomy();
+    let Some(variant_info) = VariantInfo::of(variant) else { return Vec::new() };
+    let game_spec = variant.start().game_spec();
     let letters = |color: Color| {
-        let letter = |role: Role| match anatomy.roles.contains(&role) {
+        let letter = |role: Role| match game_spec.roles.contains(&role) {
             true => role.of(color).char(),
             false => '.',
         };
@@ -23,16 +23,16 @@ pub(super) fn description(variant: &Variant) -> Vec<String> {
         "-" => format!("{}{}", letters(Color::White), letters(Color::Black)),
         table => table.to_owned(),
     };
-    let mut lines = vec![announcement.setup(&table)];
-    lines.extend(anatomy.roles.iter().map(|&role| {
+    let mut lines = vec![variant_info.setup(&table)];
+    lines.extend(game_spec.roles.iter().map(|&role| {
         let moves = match role {
-            Role::Pawn if anatomy.en_passant => "fmWfceFifmnD",
+            Role::Pawn if game_spec.en_passant => "fmWfceFifmnD",
             Role::Pawn => "fmWfceF",
             Role::Knight => "N",
             Role::Bishop => "B",
             Role::Rook => "R",
             Role::Queen => "Q",
-            Role::King if anatomy.castling => "KisO2",
+            Role::King if game_spec.castling => "KisO2",
             Role::King => "K",
         };
         format!("piece {}& {moves}{}", role.upper_char(), drops(variant, role))
@@ -43,13 +43,13 @@ pub(super) fn description(variant: &Variant) -> Vec<String> {
 /// The ranks on which White may drop a man, in Betza's notation: `@` and the highest, after `j` if
 /// not from the first on. Asks the rules, with the kings alone on the board.
 fn drops(variant: &Variant, role: Role) -> String {
-    let anatomy = variant.start().anatomy();
+    let game_spec = variant.start().game_spec();
     // The kings alone need two ranks.
-    if anatomy.drops.is_empty() || anatomy.ranks < 2 {
+    if game_spec.drops.is_empty() || game_spec.ranks < 2 {
         return String::new();
     }
-    let last = anatomy.files - 1;
-    let empty = vec![anatomy.files.to_string(); anatomy.ranks - 2].join("/");
+    let last = game_spec.files - 1;
+    let empty = vec![game_spec.files.to_string(); game_spec.ranks - 2].join("/");
     let probe = |men: String| {
         let fen = format!("k{last}/{empty}/{last}K[{men}] w - - 0 1");
         let mut legal = Vec::new();

@@ -1,7 +1,7 @@
 //! Reports in the words of XBoard.
 
 use super::legs;
-use crate::engine::{Report, Score};
+use crate::engine::{Score, SearchInfo};
 use crate::protocol::centipawns::centipawns;
 use crate::rules::Position;
 
@@ -29,7 +29,7 @@ pub(super) fn turns(position: &Position, turns: &[String]) -> Vec<String> {
 }
 
 /// How a line from `position` stands: depth, score, centiseconds, nodes and the line.
-pub(super) fn thinking(report: &Report, position: &Position) -> String {
+pub(super) fn searcher(report: &SearchInfo, position: &Position) -> String {
     let line = turns(position, &report.line).join(" ");
     let (depth, score) = (report.depth, score(report.score));
     let time = report.time.as_millis() / 10;
@@ -37,7 +37,7 @@ pub(super) fn thinking(report: &Report, position: &Position) -> String {
 }
 
 /// How an analysis stands, as the answer to `.`; `turns` are those to choose from.
-pub(super) fn stat(report: &Report, turns: usize) -> String {
+pub(super) fn stat(report: &SearchInfo, turns: usize) -> String {
     let time = report.time.as_millis() / 10;
     format!("stat01: {time} {} {} 0 {turns}", report.nodes, report.depth)
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{XBoard, legs, report};
-use crate::engine::{Best, Event, Limits, Report, Sink};
+use crate::engine::{Event, Limits, SearchInfo, SearchResult, Sink};
 use crate::protocol::output::one_line;
 use crate::rules::Key;
 
@@ -47,8 +47,8 @@ pub(super) struct Told {
 
 #[derive(Debug, Default)]
 struct Inner {
-    report: Option<Report>,
-    best: Option<Best>,
+    report: Option<SearchInfo>,
+    best: Option<SearchResult>,
     /// The turn that is thought best in a position: the one that is searched, or the one that
     /// followed from the last search.
     likely: Option<(Key, String)>,
@@ -60,7 +60,7 @@ impl Told {
     }
 
     /// How the best line stands.
-    pub(super) fn report(&self) -> Option<Report> {
+    pub(super) fn report(&self) -> Option<SearchInfo> {
         self.with(|inner| inner.report.clone())
     }
 
@@ -90,13 +90,13 @@ impl XBoard {
         told.posts.store(self.posts || kind == Kind::Analyze, Ordering::Relaxed);
         Arc::new(move |event| match event {
             Event::Note(text) => output.say(&one_line(&format!("# {text}"))),
-            Event::Report(report) => {
+            Event::SearchInfo(report) => {
                 // What the opponent may think is not what the engine expects.
                 if told.posts.load(Ordering::Relaxed)
                     && !matches!(kind, Kind::Ponder | Kind::Hint | Kind::Sit)
                     && !report.line.is_empty()
                 {
-                    output.say(&report::thinking(&report, &root));
+                    output.say(&report::searcher(&report, &root));
                 }
                 if report.rank == 1 {
                     let turn = report.line.first().cloned();
@@ -230,7 +230,7 @@ impl XBoard {
     }
 
     /// The same in bughouse, where the engine may sit.
-    fn conclude_at_table(&mut self, turn: &str, best: Option<Best>) {
+    fn conclude_at_table(&mut self, turn: &str, best: Option<SearchResult>) {
         let turn = match self.teamed {
             true => own_part(turn),
             false => {

@@ -6,7 +6,7 @@ use shakmaty::ByColor;
 
 use super::game::Game;
 use super::{Bughouse, Clocks, Order, Tables};
-use crate::rules::chess8::Chess8;
+use crate::rules::chess::ChessPosition;
 use crate::rules::{FenError, FenRepair, Rules, Side, Table};
 
 /// What the third part of a FEN tells.
@@ -41,7 +41,7 @@ impl Tables {
             .map_err(|reason| FenError::syntax(fen, reason))?;
         let mut read = |part: &str, table: Table| {
             let mut dropped = Vec::new();
-            let chess = Chess8::from_fen(&rules.board, part.trim(), chess960, &mut dropped);
+            let chess = ChessPosition::from_fen(&rules.board, part.trim(), chess960, &mut dropped);
             let chess = chess.map_err(|error| error.within(fen))?;
             let board = Some(table);
             repairs.extend(dropped.into_iter().map(|dropped| FenRepair { board, dropped }));

@@ -2,14 +2,14 @@
 
 use shakmaty::Color;
 
-use crate::rules::chess8::{Chess8, Stand};
+use crate::rules::chess::{ChessPosition, Stand};
 use crate::rules::history::History;
 use crate::rules::{Move, Reason, Rules, Verdict};
 
 /// A table's board, what it must remember, and how things stand there.
 #[derive(Debug)]
 pub(super) struct Game {
-    pub(super) chess: Chess8,
+    pub(super) chess: ChessPosition,
     past: History,
     pub(super) standing: Standing,
     /// A draw could have been claimed, and the players have played on.
@@ -50,7 +50,7 @@ impl Clone for Game {
 impl Game {
     /// A game that begins with a position. `blockable` says whether a mate is none as long as a man
     /// could be dropped against the check.
-    pub(super) fn new(chess: Chess8, drawn: bool, blockable: bool) -> Game {
+    pub(super) fn new(chess: ChessPosition, drawn: bool, blockable: bool) -> Game {
         let past = History::new(chess.key());
         let mut game = Game { chess, past, standing: Standing::Open, waived: false };
         game.judge(blockable);

@@ -19,10 +19,10 @@ impl Tables {
 
     /// Both boards beside one another, with the hands, the clocks and who is on turn.
     pub(super) fn draw(&self) -> String {
-        let anatomy = self.games[0].chess.anatomy();
+        let game_spec = self.games[0].chess.game_spec();
         let boards = Table::ALL.map(|table| {
             let view = self.game(table).chess.view();
-            let drawn = notation::diagram(view, &anatomy);
+            let drawn = notation::diagram(view, &game_spec);
             let mut lines: Vec<String> = vec![format!(" Table {table:?}")];
             lines.extend(drawn.lines().map(str::to_owned));
             let game = self.game(table);

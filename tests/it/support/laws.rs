@@ -61,7 +61,7 @@ pub(crate) fn check_moves(position: &Position) {
         None => assert!(!legal.is_empty(), "{fen}"),
         Some(outcome) => {
             assert!(legal.is_empty(), "{fen}");
-            let sides = position.anatomy().sides;
+            let sides = position.game_spec().sides;
             let scores: i8 = Side::all(sides).map(|side| outcome.score(side)).sum();
             // One wins and all others lose, or nobody does either.
             let wanted = if outcome.winner.is_some() { 2 - sides as i8 } else { 0 };

@@ -1,12 +1,12 @@
 //! Small games solved without any thought, against which tables are held.
 
 use menagerie::rules::{MoveList, Position, Value};
-use menagerie::table::{Entry, Image, Index, Table};
+use menagerie::tablebase::{Entry, Image, Index, SolvedTable};
 use menagerie::variant::Variant;
 
 /// Solves a game by looking one ply further ahead each time, from drawn everywhere, until that
 /// changes nothing.
-pub(crate) fn table(variant: &Variant) -> Table {
+pub(crate) fn table(variant: &Variant) -> SolvedTable {
     let index = Index::new(variant).expect("the game's positions have numbers");
     let (mut graph, mut values) = (Vec::new(), Vec::new());
     for number in 0..index.len() {
@@ -35,7 +35,7 @@ pub(crate) fn table(variant: &Variant) -> Table {
         (true, _) => Entry::of(value).expect("no win is that long"),
     };
     let entries = values.iter().zip(now).map(entry).collect();
-    Table::new(variant, index, entries)
+    SolvedTable::new(variant, index, entries)
 }
 
 /// The numbers of the positions after each move, or how the game has ended.

@@ -11,15 +11,12 @@ const LAYERS: [(&str, &[&str]); 10] = [
     ("belief", &["rules"]),
     ("recon", &["belief", "rules"]),
     ("variant", &["rules"]),
-    ("table", &["variant", "rules"]),
+    ("tablebase", &["variant", "rules"]),
     ("encoding", &["rules"]),
-    ("evaluation", &["encoding", "rules"]),
-    ("search", &["evaluation", "encoding", "rules"]),
-    ("engine", &["search", "evaluation", "encoding", "table", "variant", "rules"]),
-    (
-        "protocol",
-        &["engine", "search", "evaluation", "encoding", "variant", "recon", "belief", "rules"],
-    ),
+    ("nn", &["encoding", "rules"]),
+    ("search", &["nn", "encoding", "rules"]),
+    ("engine", &["search", "nn", "encoding", "tablebase", "variant", "rules"]),
+    ("protocol", &["engine", "search", "nn", "encoding", "variant", "recon", "belief", "rules"]),
 ];
 
 /// What the executable may use of the library.
@@ -36,17 +33,17 @@ const PURE: [&str; 4] = ["src/rules", "src/variant", "src/encoding", "src/search
 const WORLD: [(&str, &str); 9] = [
     ("src/main.rs", "the executable"),
     ("src/protocol/", "standard input and output, and the log"),
-    ("src/engine/endings.rs", "reads tables of endings"),
+    ("src/engine/syzygy.rs", "reads tables of endings"),
     ("src/engine/files.rs", "reads files of games"),
-    ("src/engine/network.rs", "finds the files of networks"),
-    ("src/engine/shipped.rs", "finds the folder of networks"),
-    ("src/engine/tables.rs", "reads tables"),
-    ("src/evaluation/weights.rs", "reads the files of networks"),
-    ("src/evaluation/runtime", "finds and checks the library that runs networks"),
+    ("src/engine/evaluators.rs", "finds the files of networks"),
+    ("src/engine/embedded_nets.rs", "finds the folder of networks"),
+    ("src/engine/tablebases.rs", "reads tables"),
+    ("src/nn/weights.rs", "reads the files of networks"),
+    ("src/nn/runtime", "finds and checks the library that runs networks"),
 ];
 
 /// The modules in which nothing that came from outside may end the process.
-const UNPANICKED: [&str; 4] = ["src/rules", "src/variant", "src/evaluation", "src/protocol"];
+const UNPANICKED: [&str; 4] = ["src/rules", "src/variant", "src/nn", "src/protocol"];
 
 /// Words in them that end the process all the same: file, the line's text, and why it never does.
 const PROVEN: [(&str, &str, &str); 1] = [(

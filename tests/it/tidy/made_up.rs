@@ -73,7 +73,7 @@ fn layers_go_one_way() {
             "src/attic.rs:1: [layers] the module attic has no place among the layers of tests/it/tidy",
             "src/rules/a.rs:2: [layers] rules uses encoding, and may use only: ",
             "src/rules/a.rs:2: [layers] rules uses encoding, and may use only: ",
-            "src/search.rs:2: [layers] search uses engine, and may use only: evaluation, encoding, rules",
+            "src/search.rs:2: [layers] search uses engine, and may use only: nn, encoding, rules",
             "src/main.rs:1: [layers] main uses engine, and may use only: protocol",
             "src/lib.rs:3: [layers] encoding stands below a module that may use it",
             "src/lib.rs:4: [layers] attic has no place among the layers of tests/it/tidy",
@@ -148,7 +148,7 @@ fn pure_modules_touch_nothing() {
         ("src/rules.rs", "use std::time::{Duration, Instant};\n"),
         ("src/engine.rs", "fn f() -> std::io::Result<()> { std::thread::spawn(f) }\n"),
         ("src/engine/options.rs", "\nfn f() { std::env::var(\"X\") }\n"),
-        ("src/engine/network.rs", "use std::fs::File;\n"),
+        ("src/engine/evaluators.rs", "use std::fs::File;\n"),
         ("src/protocol.rs", "use std::io::Write;\nfn f() { eprintln!() }\n"),
     ]);
     assert_eq!(
@@ -181,7 +181,7 @@ fn nothing_from_outside_ends_the_process() {
     let bad = "fn f() {\n    x.unwrap();\n    x\n        .expect(\"words\");\n    panic!();\n\
                Option::unwrap(x);\n unreachable!(\"\");\n    x.unwrap_or(1);\n    expect();\n}\n";
     let wanted = |path: &str| [2, 4, 5, 6, 7].map(|line| format!("{path}:{line}: [panic]"));
-    for path in ["src/rules/a.rs", "src/variant/ini.rs", "src/evaluation.rs", "src/protocol/x.rs"] {
+    for path in ["src/rules/a.rs", "src/variant/ini.rs", "src/nn.rs", "src/protocol/x.rs"] {
         assert_eq!(marks(&[(path, bad)]), wanted(path));
     }
     assert_eq!(marks(&[("src/search.rs", bad)]), NOTHING);

@@ -23,7 +23,7 @@ pub(super) struct UciTeam {
     engine: Option<UciEngine>,
     side: Side,
     /// It thinks, since so many plies of the game; nothing comes of it if the flag is set.
-    thinking: Option<(usize, bool)>,
+    searcher: Option<(usize, bool)>,
     /// It has answered, and left a table to its clock.
     passed: bool,
     /// It sat when so many plies had been played, and is not asked again until then.
@@ -39,7 +39,7 @@ impl UciTeam {
             wake,
             engine: None,
             side: Side::WHITE,
-            thinking: None,
+            searcher: None,
             passed: false,
             sits: None,
             failure: None,
@@ -102,7 +102,7 @@ impl UciTeam {
             engine.say(&format!("setoption name Mode value {mode}"))?;
         }
         engine.begin(&position, &limits)?;
-        self.thinking = Some((game.plies.len(), false));
+        self.searcher = Some((game.plies.len(), false));
         Ok(())
     }
 
@@ -117,7 +117,7 @@ impl UciTeam {
         if line.split_whitespace().next() != Some("bestmove") {
             return None;
         }
-        let (_, in_vain) = self.thinking.take()?;
+        let (_, in_vain) = self.searcher.take()?;
         if in_vain {
             return None;
         }
@@ -156,12 +156,12 @@ impl Team for UciTeam {
             let mut engine = match self.engine.take().filter(|_| self.failure.is_none()) {
                 Some(engine) => engine,
                 None => {
-                    (fresh, self.failure, self.thinking) = (true, None, None);
+                    (fresh, self.failure, self.searcher) = (true, None, None);
                     self.start()?
                 }
             };
             let mut begin = || {
-                if self.thinking.take().is_some() {
+                if self.searcher.take().is_some() {
                     engine.say("stop")?;
                     engine.answer("bestmove")?;
                 }
@@ -188,7 +188,7 @@ impl Team for UciTeam {
             self.sits = Some((count, now + PERSISTENCE));
         }
         self.sits = self.sits.filter(|&(then, until)| then == count && now < until);
-        let done = match (&mut self.thinking, &mut self.engine) {
+        let done = match (&mut self.searcher, &mut self.engine) {
             (_, None) => Ok(()),
             // It thinks about what is the case no more.
             (Some((about, in_vain @ false)), Some(engine)) if *about != count => {
@@ -205,7 +205,7 @@ impl Team for UciTeam {
     }
 
     fn wake(&self) -> Option<Instant> {
-        self.sits.filter(|_| self.thinking.is_none()).map(|(_, until)| until)
+        self.sits.filter(|_| self.searcher.is_none()).map(|(_, until)| until)
     }
 
     fn hear(&mut self) -> Vec<(Instant, Said)> {
@@ -230,7 +230,7 @@ impl Team for UciTeam {
 
     fn end(&mut self, _results: [&str; 2], _why: &str) {
         // What it thinks about now is of no use.
-        let Some(engine) = self.engine.as_mut().filter(|_| self.thinking.is_some()) else { return };
+        let Some(engine) = self.engine.as_mut().filter(|_| self.searcher.is_some()) else { return };
         let done = engine.say("stop");
         self.keep(done);
     }

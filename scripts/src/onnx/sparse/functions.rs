@@ -1,6 +1,6 @@
 //! The operators of sparse networks as functions: bodies of ONNX's standard operators.
 //!
-//! The engine knows each by its SHA-256 ([`FUNCTIONS`](menagerie::evaluation::network::FUNCTIONS)) and
+//! The engine knows each by its SHA-256 ([`FUNCTIONS`](menagerie::nn::network::FUNCTIONS)) and
 //! has kernels that compute the same; a change here is a new version of all three.
 
 use super::super::proto::{Attribute, Function, Node, OperatorSet, TensorKind};
@@ -222,7 +222,7 @@ fn scores(x: &str, gathered: &str, output: &str) -> Vec<Node> {
 
 #[cfg(test)]
 mod tests {
-    use menagerie::evaluation::network::FUNCTIONS;
+    use menagerie::nn::network::FUNCTIONS;
     use prost::Message;
     use sha2::{Digest, Sha256};
 

@@ -1,7 +1,7 @@
 //! Tests of gradients, training, checkpoints and exported weights.
 
 use menagerie::encoding::{SparseEncoding, SparseInput};
-use menagerie::evaluation::network::MOVES_LEFT_SCALE;
+use menagerie::nn::network::MOVES_LEFT_SCALE;
 use menagerie::rules::MoveList;
 use menagerie::variant::Catalogue;
 
@@ -12,7 +12,7 @@ const SIZES: SparseSizes = SparseSizes { hidden_size: 128, policy_size: 32, valu
 
 fn encoding() -> SparseEncoding {
     let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
-    SparseEncoding::new(&variant.start().anatomy()).expect("it has pieces")
+    SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces")
 }
 
 fn training() -> Training {

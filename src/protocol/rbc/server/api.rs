@@ -168,7 +168,7 @@ impl Table<'_> {
     }
 
     /// Where a man of ours was taken.
-    pub(super) fn heard(&self) -> Result<Option<Square>, Failure> {
+    pub(super) fn on_line(&self) -> Result<Option<Square>, Failure> {
         self.get("opponent_move_results", |value| optional(value, square))
     }
 

@@ -151,7 +151,7 @@ impl Game<'_> {
                     // The line that is next says where a man was taken.
                     let mut rest = entries.iter().skip_while(|other| !std::ptr::eq(*other, entry));
                     if let Some(Entry::Told(Told::Heard(capture))) = rest.nth(1) {
-                        self.recall(*capture, requests);
+                        self.probe(*capture, requests);
                     }
                     step
                 }
@@ -291,16 +291,16 @@ impl Game<'_> {
     /// Asks what the other side's turn has done.
     fn hear(&mut self) -> Result<(), Failure> {
         let requests = if self.player.is_unsure() { Some(self.table.requests()?) } else { None };
-        let capture = self.table.heard()?;
+        let capture = self.table.on_line()?;
         if let Some(requests) = requests {
-            self.recall(capture, &requests);
+            self.probe(capture, &requests);
             self.note(Entry::Requests(requests));
         }
         self.told(Told::Heard(capture))
     }
 
-    fn recall(&mut self, capture: Option<Square>, requests: &[Request]) {
-        if !self.player.recall(capture, requests) {
+    fn probe(&mut self, capture: Option<Square>, requests: &[Request]) {
+        if !self.player.probe(capture, requests) {
             let what = "what became of our last request can only be guessed";
             self.say(&format!("game {}: {what}", self.table.game));
         }

@@ -1,0 +1,136 @@
+//! Teaching's contract: games are legal and differ, a kill loses none that is in the file, and an
+//! engine that plays wrong is quoted. The teachers are scripts of a shell.
+#![cfg(unix)]
+
+use crate::support::script;
+
+use std::fs;
+use std::path::Path;
+
+use menagerie::variant::Catalogue;
+use tempfile::TempDir;
+use trainer::datagen::{DatagenConfig, DatagenError, generate};
+use trainer::readers;
+
+/// A teacher of a game, which answers `go` by a shell's commands.
+fn teacher(folder: &Path, go: &str, game: &str) -> DatagenConfig {
+    let path = folder.join("teacher");
+    let script = format!(
+        "#!/bin/sh\nwhile read -r line; do case $line in\n\
+         uci) echo option name UCI_Variant type combo default chess var chess var {game};\n\
+         echo option name MultiPV type spin default 1 min 1 max 9; echo uciok;;\n\
+         isready) echo readyok;;\n position*) position=$line;;\n go*) {go};;\n quit) exit;;\n\
+         esac; done\n"
+    );
+    script::executable(&path, &script);
+    DatagenConfig { opening: 3, random: 0.3, ..DatagenConfig::of(path) }
+}
+
+/// Tries the cells in turn: one is free if neither the FEN nor a move has it. The FEN is not read:
+/// the openings below are empty.
+const FIRST_FREE: &str = "for cell in a1 b1 c1 a2 b2 c2 a3 b3 c3; do case $position in \
+    *$cell*) ;; *) echo info score cp 12 pv $cell; echo bestmove $cell; break;; esac; done";
+
+#[test]
+fn games_are_taught_and_a_kill_loses_none() {
+    let folder = TempDir::new().expect("a folder");
+    let variant = Catalogue::shipped().get("tictactoe").expect("it is shipped");
+    let config = DatagenConfig { opening: 0, ..teacher(folder.path(), FIRST_FREE, "tictactoe") };
+    let file = folder.path().join("games.tsv");
+    let generate_games = |games, engines| {
+        generate(&variant, &config, games, engines, &file, &|_| ()).expect("games")
+    };
+    assert_eq!(generate_games(5, 1), 5);
+    let whole = fs::read_to_string(&file).expect("lines");
+    // A kill in the middle of a line.
+    fs::write(&file, &whole[..whole.len() - 9]).expect("written");
+    assert_eq!(generate_games(5, 2), 1);
+    let mut again: Vec<_> =
+        fs::read_to_string(&file).expect("lines").lines().map(str::to_owned).collect();
+    again.sort();
+    let mut lines: Vec<_> = whole.lines().map(str::to_owned).collect();
+    lines.sort();
+    assert_eq!(again, lines);
+    assert_eq!(generate_games(5, 1), 0);
+    assert_eq!(generate_games(12, 3), 7);
+    let found = readers::read_all(&[&file], &variant).expect("read");
+    assert_eq!((found.games.len(), found.faults.len()), (12, 0));
+    assert!(found.games.windows(2).any(|pair| pair[0] != pair[1]));
+    for game in &found.games {
+        assert!(game.end.is_some() && game.plies.iter().all(|ply| ply.score.is_some()));
+    }
+}
+
+#[test]
+fn a_teacher_that_plays_wrong_is_quoted() {
+    let folder = TempDir::new().expect("a folder");
+    let variant = Catalogue::shipped().get("tictactoe").expect("it is shipped");
+    let file = folder.path().join("games.tsv");
+    let config = teacher(folder.path(), "echo bestmove d9", "tictactoe");
+    let error = generate(&variant, &config, 1, 1, &file, &|_| ()).expect_err("no such cell");
+    assert!(matches!(error, DatagenError::Illegal { .. }), "{error}");
+    assert!(error.to_string().contains("\"d9\""), "{error}");
+    let chess = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
+    let error = generate(&chess, &config, 1, 1, &file, &|_| ()).expect_err("not its game");
+    assert!(error.to_string().contains("crazyhouse"), "{error}");
+    let three = Catalogue::shipped().get("tictacmo").expect("it is shipped");
+    assert!(generate(&three, &config, 1, 1, &file, &|_| ()).is_err());
+}
+
+/// A teacher of one table of bughouse, who is mated in two moves wherever it has White.
+const FOOLS_MATE: &str = "case $position in \
+    *PPPPPPPP/RNBQKBNR*w*) m=f2f3;; *PPPPP1PP/RNBQKBNR*b*) m=e7e5;; \
+    *PPPPP1PP/RNBQKBNR*w*) m=g2g4;; *PPPPP2P/RNBQKBNR*b*) m=d8h4;; esac; \
+    echo info score cp 30 pv $m; echo bestmove $m";
+
+#[test]
+fn two_tables_are_taught_by_who_knows_one() {
+    let folder = TempDir::new().expect("a folder");
+    let variant = Catalogue::shipped().get("bughouse2").expect("it is shipped");
+    let config = teacher(folder.path(), FOOLS_MATE, "bughouse");
+    let config = DatagenConfig { opening: 0, random: 0.0, ..config };
+    let file = folder.path().join("games.tsv");
+    assert_eq!(generate(&variant, &config, 8, 1, &file, &|_| ()).expect("games"), 8);
+    let found = readers::read_all(&[&file], &variant).expect("read");
+    assert_eq!((found.games.len(), found.faults.len()), (8, 0), "{:?}", found.faults);
+    let mut winners = [0; 2];
+    for game in &found.games {
+        // Three to six moves of the fool's mate, and the one that gives it.
+        assert!((4..=7).contains(&game.plies.len()), "{}", game.plies.len());
+        assert!(game.plies.iter().all(|ply| ply.score.is_some()));
+        assert_eq!(game.clocks.len(), game.plies.len());
+        assert!(game.clocks.is_sorted_by(|one, next| one.iter().sum::<u32>() > next.iter().sum()));
+        let winner = game.end.and_then(|end| end.winner).expect("a mate");
+        winners[usize::from(winner)] += 1;
+    }
+    // Whoever is first to be mated: the made-up times decide.
+    assert!(winners.iter().all(|&won| won > 0), "{winners:?}");
+}
+
+#[test]
+fn random_plies_at_two_tables_have_the_best_one_beside_them() {
+    let folder = TempDir::new().expect("a folder");
+    let variant = Catalogue::shipped().get("bughouse2").expect("it is shipped");
+    let config = teacher(folder.path(), FOOLS_MATE, "bughouse");
+    let config = DatagenConfig { opening: 1, random: 0.0, longest: 1, ..config };
+    let file = folder.path().join("games.tsv");
+    generate(&variant, &config, 1, 1, &file, &|_| ()).expect("a game");
+    let line = fs::read_to_string(&file).expect("a line");
+    let plies = line.split('\t').nth(3).expect("plies");
+    assert!(plies.contains("f2f3:30:") && plies.contains('/'), "{line}");
+    assert_eq!(readers::read_all(&[&file], &variant).expect("read").faults, []);
+}
+
+#[test]
+fn what_two_tables_cannot_have_is_refused() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("games.tsv");
+    let config = teacher(folder.path(), FOOLS_MATE, "bughouse");
+    let refusal = |name: &str, config: &DatagenConfig| {
+        let variant = Catalogue::shipped().get(name).expect("it is shipped");
+        generate(&variant, config, 1, 1, &file, &|_| ()).expect_err(name).to_string()
+    };
+    assert!(refusal("bughouse2fixed", &config).contains("order of moves"));
+    let several = DatagenConfig { multipv: 2, ..config };
+    assert!(refusal("bughouse2", &several).contains("one best move"));
+}

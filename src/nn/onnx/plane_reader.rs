@@ -1,0 +1,106 @@
+//! The evaluator of a network that reads planes.
+
+use super::{NetworkMetadata, UnfitNetwork};
+use crate::encoding::{Encoding, Shape};
+use crate::nn::Batch;
+use crate::nn::batch::softmax;
+use crate::nn::network::{NetworkError, Session};
+use crate::nn::plane_adapter::PlaneAdapter;
+use crate::nn::two_board_network::TwoBoardNetwork;
+
+/// A network that reads planes, and what it takes to read those of the game.
+#[derive(Debug)]
+pub(super) struct PlaneReader {
+    pub(super) session: Session,
+    shape: Shape,
+    pub(super) plane_adapter: Option<PlaneAdapter>,
+    /// What is needed if it sees two tables one by one.
+    pub(super) two_board: Option<TwoBoardNetwork>,
+    policy: Vec<f32>,
+    outcome: Vec<f32>,
+    moves_left: Vec<f32>,
+}
+
+impl PlaneReader {
+    /// Checks that the network can play `variant`, which is written in `encoding`.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub(super) fn new(
+        session: Session,
+        network_metadata: &NetworkMetadata,
+        encoding: &Encoding,
+        variant: &str,
+    ) -> Result<PlaneReader, UnfitNetwork> {
+        let plane_adapter = match network_metadata.check(encoding, variant) {
+            Ok(()) => None,
+            Err(refusal @ UnfitNetwork::Encoding { .. }) => {
+                let two_board = session.head().is_some();
+                let plane_adapter = network_metadata.plane_adapter(encoding);
+                Some(
+                    plane_adapter
+                        .filter(|plane_adapter| !two_board || plane_adapter.keeps_tables())
+                        .ok_or(refusal)?,
+                )
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        let (shape, found) = (encoding.shape(), session.sizes());
+        let two_board = match session.head() {
+            Some(_) => Some(
+                TwoBoardNetwork::new(encoding)
+                    .ok_or_else(|| UnfitNetwork::TwoBoardNetwork(variant.into()))?,
+            ),
+            None => None,
+        };
+        let whole = plane_adapter.as_ref().map_or(shape, |plane_adapter| plane_adapter.shape());
+        let wanted = if two_board.is_some() { whole.of_table() } else { whole };
+        let same = found.batch.is_none()
+            && (found.channels, found.height, found.width)
+                == (wanted.planes, wanted.height, wanted.width)
+            && (found.policy, found.outcomes) == (wanted.policy(), wanted.outcomes);
+        if !same {
+            let variant = variant.to_owned();
+            return Err(UnfitNetwork::Sizes { variant, found, wanted });
+        }
+        let [policy, outcome, moves_left] = Default::default();
+        Ok(PlaneReader { session, shape, plane_adapter, two_board, policy, outcome, moves_left })
+    }
+
+    pub(super) fn new_batch(&self) -> Batch {
+        let batch = Batch::new(self.shape);
+        // A two_board looks for mates at each table when it sees it first.
+        if self.two_board.is_some() { batch.keeping_positions() } else { batch }
+    }
+
+    /// Fills in the evaluations of a batch of [`PlaneReader::new_batch`].
+    pub(super) fn evaluate(&mut self, batch: &mut Batch) -> Result<(), NetworkError> {
+        if let Some(two_board) = &mut self.two_board {
+            return two_board.evaluate(&mut self.session, self.plane_adapter.as_mut(), batch);
+        }
+        let rows = batch.len();
+        let outcomes = self.shape.outcomes;
+        let policy = self.plane_adapter.as_ref().map_or(self.shape, PlaneAdapter::shape).policy();
+        let planes = match &mut self.plane_adapter {
+            Some(plane_adapter) => plane_adapter.cross(batch.planes()),
+            None => batch.planes(),
+        };
+        self.policy.resize(rows * policy, 0.0);
+        self.outcome.resize(rows * outcomes, 0.0);
+        self.moves_left.resize(rows, 0.0);
+        let mut outputs = [&mut self.policy, &mut self.outcome, &mut self.moves_left]
+            .map(|buffer| &mut buffer[..]);
+        self.session.run(planes, rows, &mut outputs)?;
+        let chances = self.outcome.chunks_exact_mut(outcomes);
+        let logits = self.policy.chunks_exact(policy);
+        for (row, (chances, logits)) in chances.zip(logits).enumerate() {
+            softmax(chances);
+            let moves_left = self.moves_left[row];
+            batch.fill_indexed(row, chances, moves_left, |index| match &self.plane_adapter {
+                Some(plane_adapter) => logits[plane_adapter.index(index.0.into())],
+                None => logits[usize::from(index.0)],
+            });
+        }
+        Ok(())
+    }
+}

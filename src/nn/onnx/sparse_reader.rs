@@ -1,0 +1,76 @@
+//! The evaluator of a sparse network.
+
+use std::sync::Arc;
+
+use super::{NetworkMetadata, UnfitNetwork};
+use crate::encoding::sparse::IndexMap;
+use crate::encoding::{Encoding, SparseEncoding};
+use crate::nn::Batch;
+use crate::nn::batch::softmax;
+use crate::nn::network::NetworkError;
+use crate::nn::network::sparse::SparseSession;
+
+/// A sparse network, with the encoding that it reads.
+#[derive(Debug)]
+pub(super) struct SparseReader {
+    session: SparseSession,
+    encoding: SparseEncoding,
+    /// Where a base has the indices of the encoding.
+    map: Option<Arc<IndexMap>>,
+}
+
+impl SparseReader {
+    /// Checks that the network was made for `variant`, whose planes are those of `encoding`.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub(super) fn new(
+        session: SparseSession,
+        network_metadata: &NetworkMetadata,
+        encoding: &Encoding,
+        variant: &str,
+    ) -> Result<SparseReader, UnfitNetwork> {
+        let Some(encoding) = encoding.sparse() else {
+            return Err(UnfitNetwork::NoSparseEncoding(variant.into()));
+        };
+        let map = if network_metadata.is_base() {
+            Some(Arc::new(network_metadata.base_map(&encoding, variant)?))
+        } else {
+            network_metadata.check_sparse(&encoding, variant)?;
+            None
+        };
+        let shape = encoding.shape();
+        let found = [session.rows_per_move(), session.outcomes()];
+        let wanted = [shape.rows_per_move, shape.outcomes];
+        if found != wanted {
+            let variant = variant.into();
+            return Err(UnfitNetwork::SparseSizes { variant, found, wanted });
+        }
+        Ok(SparseReader { session, encoding, map })
+    }
+
+    pub(super) fn session(&self) -> &SparseSession {
+        &self.session
+    }
+
+    pub(super) fn new_batch(&self) -> Batch {
+        Batch::sparse(&self.encoding, self.map.clone())
+    }
+
+    /// Returns the blocks of the game that the network does not have.
+    pub(super) fn missing_blocks(&self) -> &[String] {
+        self.map.as_ref().map_or(&[], |map| map.missing())
+    }
+
+    /// Fills in the evaluations of a batch of [`SparseReader::new_batch`].
+    pub(super) fn evaluate(&mut self, batch: &mut Batch) -> Result<(), NetworkError> {
+        let Some((request, [logits, outcome, moves_left])) = batch.sparse_request() else {
+            return Err(NetworkError::Run(
+                "it reads sparse lists, and the batch has planes".into(),
+            ));
+        };
+        self.session.run(request, logits, outcome, moves_left)?;
+        outcome.chunks_exact_mut(self.session.outcomes()).for_each(softmax);
+        Ok(())
+    }
+}

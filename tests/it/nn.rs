@@ -1,0 +1,360 @@
+//! The contract of evaluators: what decorates one changes nothing of what it says.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use menagerie::encoding::{Encoding, Shape};
+use menagerie::nn::network::Backend;
+use menagerie::nn::{Batch, Cache, Cached, CachedEval, EvalError, Evaluator, Onnx, Query};
+use menagerie::rules::{MoveList, Position, Side};
+use menagerie::variant::{Catalogue, Variant};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+/// An evaluator whose numbers tell positions apart.
+#[derive(Clone)]
+struct Telling {
+    shape: Shape,
+}
+
+impl Evaluator for Telling {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn preferred_batch(&self) -> usize {
+        3
+    }
+
+    fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
+        for row in 0..batch.len() {
+            let key = batch.key(row).0;
+            let win = (key % 1000) as f32 / 1000.0;
+            let outcome = [win, 1.0 - win, 0.0];
+            let indices = batch.legal(row).to_vec();
+            let logit = |nth: usize| f32::from(indices[nth].0) + nth as f32 + win;
+            batch.fill(row, &outcome, win * 10.0, logit);
+        }
+        Ok(())
+    }
+}
+
+/// Positions of a random game, with their legal moves.
+fn positions(variant: &Variant, count: usize) -> Vec<(Position, MoveList)> {
+    let mut rng = SmallRng::seed_from_u64(5);
+    let mut position = variant.start();
+    let mut found = Vec::new();
+    while found.len() < count {
+        let mut legal = MoveList::new();
+        position.legal_moves(&mut legal);
+        if legal.is_empty() {
+            position = variant.start();
+            continue;
+        }
+        let m = legal[rng.random_range(0..legal.len())];
+        found.push((position.clone(), legal));
+        position.play_unchecked(m);
+    }
+    found
+}
+
+fn fill(batch: &mut Batch, encoding: &Encoding, positions: &[(Position, MoveList)]) {
+    batch.clear();
+    positions
+        .iter()
+        .for_each(|(position, legal)| _ = batch.push(Query { encoding, position, legal }));
+}
+
+fn crazyhouse() -> (Arc<Variant>, Encoding, Telling) {
+    let variant = Catalogue::shipped().get("crazyhouse").expect("crazyhouse is shipped");
+    let encoding = Encoding::of(&variant.start());
+    let telling = Telling { shape: encoding.shape() };
+    (variant, encoding, telling)
+}
+
+#[test]
+fn a_cache_gives_back_what_it_was_told() {
+    let (variant, encoding, one) = crazyhouse();
+    let mut cached = Cached::new(one, 1 << 20);
+    let mut batch = cached.new_batch();
+    let positions = positions(&variant, 40);
+    let mut known = CachedEval::default();
+    for (position, legal) in &positions {
+        assert!(!cached.probe(Query { encoding: &encoding, position, legal }, &mut known));
+        fill(&mut batch, &encoding, &[(position.clone(), legal.clone())]);
+        cached.evaluate(&mut batch).expect("evaluated");
+        assert!(cached.probe(Query { encoding: &encoding, position, legal }, &mut known));
+        assert_eq!(known.evaluation(), batch.evaluation(0));
+        assert!(
+            !cached.probe(Query { encoding: &encoding, position, legal: &legal[1..] }, &mut known)
+        );
+    }
+    cached.forget();
+    for (position, legal) in &positions {
+        assert!(!cached.probe(Query { encoding: &encoding, position, legal }, &mut known));
+    }
+}
+
+#[test]
+fn a_small_cache_keeps_few_and_the_newest() {
+    let (variant, encoding, one) = crazyhouse();
+    let mut known = CachedEval::default();
+    for bytes in [0, 300, 2000, 20_000] {
+        let mut cached = Cached::new(one.clone(), bytes);
+        let mut batch = cached.new_batch();
+        let positions = positions(&variant, 300);
+        for one in &positions {
+            fill(&mut batch, &encoding, std::slice::from_ref(one));
+            cached.evaluate(&mut batch).expect("evaluated");
+            let remembered = cached
+                .probe(Query { encoding: &encoding, position: &one.0, legal: &one.1 }, &mut known);
+            assert!(remembered || bytes < 2000);
+            assert!(!remembered || known.evaluation() == batch.evaluation(0));
+        }
+        // Whatever is remembered is what was told, however often the memory was used anew.
+        let mut kept = 0;
+        for one in &positions {
+            fill(&mut batch, &encoding, std::slice::from_ref(one));
+            let asked = cached
+                .probe(Query { encoding: &encoding, position: &one.0, legal: &one.1 }, &mut known);
+            if asked {
+                kept += 1;
+                let before = known.clone();
+                cached.evaluate(&mut batch).expect("evaluated");
+                assert_eq!(before.evaluation(), batch.evaluation(0));
+            }
+        }
+        assert!(kept <= bytes / 100 && (kept > 5 || bytes < 20_000), "{bytes}: {kept}");
+    }
+}
+
+#[test]
+fn evaluators_that_share_a_cache_know_what_the_others_were_told() {
+    let (variant, encoding, one) = crazyhouse();
+    let cache = Arc::new(Mutex::new(Cache::new(1 << 20)));
+    let mut first = Cached::sharing(one.clone(), Arc::clone(&cache));
+    let second = Cached::sharing(one, cache);
+    let mut batch = first.new_batch();
+    let (mut known, positions) = (CachedEval::default(), positions(&variant, 10));
+    fill(&mut batch, &encoding, &positions);
+    first.evaluate(&mut batch).expect("evaluated");
+    for (row, (position, legal)) in positions.iter().enumerate() {
+        assert!(
+            second.probe(Query { encoding: &encoding, position, legal }, &mut known),
+            "{row} {}",
+            position.fen()
+        );
+        assert_eq!(known.evaluation(), batch.evaluation(row));
+    }
+}
+
+/// ONNX Runtime checks whether the domain of our operators is known and adds it in two steps, so that
+/// the first sessions of a process collide unless they are created one after the other.
+#[test]
+fn the_first_sessions_of_a_process_open_at_once() {
+    let me = std::env::current_exe().expect("the path of this test");
+    for _ in 0..20 {
+        let done = std::process::Command::new(&me)
+            .args(["--exact", "nn::open_eight_sessions", "--ignored"])
+            .output()
+            .expect("this test's executable starts");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+    }
+}
+
+#[test]
+#[ignore = "run by the_first_sessions_of_a_process_open_at_once, in processes of its own"]
+fn open_eight_sessions() {
+    let start = Catalogue::shipped().get("3x3").expect("3x3 is shipped").start();
+    let encoding = Encoding::of(&start);
+    let file = include_bytes!("../../nets/3x3.onnx");
+    let barrier = std::sync::Barrier::new(8);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                barrier.wait();
+                Onnx::open(file, &encoding, "3x3", Backend::Cpu, 1).map(|_| ()).expect("a network")
+            });
+        }
+    });
+}
+
+/// What the network of two tables says of positions, with its tables remembered or not.
+#[test]
+fn a_twin_puts_together_what_it_knows_of_each_table() {
+    let variant = Catalogue::shipped().get("bughouse2").expect("bughouse2 is shipped");
+    let encoding = Encoding::of(&variant.start());
+    let file = include_bytes!("../../nets/bughouse2.onnx");
+    let open = || Onnx::open(file, &encoding, "bughouse2", Backend::Cpu, 1).expect("a network");
+    let (mut fresh, mut cached) = (open(), Cached::new(open(), 64 << 20));
+    let (mut batch, mut known) = (fresh.new_batch(), CachedEval::default());
+    let close = |a: &[f32], b: &[f32]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-3)
+    };
+    let mut unasked = 0;
+    for (root, legal) in &positions(&variant, 40)[20..] {
+        // What one and two plies lead to: other pairs of the same tables.
+        let mut found = vec![(root.clone(), legal.clone())];
+        for at in 0..40 {
+            let (position, legal) = &found[at / 4];
+            let mut position = position.clone();
+            position.play_unchecked(legal[(at % 4 * legal.len()) / 4]);
+            let mut legal = MoveList::new();
+            position.legal_moves(&mut legal);
+            found.extend((!legal.is_empty()).then_some((position, legal)));
+            if at / 4 + 1 >= found.len() {
+                break;
+            }
+        }
+        for pair in found.chunks(2) {
+            let all = pair.iter().map(|(position, legal)| {
+                cached
+                    .probe(Query { encoding: &encoding, position, legal }, &mut known)
+                    .then(|| known.clone())
+            });
+            let recalled: Vec<_> = all.collect();
+            fill(&mut batch, &encoding, pair);
+            fresh.evaluate(&mut batch).expect("evaluated");
+            for (row, recalled) in recalled.iter().enumerate() {
+                let Some(recalled) = recalled else { continue };
+                let (one, other) = (recalled.evaluation(), batch.evaluation(row));
+                assert!(close(one.outcome, other.outcome) && close(one.logits, other.logits));
+                assert!((one.moves_left - other.moves_left).abs() < 1e-2);
+                unasked += 1;
+            }
+            let wanted: Vec<_> = (0..pair.len())
+                .map(|row| {
+                    (batch.evaluation(row).outcome.to_vec(), batch.evaluation(row).logits.to_vec())
+                })
+                .collect();
+            cached.evaluate(&mut batch).expect("evaluated");
+            for (row, (outcome, logits)) in wanted.iter().enumerate() {
+                let evaluation = batch.evaluation(row);
+                assert!(close(evaluation.outcome, outcome) && close(evaluation.logits, logits));
+            }
+            for (position, legal) in pair {
+                assert!(
+                    cached.probe(Query { encoding: &encoding, position, legal }, &mut known),
+                    "{}",
+                    position.fen()
+                );
+            }
+        }
+    }
+    assert!(unasked > 20, "{unasked} positions of known tables were met");
+    cached.forget();
+    let (position, legal) = &positions(&variant, 1)[0];
+    assert!(!cached.probe(Query { encoding: &encoding, position, legal }, &mut known));
+}
+
+/// The evaluation of a position as a search gets it, recalled or from a batch: outcome, likeliest move and
+/// moves left.
+fn foreseen(game: &str, file: &[u8], fen: &str) -> ([f32; 3], String, f32) {
+    let variant = Catalogue::shipped().get(game).expect("it is shipped");
+    let encoding = Encoding::of(&variant.start());
+    let network = Onnx::open(file, &encoding, game, Backend::Cpu, 1).expect("a network");
+    let mut cached = Cached::new(network, 1 << 20);
+    let position = variant.position(fen, false).unwrap_or_else(|error| panic!("{error}"));
+    let mut legal = MoveList::new();
+    position.legal_moves(&mut legal);
+    let query = Query { encoding: &encoding, position: &position, legal: &legal };
+    let mut known = CachedEval::default();
+    if !cached.probe(query, &mut known) {
+        let mut batch = cached.new_batch();
+        batch.push(query);
+        cached.evaluate(&mut batch).expect("evaluated");
+        assert!(cached.probe(query, &mut known), "{fen}");
+        assert_eq!(known.evaluation(), batch.evaluation(0), "{fen}");
+    }
+    let evaluation = known.evaluation();
+    let logits = legal.iter().zip(evaluation.logits);
+    let (best, _) = logits.max_by(|(_, a), (_, b)| a.total_cmp(b)).expect("a move");
+    let outcome = evaluation.outcome.try_into().expect("two sides");
+    (outcome, position.move_text(*best), evaluation.moves_left)
+}
+
+#[test]
+fn whoever_mates_soon_wins() {
+    let crazyhouse = include_bytes!("../../nets/crazyhouse.int8.onnx");
+    let (outcome, m, turns) =
+        foreseen("crazyhouse", crazyhouse, "6k1/5ppp/8/8/8/8/8/K7[R] w - - 0 1");
+    assert!(outcome[0] == 0.99 && turns == 1.0 && m.starts_with("R@"), "{outcome:?} {m} {turns}");
+    let (outcome, ..) = foreseen("crazyhouse", crazyhouse, "6k1/5ppp/8/8/8/8/8/K7[N] w - - 0 1");
+    assert_ne!(outcome[0], 0.99);
+
+    let duck = include_bytes!("../../nets/duck.onnx");
+    let foreseen_duck = |fen| foreseen("duck", duck, fen);
+    let (outcome, m, turns) = foreseen_duck("3rk3/8/8/8/8/8/8/K2R4 w - - 0 1");
+    assert!(outcome[0] < 0.99, "{outcome:?} {m} {turns}");
+    let (outcome, m, turns) = foreseen_duck("3k4/8/8/8/8/8/8/K2R4 w - - 0 1");
+    assert!(outcome[0] == 0.99 && turns == 1.0 && m == "d1d8", "{outcome:?} {m} {turns}");
+    // No duck comes between a knight and the king, who has nowhere to go.
+    let (outcome, m, turns) = foreseen_duck("6rk/6pp/8/6N1/8/8/8/K7 w - - 0 1");
+    assert!(outcome[0] == 0.99 && turns == 2.0 && m == "g5f7", "{outcome:?} {m} {turns}");
+    let (outcome, _, turns) = foreseen_duck("6rk/5Npp/8/8/8/8/8/K3*3 b - - 0 1");
+    assert!(outcome[1] == 0.99 && turns == 1.0, "{outcome:?} {turns}");
+
+    let bughouse = include_bytes!("../../nets/bughouse2.onnx");
+    let calm = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 0 1";
+    let mated = |turn| format!("6k1/5ppp/8/8/8/8/8/K7[R] {turn} - - 0 1");
+    let of = |a: &str, b: &str, team| foreseen("bughouse2", bughouse, &format!("{a}|{b}|{team}"));
+    // The team that has White at A mates there, or is mated at B by White there.
+    let (outcome, m, turns) = of(&mated("w"), calm, "w");
+    assert!(outcome[0] == 0.99 && turns == 1.0 && m.starts_with("1R@"), "{outcome:?} {m} {turns}");
+    let (outcome, m, _) = of(calm, &mated("w"), "w");
+    assert!(outcome[1] == 0.99 && m.starts_with('1'), "{outcome:?} {m}");
+    // As soon as each other: whoever moves is first.
+    let (outcome, ..) = of(&mated("w"), &mated("w"), "w");
+    assert_eq!(outcome[0], 0.99);
+    // Black is on turn at B, and the rook in White's hand has to wait.
+    let (outcome, ..) = of(calm, &mated("b"), "w");
+    assert!(outcome.iter().all(|&chance| chance < 0.99), "{outcome:?}");
+}
+
+#[test]
+fn a_network_says_the_same_to_the_last_bit_in_any_batch() {
+    let catalogue = Catalogue::shipped();
+    let nets = Path::new(env!("CARGO_MANIFEST_DIR")).join("nets");
+    let mut seen = 0;
+    for path in fs::read_dir(nets).expect("networks").map(|entry| entry.expect("a file").path()) {
+        let name = path.file_name().expect("named").to_string_lossy().into_owned();
+        let Some(game) = name.strip_suffix(".onnx") else { continue };
+        // A base plays every game, chess among them.
+        let game = match game.trim_end_matches(".int8") {
+            "base" => "chess",
+            game => game,
+        };
+        let variant = catalogue.get(game).expect("a shipped game");
+        let encoding = Encoding::of(&variant.start());
+        let file = fs::read(&path).expect("read");
+        let mut network = Onnx::open(&file, &encoding, game, Backend::Cpu, 1).expect("a network");
+        let positions = positions(&variant, 24);
+        let (mut all, mut some) = (network.new_batch(), network.new_batch());
+        fill(&mut all, &encoding, &positions);
+        network.evaluate(&mut all).expect("evaluated");
+        for rows in [1, 2, 3, 5, 6, 7, 11] {
+            let mut row = 0;
+            for chunk in positions.chunks(rows) {
+                fill(&mut some, &encoding, chunk);
+                network.evaluate(&mut some).expect("evaluated");
+                for nth in 0..chunk.len() {
+                    let (together, apart) = (all.evaluation(row), some.evaluation(nth));
+                    assert_eq!(together, apart, "{name}, row {row} in batches of {rows}");
+                    row += 1;
+                }
+            }
+        }
+        for (row, (position, _)) in positions.iter().enumerate() {
+            let evaluation = all.evaluation(row);
+            assert!((evaluation.outcome.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{name}");
+            assert!(evaluation.moves_left >= 0.0, "{name}");
+            if let [_, _, draw] = evaluation.outcome {
+                let scores = Side::all(2).map(|side| evaluation.score(side, position.turn()));
+                assert!(scores.sum::<f32>().abs() < 1e-5 && *draw >= 0.0, "{name}");
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen > 12, "{seen} networks");
+}
