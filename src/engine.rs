@@ -3,7 +3,6 @@
 //! Knows the notation of games, and no text of a protocol: `protocol` puts into words what comes
 //! out of here.
 
-mod adviser;
 mod bench;
 mod depth;
 mod embedded_nets;
@@ -33,12 +32,12 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-pub use adviser::Adviser;
 pub use bench::{Searched, bench};
 use depth::visits_of_depth;
 use eval_command::assess;
 pub use eval_command::{EvalOutput, Shown};
 use evaluators::EvaluatorPool;
+pub use evaluators::{VariantNetwork, open_network};
 pub use files::{FileError, with_files};
 use flip::flipped;
 use game::Game;

@@ -1,7 +1,6 @@
 //! How the engine is spoken to: lines of text in, lines of text out.
 //!
-//! The first line chooses the handler: `xboard` that of XBoard, `rbc` that of blind chess, anything
-//! else UCI. Lines are obeyed
+//! The first line chooses the handler: `xboard` that of XBoard, anything else UCI. Lines are obeyed
 //! in the order in which they come. One that needs the search in progress to be over waits for
 //! that, and so does what comes after it; a search without a limit is stopped then, and one with a
 //! limit runs to its end. What can be executed during a search (`stop`, `isready`, `?`, `quit` and
@@ -14,7 +13,6 @@ mod check;
 mod handler;
 mod line;
 mod output;
-pub mod rbc;
 mod setting;
 mod uci;
 mod variant_info;
@@ -23,7 +21,7 @@ mod xboard;
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -32,13 +30,11 @@ pub use check::check;
 use handler::{Ended, Next, ProtocolHandler};
 use line::{Line, read_line};
 use output::Output;
-use rbc::{Players, Talk};
 use uci::Uci;
 use xboard::XBoard;
 pub use xboard::legs;
 
 use crate::engine::Session;
-use crate::recon::Preset;
 use crate::variant::Catalogue;
 
 /// So many lines are read ahead of the one that is obeyed.
@@ -80,71 +76,12 @@ pub fn run(
     let ended: Ended = Arc::new(ended);
     let Some(first) = first(&wakes) else { return Ok(()) };
     let heard = Arc::clone(&output);
-    if first.words() == ["rbc"] {
-        let players = Players::new(Preset::Best.settings(), String::new());
-        converse(&wakes, &output, Some(first), &players);
-    } else if first.words() == ["xboard"] {
+    if first.words() == ["xboard"] {
         obey(&wakes, &output, first, &mut XBoard::new(session, heard, ended));
     } else {
         obey(&wakes, &output, first, &mut Uci::new(session, heard, ended));
     }
     Ok(())
-}
-
-/// Speaks of blind chess, whatever the first line is, with players as they were asked for.
-///
-/// # Errors
-/// If no thread can be started.
-pub fn run_rbc(
-    input: impl BufRead + Send + 'static,
-    output: impl Write + Send + 'static,
-    players: &Players,
-) -> std::io::Result<()> {
-    let output = Output::new(output);
-    let (reader, wakes) = sync_channel(AHEAD);
-    thread::Builder::new().name("input".to_owned()).spawn(move || read(input, &reader))?;
-    converse(&wakes, &output, None, players);
-    Ok(())
-}
-
-/// Obeys lines about blind chess in order, and works ahead while none comes.
-fn converse(wakes: &Receiver<Wake>, output: &Output, first: Option<Line>, players: &Players) {
-    let mut talk = Talk::new(players, output);
-    let mut next = first;
-    let mut idle = false;
-    while !output.is_closed() {
-        let line = match next.take() {
-            Some(line) => line,
-            None => {
-                let wake = if idle {
-                    wakes.recv().ok()
-                } else {
-                    match wakes.try_recv() {
-                        Ok(wake) => Some(wake),
-                        Err(TryRecvError::Disconnected) => None,
-                        Err(TryRecvError::Empty) => {
-                            idle = !talk.anticipate();
-                            continue;
-                        }
-                    }
-                };
-                match wake {
-                    Some(Wake::Line(line)) => line,
-                    Some(Wake::Ended(_)) => continue,
-                    Some(Wake::Closed) | None => return,
-                }
-            }
-        };
-        idle = false;
-        match line {
-            Line::Text(text) => {
-                if !talk.handle(&text) {
-                    return;
-                }
-            }
-            Line::TooLong => output.say("info error a line is too long"),
-        }
-    }
 }
 
 fn read(mut input: impl BufRead, reader: &SyncSender<Wake>) {

@@ -2,7 +2,7 @@
 //! asks for what is best over the boards that may be.
 //!
 //! A board that may be is searched as if both sides saw it; what blind play adds is above: hard rules
-//! about kings, values over many boards, and that the other side may not have noticed. docs/blind.md
+//! about kings, values over many boards, and that the other side may not have noticed. docs/rbc.md
 //! tells how it thinks.
 //!
 //! [`Belief`]: crate::belief::Belief

@@ -1,8 +1,8 @@
-//! Any text as histories of blind chess, and as cases of its rules.
+//! Any text as histories of RBC, and as cases of its rules.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use menagerie_fuzz::rbc;
 
-fuzz_target!(|data: &[u8]| rbc::histories(data));
+fuzz_target!(|data: &[u8]| rbc::check_histories(data));

@@ -31,16 +31,17 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use menagerie::protocol::rbc::GameHistory;
 use menagerie::variant::Variant;
+use menagerie_rbc::GameHistory;
 
 use bughouse::Referee;
 use config::MatchConfig;
 use folder::Folder;
 use game::Played;
 use opening::Openings;
-use player::Player;
+use player::{CreatePlayer, Player};
 use schedule::Schedule;
+use spec::{Kind, PlayerSpec};
 
 /// What is played.
 #[derive(Debug)]
@@ -60,6 +61,7 @@ pub struct Arena {
     folder: Folder,
     /// The games that are over, in the order of their numbers.
     games: Vec<Played>,
+    create_custom: CreatePlayer,
 }
 
 impl Arena {
@@ -82,7 +84,13 @@ impl Arena {
         };
         let schedule = Schedule::new(&config);
         let (folder, games) = Folder::open(folder, &config)?;
-        Ok(Arena { config, rules, schedule, folder, games })
+        Ok(Arena { config, rules, schedule, folder, games, create_custom: no_custom_player })
+    }
+
+    /// Sets the function that creates players of [`Kind::Custom`]. Without it such players are
+    /// errors of [`Arena::play`].
+    pub fn with_custom_players(self, create_custom: CreatePlayer) -> Arena {
+        Arena { create_custom, ..self }
     }
 
     /// Who plays, and how many games.
@@ -131,7 +139,12 @@ impl Arena {
         let threads = threads.clamp(1, self.schedule.games as usize);
         let next: Mutex<&mut Missing<'_>> = Mutex::new(&mut missing);
         let stop = AtomicBool::new(false);
-        let table = Table { config: &self.config, rules: &self.rules, schedule: &self.schedule };
+        let table = Table {
+            config: &self.config,
+            rules: &self.rules,
+            schedule: &self.schedule,
+            create_custom: self.create_custom,
+        };
         let (folder, games) = (&mut self.folder, &mut self.games);
         std::thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
@@ -215,6 +228,10 @@ impl Arena {
     }
 }
 
+fn no_custom_player(_variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Result<Box<dyn Player>> {
+    anyhow::bail!("this program has no custom player {}", spec.name())
+}
+
 fn decided(config: &MatchConfig, games: &[Played]) -> bool {
     config.sprt.is_some_and(|sprt| table::decision(&sprt, games).is_some())
 }
@@ -241,6 +258,7 @@ struct Table<'a> {
     config: &'a MatchConfig,
     rules: &'a Rules,
     schedule: &'a Schedule,
+    create_custom: CreatePlayer,
 }
 
 impl Table<'_> {
@@ -303,9 +321,10 @@ impl Table<'_> {
         }
         let specs = self.config.players.iter();
         let players: anyhow::Result<_> = specs
-            .map(|spec| match spec.kind.outside() {
-                true => external::outside(variant, self.config.chess960, spec),
-                false => player::inside(variant, spec),
+            .map(|spec| match spec.kind {
+                Kind::Uci | Kind::Xboard => external::outside(variant, self.config.chess960, spec),
+                Kind::Custom => (self.create_custom)(variant, spec),
+                _ => player::inside(variant, spec),
             })
             .collect();
         players.map(Seated::Players)

@@ -1,40 +1,26 @@
-//! The trainer of Menagerie: self-play, learning and export, over the library's public API only.
+//! The trainer of Menagerie: training data, training, export and matches, over the public API of the library.
 //!
-//! - [`calibration`]: positions by which a network is quantised.
-//! - [`campaign`]: networks of many variants, trained unattended.
-//! - [`network`]: what a network is made of, its named weights, and its forward pass.
-//! - [`learner`]: samples in, gradient steps and checkpoints out.
-//! - [`onnx`]: weights to ONNX bytes and back.
-//! - [`sparse`]: training of sparse networks.
-//! - [`starts`]: where self-play games begin.
-//! - [`plot`]: runs and matches as tables and pictures.
-//! - [`retrograde`]: small games solved exactly.
-//! - [`minimax`]: alpha-beta over men and squares.
-//! - [`regression`]: what a position of bughouse is worth, by regression.
-//! - [`bug0`]: the tables of Bug0, played anew.
-//! - [`oracle`]: how well a network plays a solved game.
-//! - [`puzzles`]: positions of which the right moves are known, and how well a player does there.
-//! - [`readers`]: games of others, read into records.
-//! - [`record`]: games with what the search thought, in files and as samples.
-//! - [`rows`]: logs of runs.
-//! - [`san`]: turns as people write them.
-//! - [`selfplay`]: many games at once, one network call for all.
-//! - [`score`]: what engines say a position is worth.
-//! - [`supervised`]: a network from recorded games, in a folder that goes on after a kill.
-//! - [`store`]: where a run lives, a folder or a bucket.
-//! - [`tables`]: a game at two tables, seen as two boards.
-//! - [`tensorboard`]: event files of TensorBoard.
-//! - [`teach`]: games that another engine plays, to start networks from.
-//! - [`warm_start`]: weights to learn on from.
-//! - [`engine_process`], [`uci_engine`], [`xboard_engine`]: engines as child processes.
-//! - [`window`]: the games that are learned from at a time.
-//! - [`agreement`]: how much two networks agree.
-//! - [`arena`]: matches between players of this process and engines outside.
-//! - [`gauntlet`]: matches of many variants, and one table of their results.
-//! - [`run`]: a training run, a folder that goes on after a kill.
+//! Data and training:
+//!
+//! - [`run`]: a training run by self-play; [`supervised`]: one from recorded games; [`sparse`]: one of a sparse
+//!   network from labelled games. [`campaign`]: sparse networks of many variants, unattended.
+//! - [`selfplay`]: self-play games; [`datagen`]: labelled games of a reference engine; [`random_starts`]: where
+//!   self-play games begin; [`readers`]: games of other programs.
+//! - [`record`]: games with search results, and the samples made of them; [`replay_buffer`]: the games that
+//!   training by self-play draws from; [`store`]: folders and buckets.
+//! - [`network`]: convolution networks; [`learner`]: their loss, gradients, optimizers and checkpoints;
+//!   [`warm_start`]: their start weights; [`onnx`]: ONNX files; [`calibration`] and [`quantization_check`]: int8.
+//! - [`tensorboard`], [`csv_log`]: metrics.
+//!
+//! Matches and measurement:
+//!
+//! - [`arena`]: matches; [`gauntlet`]: matches of many variants and one table of results; [`plot`]: pictures.
+//! - [`engine_process`], [`uci_engine`], [`xboard_engine`]: engines as child processes; [`eval_scale`]: their
+//!   scores as expected scores; [`san`]: moves in algebraic notation; [`tables`]: bughouse as two boards.
+//! - [`retrograde`]: small games solved exactly; [`ground_truth`] and [`puzzles`]: players measured against
+//!   solutions; [`network_speed`]: evaluations per CPU second.
 
 pub mod arena;
-pub mod bug0;
 pub mod calibration;
 pub mod campaign;
 pub mod csv_log;
@@ -44,7 +30,6 @@ pub mod eval_scale;
 pub mod gauntlet;
 pub mod ground_truth;
 pub mod learner;
-pub mod minimax;
 pub mod network;
 pub mod network_speed;
 pub mod onnx;
@@ -54,7 +39,6 @@ pub mod quantization_check;
 pub mod random_starts;
 pub mod readers;
 pub mod record;
-pub mod regression;
 pub mod replay_buffer;
 pub mod retrograde;
 pub mod run;

@@ -1,6 +1,7 @@
 //! The choice of an evaluator: which network, on what, with how many threads.
 
 use std::env::current_exe;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +13,7 @@ use crate::nn::runtime::{Runtime, RuntimeError};
 use crate::nn::{Cache, Cached, Evaluator, Onnx, Opened, Query, Uniform, Weights};
 use crate::rules::MoveList;
 use crate::search::Params;
-use crate::variant::Variant;
+use crate::variant::{Catalogue, Variant};
 
 /// An evaluator, and what it was chosen by.
 pub(super) struct EvaluatorPool {
@@ -25,6 +26,42 @@ pub(super) struct EvaluatorPool {
     /// Whether it stands in for one that was named and could not be had.
     pub(super) stands_in: bool,
     key: EvaluatorKey,
+}
+
+/// A network that is open for one variant.
+pub struct VariantNetwork {
+    /// Evaluates positions of the variant, and caches what it has evaluated.
+    pub evaluator: Box<dyn Evaluator>,
+    /// The parameters of a search with this evaluator.
+    pub params: Params,
+    /// Whether it replaces a network that was named and cannot be used.
+    pub is_substitute: bool,
+}
+
+impl fmt::Debug for VariantNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VariantNetwork")
+            .field("params", &self.params)
+            .field("is_substitute", &self.is_substitute)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Opens the network file `weights` for a variant, or a shipped network if `weights` is empty or the file
+/// cannot be used. Messages for the user are appended to `notes`. Returns `None` if no network can be used.
+pub fn open_network(
+    variant: &Variant,
+    weights: &str,
+    notes: &mut Vec<String>,
+) -> Option<VariantNetwork> {
+    let mut options = Options::new(Catalogue::shipped());
+    weights.clone_into(&mut options.weights);
+    let chosen = EvaluatorPool::new(variant, &options, None, notes);
+    if !chosen.network {
+        return None;
+    }
+    let evaluator = chosen.evaluators.into_iter().next()?;
+    Some(VariantNetwork { evaluator, params: chosen.params, is_substitute: chosen.stands_in })
 }
 
 /// All that an evaluator is chosen by.

@@ -21,7 +21,6 @@ mod network;
 mod nn;
 mod perft;
 mod proofs;
-mod rbc_server;
 mod runtime;
 mod search;
 mod sparse_encoding;

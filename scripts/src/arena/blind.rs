@@ -7,10 +7,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use menagerie::protocol::rbc::{GameHistory, Players};
 use menagerie::recon;
 use menagerie::rules::blind::{Played as Turn, Request, Sensed, Truth};
 use menagerie::rules::{ByColor, Color, Square};
+use menagerie_rbc::{GameHistory, Players};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -67,10 +67,10 @@ impl Entrant {
     /// If its options make no sense, or it is to have a network that cannot be had: it would be
     /// another player than it is called.
     pub fn new(spec: &PlayerSpec) -> anyhow::Result<Entrant> {
-        let players = spec.blind_players().map_err(anyhow::Error::msg)?;
+        let players = spec.rbc_players()?;
         let notes = || players.notes().join("; ");
         anyhow::ensure!(
-            spec.kind != Kind::Rbc || players.is_complete(),
+            spec.kind != Kind::Rbc || players.has_requested_network(),
             "{spec} has not its network (weights=habits,simulations=0 does without one): {}",
             notes()
         );
@@ -86,7 +86,7 @@ impl Seat {
         mut rng: ChaCha8Rng,
     ) -> anyhow::Result<Seat> {
         Ok(match spec.kind {
-            Kind::Rbc => Seat::Thinks(Box::new(players.player(truth, color, rng.random()))),
+            Kind::Rbc => Seat::Thinks(Box::new(players.create_player(truth, color, rng.random()))),
             Kind::Attacker => {
                 let plan = PLANS[rng.random_range(0..PLANS.len())].split(' ').rev();
                 let side = |square: Square| color.fold_wb(square, square.flip_vertical());
@@ -189,7 +189,7 @@ pub fn play(
         let center = Some(side.sense());
         let seen = truth.sense(center);
         side.sensed(&seen);
-        history.note_sense(color, center, seen);
+        history.add_sense(color, center, seen);
         let may = truth.requests();
         let request = match (turns.len() as u32) < plies {
             true => any(&may, &mut rng),
@@ -199,10 +199,10 @@ pub fn play(
         let turn = truth.play(request)?;
         side.moved(turn);
         capture = turn.capture;
-        history.note_move(color, turn, before, truth.fen());
+        history.add_move(color, turn, before, truth.fen());
         turns.push(request.map_or("0000".to_owned(), |request| request.to_string()));
     };
-    history.note_end(Some(end));
+    history.set_end(Some(end));
     let score = |color: Color| match end.winner {
         Some(winner) if winner == color => 1,
         Some(_) => -1,

@@ -15,8 +15,6 @@ use rand::rngs::ChaCha8Rng;
 
 use super::plain_mcts::PlainMcts;
 use super::spec::{Kind, PlayerSpec};
-use crate::minimax::Minimax;
-use crate::regression::Greedy;
 
 /// A game as a player sees it when it is to move.
 #[derive(Debug)]
@@ -106,20 +104,6 @@ pub fn inside(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Result<Box<d
                 search,
                 rng: None,
             }));
-        }
-        (Kind::Minimax, _) => {
-            let sides = variant.start().game_spec().sides;
-            anyhow::ensure!(
-                sides == 2,
-                "minimax is for two sides, and {} has {sides}",
-                variant.name()
-            );
-            let mut minimax = Minimax::new(spec.depth.unwrap_or(1));
-            return Ok(Box::new(Plies(move |position: &Position| minimax.best_move(position))));
-        }
-        (Kind::Regression, Some(path)) => {
-            let greedy = Greedy::open(path, variant)?;
-            return Ok(Box::new(Plies(move |position: &Position| greedy.best_move(position))));
         }
         (Kind::Uniform, _) => {
             defaults = Params::blind();
@@ -248,10 +232,15 @@ impl Player for Random {
     }
 }
 
-/// Plays what a function of the position chooses, without chance and without memory.
-struct Plies<F>(F);
+/// Creates a player of [`Kind::Custom`] for the games of a variant.
+pub type CreatePlayer = fn(&Arc<Variant>, &PlayerSpec) -> anyhow::Result<Box<dyn Player>>;
 
-impl<F: FnMut(&Position) -> Option<Move>> Player for Plies<F> {
+/// A player that chooses each ply by a function of the position, without randomness. The function
+/// returns `None` if there is no legal move.
+#[derive(Clone, Copy, Debug)]
+pub struct PlyChooser<F>(pub F);
+
+impl<F: FnMut(&Position) -> Option<Move>> Player for PlyChooser<F> {
     fn begin(&mut self, _start: &Position, _rng: ChaCha8Rng) -> anyhow::Result<()> {
         Ok(())
     }

@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use menagerie::protocol::rbc::Players;
 use menagerie::search::Params;
+use menagerie_rbc::{OptionsError, PlayerOptions, Players};
 use serde::{Deserialize, Serialize};
 
 /// What a player is.
@@ -21,10 +21,9 @@ pub enum Kind {
     Plain,
     /// Any legal move.
     Random,
-    /// Alpha-beta over men and squares, as the opponent of Bug0.
-    Minimax,
-    /// A regression of values, which plays for the best position one ply ahead.
-    Regression,
+    /// A player that the program using this library creates
+    /// ([`CreatePlayer`](super::player::CreatePlayer)). It cannot be named on the command line.
+    Custom,
     /// An engine that speaks UCI.
     Uci,
     /// An engine that speaks the protocol of XBoard.
@@ -40,13 +39,12 @@ pub enum Kind {
 pub const BLIND: &str = "rbc";
 
 impl Kind {
-    const ALL: [(&str, Kind); 10] = [
+    /// The kinds that can be named on the command line.
+    const NAMED: [(&str, Kind); 8] = [
         ("net", Kind::Net),
         ("uniform", Kind::Uniform),
         ("plain", Kind::Plain),
         ("random", Kind::Random),
-        ("minimax", Kind::Minimax),
-        ("regression", Kind::Regression),
         ("uci", Kind::Uci),
         ("xboard", Kind::Xboard),
         ("rbc", Kind::Rbc),
@@ -69,11 +67,11 @@ impl Kind {
     }
 
     fn needs_file(self) -> bool {
-        self.outside() || matches!(self, Kind::Net | Kind::Regression)
+        self.outside() || self == Kind::Net
     }
 
     fn name(self) -> &'static str {
-        Kind::ALL.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+        Kind::NAMED.iter().find(|(_, kind)| *kind == self).map_or("custom", |(name, _)| name)
     }
 }
 
@@ -123,15 +121,15 @@ impl From<TimeControl> for String {
 /// A player: what it is, how long it may think, and its settings.
 ///
 /// On the command line it is `kind:FILE,key=value,...`: `net:nets/3x3.onnx,visits=50`,
-/// `uniform:visits=100`, `random`, `minimax:depth=2`, `uci:engine,nodes=1000,option.Hash=16`. A key
+/// `uniform:visits=100`, `random`, `uci:engine,nodes=1000,option.Hash=16`. A key
 /// that is none of the fields here is a parameter of the search; of `rbc:sense=entropy,turn=200` all
-/// keys but the name are options of `menagerie rbc`. At two tables `xboard:FILE` is a process at each.
+/// keys but the name are options of `menagerie-rbc`. At two tables `xboard:FILE` is a process at each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlayerSpec {
     /// What it is.
     pub kind: Kind,
-    /// The network, the regression, or the executable.
+    /// The network, the file of a custom player, or the executable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
     /// What it is called; if not given, a short form of the rest.
@@ -147,8 +145,7 @@ pub struct PlayerSpec {
     /// Milliseconds for each turn. Many engines of XBoard's protocol know whole seconds only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub movetime: Option<u64>,
-    /// Depth of each turn's search; minimax, whose own ply is not counted, and engines outside
-    /// only.
+    /// Depth of each turn's search; engines outside and custom players only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// A clock; engines outside only.
@@ -257,15 +254,13 @@ impl PlayerSpec {
         Ok(params)
     }
 
-    /// Players of blind chess as this says.
+    /// Creates players of RBC with these options.
     ///
     /// # Errors
-    /// In words, if an option is none or cannot have its value.
-    pub fn blind_players(&self) -> Result<Players, String> {
-        let mut options: Vec<_> = self.options.clone().into_iter().collect();
-        // What goes together comes first, so that the rest prevails.
-        options.sort_by_key(|(name, _)| name != "preset");
-        Players::read(&options)
+    /// If an option is unknown or has an invalid value.
+    pub fn rbc_players(&self) -> Result<Players, OptionsError> {
+        let pairs = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        Ok(PlayerOptions::from_pairs(pairs)?.players())
     }
 
     /// One parameter of the search, or what it is unless set.
@@ -279,12 +274,12 @@ impl PlayerSpec {
     /// In words, what does not.
     pub fn check(&self) -> Result<(), String> {
         let (kind, name) = (self.kind, self.kind.name());
-        if kind.needs_file() != self.file.is_some() {
+        if kind != Kind::Custom && kind.needs_file() != self.file.is_some() {
             let need = if kind.needs_file() { "needs a file" } else { "has no file" };
             return Err(format!("a player \"{name}\" {need}: {self}"));
         }
         let limits = [self.visits.is_some(), self.movetime.is_some(), self.depth.is_some()];
-        let depth = self.depth.is_some() && kind != Kind::Minimax;
+        let depth = self.depth.is_some() && kind != Kind::Custom;
         let options = !self.options.is_empty() && kind != Kind::Rbc;
         let outside = [depth, self.tc.is_some(), self.margin.is_some()].into_iter().chain([
             self.patience.is_some(),
@@ -303,21 +298,16 @@ impl PlayerSpec {
         }
         let limited = limits.contains(&true) || self.tc.is_some();
         match kind {
-            Kind::Random | Kind::Regression | Kind::Attacker
-                if limited || !self.search.is_empty() =>
-            {
+            Kind::Random | Kind::Attacker if limited || !self.search.is_empty() => {
                 return Err(format!("{name} does not search: {self}"));
             }
             Kind::Rbc if limited || !self.search.is_empty() => {
                 return Err(format!("rbc has options of its own: {self}"));
             }
-            Kind::Random | Kind::Regression | Kind::Attacker => {}
-            Kind::Rbc => return self.blind_players().map(drop),
-            Kind::Minimax if self.visits.is_some() || self.movetime.is_some() => {
-                return Err(format!("minimax counts depth only: {self}"));
-            }
-            Kind::Minimax if self.depth.is_none_or(|depth| depth > DEEPEST) => {
-                return Err(format!("how deep is {self}? say depth=1, or up to {DEEPEST}"));
+            // What limits a custom player is checked where it is created.
+            Kind::Random | Kind::Attacker | Kind::Custom => {}
+            Kind::Rbc => {
+                return self.rbc_players().map(drop).map_err(|error| error.to_string());
             }
             _ if !limited => return Err(format!("how long may {self} think? say visits=100")),
             Kind::Plain if self.movetime.is_some() => {
@@ -330,7 +320,7 @@ impl PlayerSpec {
             _ => {}
         }
         if self.visits == Some(0) || self.movetime == Some(0) {
-            return Err(format!("no searcher at all: {self}"));
+            return Err(format!("a limit of 0: {self}"));
         }
         match kind {
             Kind::Net | Kind::Uniform => self.params(Params::default()).map(drop),
@@ -346,9 +336,6 @@ impl PlayerSpec {
     }
 }
 
-/// Depths of [`Kind::Minimax`] beyond this nobody lives to see.
-const DEEPEST: u32 = 32;
-
 /// The parameters of [`Kind::Plain`].
 const PLAIN: [&str; 2] = ["c_puct", "root_c_puct"];
 
@@ -357,9 +344,9 @@ impl FromStr for PlayerSpec {
 
     fn from_str(text: &str) -> Result<PlayerSpec, String> {
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
-        let found = Kind::ALL.iter().find(|(name, _)| *name == kind);
+        let found = Kind::NAMED.iter().find(|(name, _)| *name == kind);
         let (_, kind) = found.ok_or_else(|| {
-            let known: Vec<_> = Kind::ALL.iter().map(|(name, _)| *name).collect();
+            let known: Vec<_> = Kind::NAMED.iter().map(|(name, _)| *name).collect();
             format!("no player is a \"{kind}\"; there are {}", known.join(", "))
         })?;
         let mut spec = PlayerSpec::new(*kind);
@@ -444,8 +431,6 @@ mod tests {
     fn what_is_written_is_read_again() {
         let texts = [
             "random",
-            "minimax:depth=2",
-            "regression:models/forest.regression,name=forest",
             "net:nets/3x3.onnx,as=3x3full,visits=50",
             "uniform:visits=100",
             "uniform:movetime=50,fresh=true,c_puct=2.5,name=deep",
@@ -475,22 +460,18 @@ mod tests {
             ("net:visits=50", "how long"),
             ("net:", "needs a file"),
             ("uniform", "say visits=100"),
-            ("uniform:visits=0", "no searcher"),
+            ("uniform:visits=0", "a limit of 0"),
             ("uniform:visits=many", "\"many\""),
             ("uniform:visits=9,depth=3", "engines outside"),
             ("uniform:visits=9,c_puct", "\"c_puct\""),
             ("uniform:visits=9,speed=3", "\"speed\""),
             ("plain:visits=9,fpu_reduction=0", "\"fpu_reduction\""),
             ("random:visits=9", "does not search"),
-            ("regression:models/forest,visits=9", "does not search"),
-            ("regression", "needs a file"),
-            ("minimax", "say depth"),
-            ("minimax:visits=9", "depth only"),
-            ("minimax:depth=33", "how deep"),
+            ("custom:depth=1", "\"custom\""),
             ("uniform:visits=9,as=chess", "only a network"),
             ("xboard:engine,nodes=9", "no nodes"),
             ("uci:engine,tc=fast", "\"fast\""),
-            ("rbc:sense=smell", "\"smell\""),
+            ("rbc:sense=smell", "'smell'"),
             ("rbc:visits=100", "visits"),
             ("attacker:visits=9", "does not search"),
             ("uci:engine,tc=5+0,partner=other", "pairs of XBoard"),

@@ -5,9 +5,9 @@
 
 use std::io;
 
-use menagerie::protocol::rbc::GameHistory;
 use menagerie::rules::Color;
 use menagerie::variant::Variant;
+use menagerie_rbc::GameHistory;
 
 use super::{Games, Lines, Replay};
 use crate::record::{End, GameRecord};

@@ -4,13 +4,16 @@ use crate::support::script;
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use menagerie::rules::PackedMove;
-use menagerie::variant::Catalogue;
+use menagerie::rules::{MoveList, PackedMove, Position};
+use menagerie::variant::{Catalogue, Variant};
 use tempfile::TempDir;
 use trainer::arena::Arena;
 use trainer::arena::config::MatchConfig;
 use trainer::arena::game::Played;
+use trainer::arena::player::{Player, PlyChooser};
+use trainer::arena::spec::{Kind, PlayerSpec};
 use trainer::readers::{self, Games};
 use trainer::record::End;
 
@@ -68,8 +71,8 @@ fn blind_chess_repeats_and_its_histories_are_those_of_the_reference_program() {
         assert!(games[0].turns[..4] != games[2].turns[..4]);
         let files = fs::read_dir(one.join("histories")).expect("a folder");
         let files = files.map(|file| file.expect("a file").path().display().to_string());
-        let checked = menagerie::protocol::rbc::check(&files.collect::<Vec<_>>());
-        assert!(checked.same, "{:?}", checked.lines);
+        let checked = menagerie_rbc::check_files(&files.collect::<Vec<_>>());
+        assert!(checked.passed, "{:?}", checked.lines);
         assert!(checked.lines[0].starts_with("games 8 moves "), "{:?}", checked.lines);
     }
     for (players, words) in
@@ -239,13 +242,45 @@ fn a_network_plays_a_game_like_its_own_if_it_is_told_to() {
         let player = format!("net:{network},{settings}visits=2");
         MatchConfig {
             variants: Some(file.clone()),
-            ..config("twin", &[&player, "minimax:depth=2"], 2)
+            ..config("twin", &[&player, "uniform:visits=2"], 2)
         }
     };
     assert_eq!(play(&folder.path().join("as"), &game("as=3x3,"), 1).0.len(), 2);
     let mut strange = Arena::open(&folder.path().join("own"), game("")).expect("opened");
     let error = strange.play(1, &mut |_| ()).expect_err("refused").to_string();
     assert!(error.contains("not for twin"), "{error}");
+}
+
+/// A player of the first legal move.
+fn first_move_player(
+    _variant: &Arc<Variant>,
+    _spec: &PlayerSpec,
+) -> anyhow::Result<Box<dyn Player>> {
+    let first_move = |position: &Position| {
+        let mut moves = MoveList::new();
+        position.legal_moves(&mut moves);
+        moves.first().copied()
+    };
+    Ok(Box::new(PlyChooser(first_move)))
+}
+
+#[test]
+fn arena_plays_custom_players() {
+    let folder = TempDir::new().expect("a folder");
+    let player = PlayerSpec { name: Some("first".to_owned()), ..PlayerSpec::new(Kind::Custom) };
+    let config = MatchConfig {
+        games: 2,
+        plies: Some(0),
+        ..MatchConfig::new("tictactoe", vec![player.clone(), player])
+    };
+    let arena = Arena::open(&folder.path().join("known"), config.clone()).expect("opened");
+    let mut arena = arena.with_custom_players(first_move_player);
+    arena.play(1, &mut |_| ()).expect("played");
+    assert_eq!(arena.games().len(), 2);
+    assert_eq!(arena.games()[0].turns, arena.games()[1].turns);
+    let mut unknown = Arena::open(&folder.path().join("unknown"), config).expect("opened");
+    let error = unknown.play(1, &mut |_| ()).expect_err("no such player").to_string();
+    assert!(error.contains("no custom player first"), "{error}");
 }
 
 #[cfg(unix)]

@@ -4,17 +4,14 @@ mod support;
 
 mod arena;
 mod bpgn;
-mod bug0;
 mod campaign;
 mod datagen;
 mod four_seats;
 mod learning;
-mod minimax;
 mod onnx_runtime;
 mod pgn;
 mod plot;
 mod readers;
-mod regression;
 mod retrograde;
 mod run;
 mod san;

@@ -8,9 +8,9 @@ use crate::support::reading::{read, variant};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use menagerie::encoding::Encoding;
-use menagerie::protocol::rbc::GameHistory;
 use menagerie::rules::{Color, Move, PackedMove};
 use menagerie::variant::Variant;
+use menagerie_rbc::GameHistory;
 use proptest::prelude::*;
 use tempfile::TempDir;
 use trainer::readers::{self, Games};
@@ -327,8 +327,8 @@ fn games_of_blind_chess_are_cut_where_somebody_passed() {
 fn what_is_no_history_is_quoted() {
     for (text, line, quote) in [
         ("{\n\"white_name\": x}", 2, "\"white_name\": x"),
-        ("{}", 1, "no such key"),
-        ("7", 1, "7 is no history"),
+        ("{}", 1, "missing"),
+        ("7", 1, "7 is not a history"),
     ] {
         let found = read("a.json", text.as_bytes(), "blindboard");
         assert!(found.games.is_empty());

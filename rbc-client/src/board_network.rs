@@ -1,0 +1,163 @@
+//! A network that sees both sides of a board, for the player of RBC.
+
+use std::fmt;
+use std::sync::Arc;
+
+use menagerie::encoding::Encoding;
+use menagerie::engine::{VariantNetwork, open_network};
+use menagerie::nn::{EvalError, Query};
+use menagerie::recon::{Likely, Network};
+use menagerie::rules::blind::Request;
+use menagerie::rules::{FenError, MoveList, Position};
+use menagerie::search::{Searcher, Tree};
+use menagerie::variant::{Catalogue, Variant};
+
+/// The variant of a board of RBC whose pieces are all visible.
+const VARIANT: &str = "blindboard";
+/// The memory of a search tree: about 80,000 visits. A search ends when the tree is full.
+const TREE_BYTES: usize = 16 << 20;
+
+/// Predicts moves on boards that are given as FENs, and searches them.
+pub(crate) struct BoardNetwork {
+    variant: Arc<Variant>,
+    network: VariantNetwork,
+    /// Created by the first search.
+    tree: Option<Tree>,
+}
+
+/// Why a board has no prediction.
+#[derive(Debug, thiserror::Error)]
+enum BoardError {
+    #[error("\"{fen}\": {error}")]
+    Fen { fen: String, error: FenError },
+    #[error(transparent)]
+    Evaluation(#[from] EvalError),
+}
+
+impl fmt::Debug for BoardNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoardNetwork").field("network", &self.network).finish_non_exhaustive()
+    }
+}
+
+impl BoardNetwork {
+    /// Opens the network file `weights`, or the shipped network if `weights` is empty or cannot be used.
+    /// Messages for the user are appended to `notes`. Returns `None` if no network can be used.
+    pub(crate) fn open(weights: &str, notes: &mut Vec<String>) -> Option<BoardNetwork> {
+        let variant = Catalogue::shipped().get(VARIANT)?;
+        let network = open_network(&variant, weights, notes)?;
+        Some(BoardNetwork { variant, network, tree: None })
+    }
+
+    /// Returns `true` if the network replaces one that was named and cannot be used.
+    pub(crate) fn is_substitute(&self) -> bool {
+        self.network.is_substitute
+    }
+
+    /// Returns the moves of each board with their probabilities.
+    fn predict(&mut self, fens: &[String]) -> Result<Vec<Likely>, BoardError> {
+        let evaluator = &mut *self.network.evaluator;
+        let batch_size = evaluator.preferred_batch().max(1);
+        let mut batch = evaluator.new_batch();
+        let mut legal = MoveList::new();
+        let mut policies = Vec::with_capacity(fens.len());
+        for fens in fens.chunks(batch_size) {
+            batch.clear();
+            let mut moves: Vec<Vec<String>> = Vec::with_capacity(fens.len());
+            for fen in fens {
+                let position = parse_position(&self.variant, fen)?;
+                legal.clear();
+                position.legal_moves(&mut legal);
+                let encoding = Encoding::of(&position);
+                batch.push(Query { encoding: &encoding, position: &position, legal: &legal });
+                moves.push(legal.iter().map(|&m| position.move_text(m)).collect());
+            }
+            evaluator.evaluate(&mut batch)?;
+            for (row, moves) in moves.iter().enumerate() {
+                policies.push(requests_with_chances(moves, &batch.evaluation(row).policy()));
+            }
+        }
+        Ok(policies)
+    }
+
+    /// Returns the best move after a search of `simulations` visits; `None` if there is no legal move.
+    fn search(&mut self, fen: &str, simulations: u32) -> Result<Option<Request>, BoardError> {
+        let position = parse_position(&self.variant, fen)?;
+        let mut legal = MoveList::new();
+        position.legal_moves(&mut legal);
+        if legal.is_empty() {
+            return Ok(None);
+        }
+        let params = self.network.params;
+        let tree = self.tree.get_or_insert_with(|| Tree::new(position.clone(), params, TREE_BYTES));
+        tree.restart(position.clone());
+        let evaluator = &mut *self.network.evaluator;
+        let batch_size = evaluator.preferred_batch();
+        let mut searcher = Searcher::new(tree, evaluator, batch_size);
+        searcher.visit(simulations, || true)?;
+        let line = searcher.tree().lines(1).into_iter().next();
+        let best = line.and_then(|line| line.moves.first().copied());
+        Ok(best.and_then(|best| position.move_text(best).parse().ok()))
+    }
+}
+
+impl Network for BoardNetwork {
+    fn ask(&mut self, boards: &[String]) -> Result<Vec<Likely>, String> {
+        self.predict(boards).map_err(|error| error.to_string())
+    }
+
+    fn best(&mut self, board: &str, simulations: u32) -> Result<Option<Request>, String> {
+        self.search(board, simulations).map_err(|error| error.to_string())
+    }
+}
+
+fn parse_position(variant: &Variant, fen: &str) -> Result<Position, BoardError> {
+    variant.position(fen, false).map_err(|error| BoardError::Fen { fen: fen.to_owned(), error })
+}
+
+fn requests_with_chances(moves: &[String], policy: &[f32]) -> Likely {
+    let pairs = moves.iter().zip(policy);
+    pairs.filter_map(|(text, &chance)| Some((text.parse().ok()?, chance))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use menagerie::rules::Square;
+
+    fn open_shipped() -> BoardNetwork {
+        let mut notes = Vec::new();
+        BoardNetwork::open("", &mut notes).unwrap_or_else(|| panic!("{notes:?}"))
+    }
+
+    #[test]
+    fn board_network_predicts_moves() {
+        let mut network = open_shipped();
+        let fen = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1".to_owned();
+        let policies = network.predict(&[fen]).expect("a valid board");
+        let [policy] = &policies[..] else { panic!("one board") };
+        // Castling is the king's step of two.
+        for text in ["e1g1", "e1c1", "h1h8"] {
+            let request: Request = text.parse().expect("a move");
+            let (_, chance) = policy.iter().find(|(known, _)| *known == request).expect(text);
+            assert!((0.0..1.0).contains(chance), "{text}: {chance}");
+        }
+        let sum: f32 = policy.iter().map(|(_, chance)| chance).sum();
+        assert!((sum - 1.0).abs() < 1e-4, "{sum}");
+    }
+
+    #[test]
+    fn board_network_search_captures_the_king() {
+        let best = open_shipped().search("4k3/8/8/8/8/8/8/4R1K1 w - - 0 1", 32);
+        assert_eq!(best.expect("a valid board"), Some(Request::new(Square::E1, Square::E8)));
+    }
+
+    #[test]
+    fn board_network_errors_quote_the_fen() {
+        let mut network = open_shipped();
+        let error = network.ask(&["not a FEN".to_owned()]).expect_err("not a FEN");
+        assert!(error.contains("\"not a FEN\""), "{error}");
+        let error = network.best("not a FEN", 32).expect_err("not a FEN");
+        assert!(error.contains("\"not a FEN\""), "{error}");
+    }
+}
