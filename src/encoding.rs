@@ -1,4 +1,4 @@
-//! How a position becomes planes, and a move an index into the policy.
+//! Encodes positions as input planes and moves as policy indices.
 
 mod layout;
 mod planes;
@@ -12,22 +12,22 @@ use policy::Policy;
 pub use shape::Shape;
 pub use sparse::{SparseEncoding, SparseInput, SparseLayout, SparseShape};
 
-use crate::rules::{Color, GameSpec, Key, Move, Position, Seat, Table, View};
+use crate::rules::{BoardId, Color, GameSpec, Key, Move, Position, Seat, View};
 
-/// The name of the encoding, as networks carry it.
+/// The name of the encoding, as stored in networks.
 pub const NAME: &str = "family";
-/// Its version: raised whenever planes or indices of the same layout would mean something else.
+/// Its version. It changes if planes or indices of the same layout get another meaning.
 pub const VERSION: u32 = 1;
 
-/// Where a move stands in the policy, `plane * height * width + square`.
+/// The index of a move in the policy: `plane * height * width + square`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct PolicyIndex(pub u16);
 
-/// One game's way into a network and out of it, composed from what the game is made of.
+/// The input and policy encoding of one game, derived from its [`GameSpec`].
 ///
-/// The board is seen from the mover, whose own side lies below, unless both sides run for the
-/// same rank. Of two tables each is seen so, and that comes first at which the mover has White: the
-/// teams' games look alike. See [`Encoding::layout`] for the planes.
+/// The board is seen from the side to move, whose first rank comes first, unless both sides run for the
+/// same rank. In bughouse the board on which the team to move has white comes first, and each board is
+/// seen from the team, so that both teams see the same. See [`Encoding::layout`] for the planes.
 #[derive(Clone, Debug)]
 pub struct Encoding {
     game_spec: GameSpec,
@@ -37,7 +37,7 @@ pub struct Encoding {
 }
 
 impl Encoding {
-    /// The encoding of all positions of a game.
+    /// Creates the encoding of a game.
     pub fn new(game_spec: &GameSpec) -> Encoding {
         let planes = Planes::new(game_spec);
         let policy = Policy::new(game_spec);
@@ -51,7 +51,7 @@ impl Encoding {
         Encoding { game_spec: game_spec.clone(), planes, policy, shape }
     }
 
-    /// The encoding of the game of `position`.
+    /// Creates the encoding of the game of `position`.
     pub fn of(position: &Position) -> Encoding {
         Encoding::new(&position.game_spec())
     }
@@ -61,44 +61,45 @@ impl Encoding {
         SparseEncoding::new(&self.game_spec)
     }
 
-    /// The sizes of its tensors.
+    /// Returns the tensor sizes.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// What each input plane and each policy plane stands for, in order. Two encodings with the
-    /// same layout are the same: a network carries the layout it was trained with.
+    /// Returns the names of the input planes and policy planes, in order. Networks store the layout with
+    /// which they were trained; encodings with equal layouts are equal.
     pub fn layout(&self) -> String {
         let Shape { width, height, .. } = self.shape;
-        let (planes, policy) = (self.planes.names().join(" "), self.policy.names().join(" "));
+        let planes = self.planes.names().join(" ");
+        let policy = self.policy.names().join(" ");
         format!("{width}x{height} planes: {planes}; policy: {policy}")
     }
 
-    /// What each input plane stands for, in order.
+    /// Returns the names of the input planes, in order.
     pub fn plane_names(&self) -> Vec<String> {
         self.planes.names()
     }
 
-    /// Writes the planes of `view` over `planes`, of [`Shape::input`] numbers.
+    /// Writes the planes of `view` to `planes`, which has [`Shape::input`] values.
     ///
     /// # Panics
-    /// If `planes` is of another length.
+    /// Panics if `planes` has another length.
     pub fn write_planes(&self, view: View<'_>, planes: &mut [f32]) {
         assert_eq!(planes.len(), self.shape.input());
         self.planes.write(view, planes);
     }
 
-    /// Where the policy of `position` has the legal move `m`.
+    /// Returns the policy index of the legal move `m`.
     pub fn index(&self, position: &Position, m: Move) -> PolicyIndex {
         if m != Move::Pass {
             return self.policy.index(position.turn(), m);
         }
-        // Only where it alone could move.
-        let sits = |color: &Color| position.view().table_of(*color).seat.asked;
-        self.policy.sits(Color::ALL.into_iter().find(sits).unwrap_or(Color::White))
+        // The team can only sit if it can move on one board only.
+        let may_move = |color: &Color| position.view().board_view(*color).seat.asked;
+        self.policy.sits(Color::ALL.into_iter().find(may_move).unwrap_or(Color::White))
     }
 
-    /// The identity of all that [`Encoding::write_planes`] reads: the key of a cache.
+    /// Returns a hash of everything that [`Encoding::write_planes`] reads, as the key of a cache.
     pub fn input_key(&self, position: &Position) -> Key {
         let view = position.view();
         let counter = planes::clock_step(view.halfmoves);
@@ -109,28 +110,28 @@ impl Encoding {
         Key::of([key.0, u64::from(counter), u64::from(second.repeated), leads[0], leads[1]])
     }
 
-    /// The identity of the planes of each of two tables, in their order: first that of the table at which
-    /// the mover has White. `None` if there are not two.
-    pub fn table_keys(&self, position: &Position) -> Option<[Key; 2]> {
-        if !self.policy.tables() {
+    /// Returns hashes of the planes of each board of bughouse, first of the board on which the team to move
+    /// has white. `None` in other games.
+    pub fn board_keys(&self, position: &Position) -> Option<[Key; 2]> {
+        if !self.policy.has_two_boards() {
             return None;
         }
         let view = position.view();
         let key = |color: Color| {
-            let seen = view.table_of(color);
-            let table = if color == view.turn { Table::A } else { Table::B };
+            let seen = view.board_view(color);
+            let board = if color == view.turn { BoardId::A } else { BoardId::B };
             let Seat { asked, on_turn, drawn, lead } = seen.seat;
             let flags = [color.is_white(), asked, on_turn, drawn, seen.repeated];
             let flags = flags.iter().fold(0, |word, &flag| word << 1 | u64::from(flag));
             let steps = [planes::clock_step(seen.halfmoves).into(), planes::lead_step(lead) as u64];
-            Some(Key::of([position.key_at(table)?.0, flags, steps[0], steps[1]]))
+            Some(Key::of([position.board_key(board)?.0, flags, steps[0], steps[1]]))
         };
         Some([key(Color::White)?, key(Color::Black)?])
     }
 
-    /// Where the policy has that the mover sits at the table where it has `color`; `None` if there are not
-    /// two tables.
+    /// Returns the policy index of sitting on the board on which the team to move has `color`. `None` in
+    /// games other than bughouse.
     pub fn sits(&self, color: Color) -> Option<PolicyIndex> {
-        self.policy.tables().then(|| self.policy.sits(color))
+        self.policy.has_two_boards().then(|| self.policy.sits(color))
     }
 }

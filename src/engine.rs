@@ -1,29 +1,24 @@
 //! A session: a game of a variant, the options, and a search that can be started and stopped.
 //!
-//! Knows the notation of games, and no text of a protocol: `protocol` puts into words what comes
-//! out of here.
+//! Moves and positions are texts here, but nothing is formatted for a protocol: that is done in
+//! `protocol`.
 
 mod bench;
+mod bughouse;
+mod debug;
 mod depth;
 mod embedded_nets;
-mod eval_command;
 mod evaluators;
-mod files;
-mod flip;
 mod game;
-mod hands;
 mod limits;
 mod options;
 mod search_info;
 mod search_job;
-mod seats;
 mod skill;
 mod stoppers;
 mod syzygy;
 mod tablebases;
-mod team;
-mod turns;
-mod worker;
+mod variant_files;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -32,65 +27,65 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-pub use bench::{Searched, bench};
+pub use bench::{BenchPosition, bench};
+pub use debug::{EvalOutput, NetworkInput};
+use debug::{count_paths, eval, flipped_fen, whole_turns};
 use depth::visits_of_depth;
-use eval_command::assess;
-pub use eval_command::{EvalOutput, Shown};
 use evaluators::EvaluatorPool;
 pub use evaluators::{VariantNetwork, open_network};
-pub use files::{FileError, with_files};
-use flip::flipped;
-use game::Game;
 pub use game::GameError;
+use game::PlayedGame;
 pub use limits::Limits;
-pub use options::{Kind, OptionError, OptionInfo, Options};
+pub use options::{OptionError, OptionInfo, OptionKind, Options};
 pub use search_info::{EvalStats, Event, Score, SearchInfo, SearchResult, Sink, Wdl};
-use search_job::{Control, Search};
+use search_job::SearchJob;
 use skill::Skill;
+use stoppers::{SearchControl, StopConditions};
 use syzygy::SyzygyTables;
 use tablebases::{SolvedTableFile, Tablebases};
+pub use variant_files::{VariantFileError, add_variant_files};
 
 use crate::nn::EvalError;
 use crate::rules::{FenRepair, Move, Position};
 use crate::search::{Params, Tree};
 use crate::variant::{Catalogue, Variant};
 
-/// One player's side of things: what is played, how, and the thoughts about it.
+/// A game of a variant with its options, evaluators and search tree.
 ///
-/// Everything but [`Session::stop`], [`Session::ponder_hit`] and reading waits for a search in
-/// progress, which it ends if it would not end by itself.
+/// All methods but [`Session::stop`], [`Session::ponder_hit`] and those that only read wait for the
+/// search in progress. A search that would not end by itself is stopped first.
 pub struct Session {
-    /// The games that come with the engine.
+    /// The variants that are compiled in.
     shipped: &'static Catalogue,
-    /// Those, and those of the user's files.
+    /// The shipped variants and those of the user's files.
     catalogue: Catalogue,
     options: Options,
     variant: Arc<Variant>,
-    game: Game,
-    chosen: Option<EvaluatorPool>,
-    /// What `TablePath` came to.
-    lookup: SolvedTableFile,
-    /// What `SyzygyPath` came to.
-    endings: SyzygyTables,
-    /// The tree, and the game at whose end its root stands.
-    tree: Option<(Tree, Game)>,
+    game: PlayedGame,
+    evaluators: Option<EvaluatorPool>,
+    /// The table of `TablePath`.
+    solved_table: SolvedTableFile,
+    /// The tables of `SyzygyPath`.
+    syzygy: SyzygyTables,
+    /// The tree, and the game whose last position is its root.
+    tree: Option<(Tree, PlayedGame)>,
     running: Option<Running>,
     /// Whether the last position was refused, and none was accepted since.
     position_refused: bool,
-    /// What was last said about the evaluator.
-    said: Vec<String>,
+    /// The notes on the evaluator that were returned last.
+    last_notes: Vec<String>,
 }
 
-/// A search or a count in progress.
+/// A search or a perft in progress.
 struct Running {
-    /// Gives back what a search has borrowed; a count has borrowed nothing.
-    thread: JoinHandle<Option<(Tree, Game, EvaluatorPool)>>,
-    control: Arc<Control>,
+    /// Returns what a search has borrowed; a perft borrows nothing.
+    thread: JoinHandle<Option<(Tree, PlayedGame, EvaluatorPool)>>,
+    control: Arc<SearchControl>,
     /// Whether it ends by itself once it is not pondering.
     ends: bool,
     /// Whether it began as pondering.
     ponder: bool,
-    /// Who is told how it goes, if it is a search.
+    /// The receiver of its events, if it is a search.
     sink: Option<Sink>,
 }
 
@@ -104,89 +99,100 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    /// A session with the games of `shipped`, at the start of the first.
+    /// Creates a session with the variants of `shipped`, at the start of the first.
     ///
     /// # Panics
     /// If the catalogue is empty.
     pub fn new(shipped: &'static Catalogue) -> Session {
-        let (catalogue, options) = (shipped.clone(), Options::new(shipped));
+        let catalogue = shipped.clone();
+        let options = Options::new(shipped);
         let variant = catalogue.get(&options.variant);
-        let variant = variant.unwrap_or_else(|| panic!("the catalogue has no game"));
-        let game = Game::new(&variant, options.chess960);
+        let variant = variant.unwrap_or_else(|| panic!("the catalogue has no variant"));
+        let game = PlayedGame::new(&variant, options.chess960);
         Session {
             shipped,
             catalogue,
             options,
             variant,
             game,
-            chosen: None,
-            lookup: SolvedTableFile::default(),
-            endings: SyzygyTables::default(),
+            evaluators: None,
+            solved_table: SolvedTableFile::default(),
+            syzygy: SyzygyTables::default(),
             tree: None,
             running: None,
             position_refused: false,
-            said: Vec::new(),
+            last_notes: Vec::new(),
         }
     }
 
-    /// All options, in the order to show them.
+    /// Returns all options, in the order of display.
     pub fn declarations(&self) -> Vec<OptionInfo> {
         Options::declarations(&self.catalogue)
     }
 
-    /// What the options are set to.
+    /// Returns the values of the options.
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// The games that can be played.
+    /// Returns the variants that can be played.
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
 
-    /// Where the game stands.
+    /// Returns the current position.
     pub fn position(&self) -> &Position {
         self.game.position()
     }
 
-    /// Sets an option; a button is pressed, whatever the value. Another variant begins a new
-    /// game; another `VariantPath` leaves the game as it is, whether it is still there or not.
-    /// Returns what there is to know about it, in words.
+    /// Returns the current variant.
+    pub fn variant(&self) -> &Variant {
+        &self.variant
+    }
+
+    /// Sets an option; the value of a button is ignored. Another variant starts a new game; another
+    /// `VariantPath` leaves the game as it is, even if its variant is no longer there. Returns messages
+    /// for the user.
     ///
     /// # Errors
-    /// If there is no such option or it does not take such a value; it stays as it was.
+    /// If there is no such option or the value is invalid. The option then keeps its value.
     pub fn set_option(&mut self, name: &str, value: &str) -> Result<Vec<String>, OptionError> {
         self.wait();
         let name = self.options.set(&self.catalogue, name, value)?;
         match name {
             "UCI_Variant" | "Team" | "BughouseMate" => {
-                let chosen = self.catalogue.get(&self.options.variant);
-                let alone = |game: &Arc<Variant>| !game.has_partner() && !game.has_tables();
-                if name == "UCI_Variant" && chosen.as_ref().is_some_and(alone) {
+                let named = self.catalogue.get(&self.options.variant);
+                if name == "UCI_Variant"
+                    && named
+                        .is_some_and(|named| !named.is_bughouse_board() && !named.has_two_boards())
+                {
                     self.options.team = "auto".to_owned();
                 }
-                if let Some(variant) = self.select(None).filter(|it| !it.is_same(&self.variant)) {
-                    self.game = Game::new(&variant, self.options.chess960);
+                if let Some(variant) = self.select(None)
+                    && !variant.is_same(&self.variant)
+                {
+                    self.game = PlayedGame::new(&variant, self.options.chess960);
                     self.position_refused = false;
-                    self.change_game(variant);
+                    self.change_variant(variant);
                 }
             }
             "UCI_Chess960" => {
                 self.game.write_chess960(&self.variant, self.options.chess960);
             }
-            "Clear Hash" => self.forget(),
+            "Clear Hash" => self.clear_hash(),
             "Hash" => self.tree = None,
             "SyzygyPath" => {
                 let mut notes = Vec::new();
-                self.look_for_endings(&mut notes);
+                self.load_syzygy(&mut notes);
                 return Ok(notes);
             }
             "TablePath" => {
-                self.lookup = SolvedTableFile::default();
+                self.solved_table = SolvedTableFile::default();
                 self.tree = None;
             }
             "VariantPath" => {
-                let (catalogue, errors) = with_files(self.shipped, &self.options.files);
+                let (catalogue, errors) =
+                    add_variant_files(self.shipped, &self.options.variant_path);
                 self.catalogue = catalogue;
                 return Ok(errors.iter().map(ToString::to_string).collect());
             }
@@ -195,43 +201,46 @@ impl Session {
         Ok(Vec::new())
     }
 
-    /// The game to play, from the position `fen`: that of the options, or the first of two tables
-    /// if it is one at one table and the FEN or the option `Team` is of two.
+    /// Returns the variant of the position `fen`: that of the options, or the first with two boards if
+    /// that has one board and the FEN or the option `Team` is for two.
     fn select(&self, fen: Option<&str>) -> Option<Arc<Variant>> {
-        let chosen = self.catalogue.get(&self.options.variant)?;
-        let two = fen.is_some_and(|fen| fen.contains('|')) || seats::team(&self.options).is_some();
-        let tables = || self.catalogue.iter().find(|variant| variant.has_tables()).cloned();
-        let variant = match two && !chosen.has_tables() {
-            true => tables().unwrap_or(chosen),
-            false => chosen,
+        let named = self.catalogue.get(&self.options.variant)?;
+        let two_boards =
+            fen.is_some_and(|fen| fen.contains('|')) || bughouse::team(&self.options).is_some();
+        let variant = if two_boards && !named.has_two_boards() {
+            self.catalogue.iter().find(|variant| variant.has_two_boards()).cloned().unwrap_or(named)
+        } else {
+            named
         };
         Some(variant.with_mate(self.options.mate == "blockable"))
     }
 
-    /// The file to which all that is said goes, too, if there is one.
+    /// Returns the file to which all input and output is logged, if there is one.
     pub fn log_file(&self) -> Option<PathBuf> {
-        let name = &self.options.log;
-        (!name.is_empty()).then(|| PathBuf::from(name))
+        let name = &self.options.log_file;
+        if name.is_empty() { None } else { Some(PathBuf::from(name)) }
     }
 
-    /// Begins a new game: forgets all thoughts. The position stays.
+    /// Starts a new game: clears the tree and the cache. The position stays.
     pub fn new_game(&mut self) {
         self.wait();
-        self.forget();
+        self.clear_hash();
     }
 
-    fn forget(&mut self) {
+    fn clear_hash(&mut self) {
         self.tree = None;
-        if let Some(chosen) = &mut self.chosen {
-            chosen.evaluators.iter_mut().for_each(|evaluator| evaluator.forget());
+        if let Some(pool) = &mut self.evaluators {
+            for evaluator in &mut pool.evaluators {
+                evaluator.forget();
+            }
         }
     }
 
-    /// Sets up the position `fen`, or the variant's start, and plays `turns` from it, each
-    /// written as UCI has it. Returns what was left out of the FEN because it cannot be true.
+    /// Sets up the position `fen`, or the variant's start, and plays `turns` from it, in UCI notation.
+    /// Returns what was left out of the FEN because it is impossible.
     ///
     /// # Errors
-    /// If the FEN is refused or a turn is not legal. The game then stays as it was, but
+    /// If the FEN is refused or a turn is illegal. The game then stays as it was, but
     /// [`Session::has_position`] returns `false` until a position is accepted.
     pub fn set_position(
         &mut self,
@@ -240,246 +249,251 @@ impl Session {
     ) -> Result<Vec<FenRepair>, GameError> {
         self.wait();
         self.position_refused = true;
-        // A game of a file that is read no more stays what it was.
+        // A variant whose file is no longer read stays the current one.
         let selected = self.select(fen).filter(|it| !it.is_same(&self.variant));
         let variant = selected.unwrap_or_else(|| Arc::clone(&self.variant));
-        let (game, repairs) = Game::read(&variant, self.options.chess960, fen, turns)?;
+        let (game, repairs) = PlayedGame::parse(&variant, self.options.chess960, fen, turns)?;
         self.game = game;
         self.position_refused = false;
         if !Arc::ptr_eq(&variant, &self.variant) {
-            self.change_game(variant);
+            self.change_variant(variant);
         }
         Ok(repairs)
     }
 
-    /// Returns `false` if the last position was refused and none was accepted since. A protocol
-    /// that does not ask again must not search the position before it.
+    /// Returns `false` if the last position was refused and none was accepted since. A protocol must
+    /// not search the position before it then.
     pub fn has_position(&self) -> bool {
         !self.position_refused
     }
 
-    /// Makes [`Session::has_position`] return `false`, for a position that could not even be read.
+    /// Makes [`Session::has_position`] return `false`, for a position that could not be parsed.
     pub fn discard_position(&mut self) {
         self.position_refused = true;
     }
 
-    /// Another game, perhaps of the same name: what was thought and known of the one before is no use.
-    fn change_game(&mut self, variant: Arc<Variant>) {
+    /// Changes the variant, perhaps to one of the same name. Clears what belongs to the old one.
+    fn change_variant(&mut self, variant: Arc<Variant>) {
         self.variant = variant;
         self.tree = None;
-        self.lookup = SolvedTableFile::default();
+        self.solved_table = SolvedTableFile::default();
     }
 
-    /// Plays one turn on, written as UCI has it, castling also as `O-O` and `O-O-O`.
+    /// Plays one turn, in UCI notation. Castling may also be `O-O` and `O-O-O`.
     ///
     /// # Errors
-    /// If the turn is not legal; the game then stays as it was.
+    /// If the turn is illegal. The game then stays as it was.
     pub fn play(&mut self, turn: &str) -> Result<(), GameError> {
         self.wait();
         self.game.play(turn)
     }
 
-    /// Takes the last `turns` turns back; says whether there were so many since the position was
-    /// set up.
+    /// Takes back the last `turns` turns. Returns `false` if fewer were played since the position was set
+    /// up.
     pub fn take_back(&mut self, turns: usize) -> bool {
         self.wait();
-        let before = self.game.before(turns);
-        before.map(|game| self.game = game).is_some()
+        let Some(game) = self.game.before(turns) else { return false };
+        self.game = game;
+        true
     }
 
-    /// Sets up the position in which the players have changed sides.
+    /// Sets up the position with the colors changed.
     ///
     /// # Errors
-    /// If the game has no such position; it then stays as it was.
+    /// If the variant has no such position. The position then stays as it was.
     pub fn flip(&mut self) -> Result<(), GameError> {
-        let fen = flipped(self.position());
-        let flipped = self.set_position(Some(&fen), &[]);
-        // The position before is still there.
+        let fen = flipped_fen(self.position());
+        let result = self.set_position(Some(&fen), &[]);
+        // If it failed, the position before is still there.
         self.position_refused = false;
-        flipped.map(drop)
+        result.map(drop)
     }
 
-    /// The game that is played.
-    pub fn variant(&self) -> &Variant {
-        &self.variant
-    }
-
-    /// Sees to it that the evaluator is what the options ask for; returns what there is to know
-    /// about it, a line each. Does nothing in the middle of a search.
+    /// Loads the evaluator and the tables that the options ask for. Returns messages for the user. Does
+    /// nothing during a search.
     pub fn ready(&mut self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.running.is_none() {
-            let chosen = self.choose(&mut notes);
-            self.chosen = Some(chosen);
-            self.look_for_tables(&mut notes);
+            let pool = self.take_evaluators(&mut notes);
+            self.evaluators = Some(pool);
+            self.load_tables(&mut notes);
         }
         notes
     }
 
-    /// Takes the evaluator that the options ask for.
-    fn choose(&mut self, notes: &mut Vec<String>) -> EvaluatorPool {
-        let chosen = self.chosen.take();
-        match chosen {
-            Some(chosen) if chosen.serves(&self.variant, &self.options) => chosen,
-            before => {
+    /// Takes the evaluators that the options ask for.
+    fn take_evaluators(&mut self, notes: &mut Vec<String>) -> EvaluatorPool {
+        match self.evaluators.take() {
+            Some(pool) if pool.serves(&self.variant, &self.options) => pool,
+            previous => {
                 self.tree = None;
-                let chosen = EvaluatorPool::new(&self.variant, &self.options, before, notes);
-                if *notes == self.said {
+                let pool = EvaluatorPool::new(&self.variant, &self.options, previous, notes);
+                if *notes == self.last_notes {
                     notes.clear();
                 } else {
-                    self.said.clone_from(notes);
+                    self.last_notes.clone_from(notes);
                 }
-                chosen
+                pool
             }
         }
     }
 
-    /// Sees to it that the tables are those that the options name; notes what there is to know
-    /// about them.
-    fn look_for_tables(&mut self, notes: &mut Vec<String>) {
-        if !self.lookup.serves(&self.variant, &self.options.table) {
+    /// Loads the tables that the options name, if they are not loaded yet.
+    fn load_tables(&mut self, notes: &mut Vec<String>) {
+        if !self.solved_table.serves(&self.variant, &self.options.table_path) {
             self.tree = None;
-            // The old table's memory is given back before the new one takes its own.
-            self.lookup = SolvedTableFile::default();
-            let (lookup, note) = SolvedTableFile::new(&self.variant, &self.options.table);
-            self.lookup = lookup;
+            // Frees the memory of the old table before the new one is read.
+            self.solved_table = SolvedTableFile::default();
+            let (table, note) = SolvedTableFile::open(&self.variant, &self.options.table_path);
+            self.solved_table = table;
             notes.extend(note);
         }
-        if !self.endings.serves(&self.variant, &self.options.tables) {
-            self.look_for_endings(notes);
+        if !self.syzygy.serves(&self.variant, &self.options.syzygy_path) {
+            self.load_syzygy(notes);
         }
     }
 
-    fn look_for_endings(&mut self, notes: &mut Vec<String>) {
+    fn load_syzygy(&mut self, notes: &mut Vec<String>) {
         self.tree = None;
-        let (endings, more) = SyzygyTables::new(&self.variant, &self.options.tables);
-        self.endings = endings;
+        let (syzygy, more) = SyzygyTables::open(&self.variant, &self.options.syzygy_path);
+        self.syzygy = syzygy;
         notes.extend(more);
     }
 
-    /// Takes the tree, with its root where the game stands. What is known of it is kept if the
-    /// game went on from where it stood, unless it is to be `fresh`.
+    /// Takes the tree, with the current position as its root. It is reused if the game has continued from
+    /// its root, unless it is to be `fresh`.
     fn take_tree(&mut self, params: Params, bytes: usize, fresh: bool) -> Tree {
         let position = self.game.position();
         let Some((mut tree, game)) = self.tree.take() else {
             return Tree::new(position.clone(), params, bytes);
         };
-        match self.game.since(&game).filter(|_| !fresh && !tree.is_empty()) {
-            Some(plies) => plies.iter().for_each(|&ply| tree.advance(ply)),
-            None => tree.restart(position.clone()),
+        match self.game.since(&game) {
+            Some(plies) if !fresh && !tree.is_empty() => {
+                for &ply in plies {
+                    tree.advance(ply);
+                }
+            }
+            _ => tree.restart(position.clone()),
         }
-        // At two tables another team may be asked now, and other clocks let it sit.
+        // With two boards, the other team may be to move now, and other clocks may allow it to sit.
         if position.clocks().is_some() && tree.root().fen() != position.fen() {
             tree.restart(position.clone());
         }
         tree
     }
 
-    /// Begins to think about the position within `limits`, counted from `begun`. `sink` is told
-    /// how it goes; the last that it is told is [`Event::Best`], after which [`Session::wait`]
-    /// waits for next to nothing.
+    /// Starts a search of the position within `limits`, whose time counts from `begun`. `sink` receives
+    /// its events, the last of which is [`Event::Best`]. [`Session::wait`] returns soon after that.
     ///
     /// # Errors
-    /// If no thread can be started.
+    /// If the thread cannot be started.
     pub fn go(&mut self, mut limits: Limits, begun: Instant, sink: Sink) -> std::io::Result<()> {
         self.wait();
-        let team = seats::team(&self.options).filter(|_| self.variant.has_tables());
-        if let Some(team) = team.filter(|&team| !self.game.position_mut().ask(team)) {
-            // It is not on turn anywhere.
-            let (turn, reply, choices, asked) = (None, None, Vec::new(), EvalStats::default());
-            sink(Event::Best(SearchResult { turn, reply, choices, mover: team, asked }));
+        if let Some(team) = bughouse::team(&self.options)
+            && self.variant.has_two_boards()
+            && !self.game.position_mut().ask(team)
+        {
+            // The team is not to move on either board.
+            sink(Event::Best(SearchResult::without_turn(team)));
             return Ok(());
         }
-        seats::take_clocks(self.game.position_mut(), &self.options, &mut limits);
+        bughouse::apply_clocks(self.game.position_mut(), &self.options, &mut limits);
         limits.assume_clock(self.position().turn());
-        // An analysis is as good as can be.
-        let skill = self.options.skill().filter(|_| !limits.infinite);
-        if let Some(Skill { visits: most, .. }) = skill {
-            limits.nodes = Some(limits.nodes.map_or(most, |nodes| nodes.min(most)));
+        // An analysis has full strength.
+        let skill = if limits.infinite { None } else { self.options.skill() };
+        if let Some(Skill { visits, .. }) = skill {
+            limits.limit_nodes(visits);
         }
         if let Some(depth) = limits.depth {
-            let visits = visits_of_depth(depth);
-            limits.nodes = Some(limits.nodes.map_or(visits, |nodes| nodes.min(visits)));
+            limits.limit_nodes(visits_of_depth(depth));
         }
         let mut notes = Vec::new();
-        let mut chosen = self.choose(&mut notes);
-        self.look_for_tables(&mut notes);
-        notes.into_iter().for_each(|note| sink(Event::Note(note)));
-        // One visit is to tell what the network thinks, not what the tree has found out before.
+        let mut pool = self.take_evaluators(&mut notes);
+        self.load_tables(&mut notes);
+        for note in notes {
+            sink(Event::Note(note));
+        }
+        // A search of one visit shows the network's evaluation, not what the tree has found before.
         let fresh = limits.nodes == Some(1);
-        let mut tree = self.take_tree(chosen.params(), chosen.tree_bytes(&self.options), fresh);
-        let control = Arc::new(Control::default());
-        let endings = self.endings.tables();
-        let probe = endings.as_ref().and_then(|tables| tables.root(self.position()));
+        let mut tree = self.take_tree(pool.params(), pool.tree_bytes(&self.options), fresh);
+        let control = Arc::new(SearchControl::default());
+        let syzygy = self.syzygy.tables();
+        let root_probe = syzygy.as_ref().and_then(|tables| tables.probe_root(self.position()));
         // An analysis shows the other moves, too.
-        if let Some(probe) = probe.as_ref().filter(|_| !limits.infinite) {
+        if let Some(probe) = &root_probe
+            && !limits.infinite
+        {
             limits.narrow(&probe.best);
         }
-        let (ends, ponder) = (limits.end(self.position().turn()), limits.ponder);
-        let search = Search {
-            limits,
-            batch: self.options.batch,
-            gumbel: self.options.gumbel,
+        let ends = limits.can_end(self.position().turn());
+        let ponder = limits.ponder;
+        let job = SearchJob {
+            conditions: StopConditions {
+                limits,
+                overhead: Duration::from_millis(self.options.overhead),
+                gumbel: self.options.gumbel,
+                begun,
+                control: Arc::clone(&control),
+            },
+            batch_size: Some(self.options.minibatch_size).filter(|&size| size > 0),
             skill,
-            lines: self.options.lines,
-            overhead: Duration::from_millis(self.options.overhead),
-            begun,
-            control: Arc::clone(&control),
+            multi_pv: self.options.multi_pv,
             sink: Arc::clone(&sink),
-            tablebases: Tablebases::new(self.lookup.table(), endings, probe),
+            tablebases: Tablebases::new(self.solved_table.table(), syzygy, root_probe),
         };
         let game = self.game.clone();
         let thread = thread::Builder::new().name("search".to_owned()).spawn(move || {
-            search.run(&mut tree, &mut chosen);
-            Some((tree, game, chosen))
+            job.run(&mut tree, &mut pool);
+            Some((tree, game, pool))
         })?;
         self.running = Some(Running { thread, control, ends, ponder, sink: Some(sink) });
         Ok(())
     }
 
-    /// Begins to count the paths of `depth` whole turns, for each first turn and in all. The last
-    /// that `sink` is told is [`Event::AllPaths`].
+    /// Starts to count the paths of `depth` whole turns, for each first turn and in total. The last event
+    /// is [`Event::PerftTotal`].
     ///
     /// # Errors
-    /// If no thread can be started.
+    /// If the thread cannot be started.
     pub fn perft(&mut self, depth: u32, sink: Sink) -> std::io::Result<()> {
         self.wait();
-        let control = Arc::new(Control::default());
-        let (position, stop) = (self.game.position().clone(), Arc::clone(&control));
+        let control = Arc::new(SearchControl::default());
+        let position = self.game.position().clone();
+        let perft_control = Arc::clone(&control);
         let thread = thread::Builder::new().name("perft".to_owned()).spawn(move || {
-            let Some(below) = depth.checked_sub(1) else {
-                sink(Event::AllPaths(Some(1)));
+            let Some(remaining) = depth.checked_sub(1) else {
+                sink(Event::PerftTotal(Some(1)));
                 return None;
             };
-            let paths = turns::turns(&position).into_iter().map(|(turn, next)| {
-                let count = turns::count(&next, below, &stop.stop)?;
-                sink(Event::Paths { turn: position.turn_text(&turn), count });
+            let counts = whole_turns(&position).into_iter().map(|(turn, next)| {
+                let count = count_paths(&next, remaining, &perft_control.stop)?;
+                sink(Event::PerftTurn { turn: position.turn_text(&turn), count });
                 Some(count)
             });
-            let all = paths.sum();
-            sink(Event::AllPaths(all));
+            let total = counts.sum();
+            sink(Event::PerftTotal(total));
             None
         })?;
         self.running = Some(Running { thread, control, ends: true, ponder: false, sink: None });
         Ok(())
     }
 
-    /// Whether a search or a count is in progress. It stays so until [`Session::wait`].
-    pub fn is_thinking(&self) -> bool {
+    /// Returns `true` if a search or a perft is in progress. It remains so until [`Session::wait`].
+    pub fn is_searching(&self) -> bool {
         self.running.is_some()
     }
 
-    /// Whether the thread of the search or count in progress has ended.
+    /// Returns `true` if the thread of the search or perft in progress has ended.
     pub fn has_ended(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.thread.is_finished())
     }
 
-    /// Whether a perft is in progress.
+    /// Returns `true` if a perft is in progress.
     pub fn is_counting(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.sink.is_none())
     }
 
-    /// Tells the search in progress that commands wait for its end, or that there will be no more
+    /// Notifies the search in progress that commands wait for its end, or that there will be no more
     /// commands. A search for a mate, which may never find one, then ends after a number of visits.
     pub fn set_unattended(&self) {
         if let Some(running) = &self.running {
@@ -487,14 +501,14 @@ impl Session {
         }
     }
 
-    /// Whether the search in progress ends only when it is told to.
+    /// Returns `true` if the search in progress ends only when it is stopped.
     pub fn is_endless(&self) -> bool {
         self.running.as_ref().is_some_and(|running| {
-            !running.ends || (running.ponder && running.control.hit.get().is_none())
+            !running.ends || (running.ponder && running.control.ponder_hit.get().is_none())
         })
     }
 
-    /// Tells the search in progress to end at once. Does not wait for it.
+    /// Stops the search in progress. Does not wait for its end.
     pub fn stop(&self) {
         if let Some(running) = &self.running {
             running.control.stop.store(true, Ordering::Relaxed);
@@ -502,56 +516,56 @@ impl Session {
         }
     }
 
-    /// Tells the search in progress that the opponent has just played as expected.
+    /// Notifies the search in progress that the opponent has just played the expected move.
     pub fn ponder_hit(&self) {
         if let Some(running) = &self.running {
             // The first hit counts.
-            let _ = running.control.hit.set(Instant::now());
+            let _ = running.control.ponder_hit.set(Instant::now());
             running.thread.thread().unpark();
         }
     }
 
-    /// Waits for the search in progress, which is told to end if it would not end by itself.
+    /// Waits for the search in progress. It is stopped if it would not end by itself.
     pub fn wait(&mut self) {
         if self.is_endless() {
             self.stop();
         }
         let Some(running) = self.running.take() else { return };
         match (running.thread.join(), running.sink) {
-            (Ok(Some((tree, game, chosen))), _) => {
+            (Ok(Some((tree, game, pool))), _) => {
                 self.tree = Some((tree, game));
-                self.chosen = Some(chosen);
+                self.evaluators = Some(pool);
             }
-            // Whatever went wrong, the next search starts afresh, and this one has an answer.
+            // The thread panicked. The next search starts afresh, and this one must have an answer.
             (Err(_), Some(sink)) => {
-                sink(Event::Note("the search failed: any turn is played".to_owned()));
-                let (mut any, position) = (turns::turns(self.position()), self.position());
-                any.truncate(1);
-                let turn = any.pop().map(|(turn, _)| position.turn_text(&turn));
-                let (reply, choices, mover) = (None, Vec::new(), position.turn());
-                let asked = EvalStats::default();
-                sink(Event::Best(SearchResult { turn, reply, choices, mover, asked }));
+                sink(Event::Note("search failed; playing the first legal move".to_owned()));
+                let position = self.position();
+                let first = whole_turns(position).into_iter().next();
+                sink(Event::Best(SearchResult {
+                    turn: first.map(|(turn, _)| position.turn_text(&turn)),
+                    ..SearchResult::without_turn(position.turn())
+                }));
             }
             _ => {}
         }
     }
 
-    /// What the evaluator alone says of the position, and `notes` about the evaluator.
+    /// Evaluates the position without a search. Messages on the evaluator are appended to `notes`.
     ///
     /// # Errors
-    /// If it fails.
-    pub fn assess(&mut self, notes: &mut Vec<String>) -> Result<EvalOutput, EvalError> {
+    /// If the evaluator fails.
+    pub fn eval(&mut self, notes: &mut Vec<String>) -> Result<EvalOutput, EvalError> {
         self.wait();
-        let mut chosen = self.choose(notes);
-        let assessment = assess(self.game.position(), chosen.first());
-        self.chosen = Some(chosen);
-        assessment
+        let mut pool = self.take_evaluators(notes);
+        let output = eval(self.game.position(), pool.first());
+        self.evaluators = Some(pool);
+        output
     }
 
-    /// Every legal turn, written as UCI has it; one that can be written by `O-O` stands twice.
-    pub fn turns(&self) -> Vec<String> {
+    /// Returns every legal turn in UCI notation. A turn that castles is also there as `O-O` or `O-O-O`.
+    pub fn legal_turns(&self) -> Vec<String> {
         let position = self.position();
-        let turns = turns::turns(position).into_iter().flat_map(|(turn, _)| {
+        let turns = whole_turns(position).into_iter().flat_map(|(turn, _)| {
             [position.turn_text(&turn), position.turn_text_with_castling(&turn)]
         });
         let mut turns: Vec<String> = turns.collect();
@@ -559,17 +573,18 @@ impl Session {
         turns
     }
 
-    /// The plies that `texts` name as first plies of a search, and those texts that name none.
+    /// Returns the first plies of the turns `texts`, and the texts that are not legal turns.
     pub fn first_plies<'a>(&self, texts: &[&'a str]) -> (Vec<Move>, Vec<&'a str>) {
-        let (mut plies, mut bad) = (Vec::new(), Vec::new());
+        let mut plies = Vec::new();
+        let mut illegal = Vec::new();
         for text in texts {
             match self.position().parse_turn(text).and_then(|turn| turn.first().copied()) {
                 Some(ply) if plies.contains(&ply) => {}
                 Some(ply) => plies.push(ply),
-                None => bad.push(*text),
+                None => illegal.push(*text),
             }
         }
-        (plies, bad)
+        (plies, illegal)
     }
 }
 

@@ -1,13 +1,11 @@
-//! Menagerie: one engine for the whole family of chess variants.
+//! Menagerie, an engine for many chess variants.
 //!
-//! The modules, lowest first; each uses only those above it (`tests/it/tidy.rs` holds it so).
-//! docs/ARCHITECTURE.md tells why.
+//! The modules are listed from the lowest layer to the highest. Each uses lower layers only, which
+//! `tests/it/tidy.rs` checks. docs/architecture.md explains the layers.
 
 pub mod rules;
 
-pub mod belief;
-
-pub mod recon;
+pub mod rbc;
 
 pub mod variant;
 

@@ -1,67 +1,65 @@
 //! The engine's executable.
 
+use std::error::Error;
 use std::io::{BufReader, Write, stdin, stdout};
 use std::process::ExitCode;
 
-use lexopt::prelude::*;
+use clap::{Parser, Subcommand};
 use menagerie::protocol;
 
-const HELP: &str = "\
-Menagerie, an engine for chess variants.
+/// An engine for chess variants.
+///
+/// Without a command it speaks a protocol over standard input and output: XBoard if the first line is `xboard`,
+/// otherwise UCI. The environment variable RUST_LOG enables diagnostics on standard error.
+#[derive(Debug, Parser)]
+#[command(name = "menagerie", display_name = "Menagerie", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
 
-Usage: menagerie             speaks over standard input and output: the protocol of XBoard
-                             if the first line is xboard, otherwise UCI
-       menagerie bench [N]   searches fixed positions with N threads, ends with a signature
-       menagerie check FILE  tells what is wrong with a file of variants
-       menagerie --version
-       menagerie --help
-
-Diagnostics go to standard error if the environment variable RUST_LOG asks for them.";
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Search fixed positions and print a signature of the search
+    Bench {
+        /// The number of threads
+        #[arg(default_value_t = 1)]
+        threads: usize,
+    },
+    /// Check a file of variants
+    Check {
+        /// The file, or several separated as in PATH
+        file: String,
+    },
+}
 
 fn main() -> ExitCode {
     env_logger::init();
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
+    match run(Arguments::parse().command) {
+        Ok(code) => code,
         Err(error) => {
-            eprintln!("menagerie: {error}");
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn run() -> Result<(), lexopt::Error> {
-    let mut arguments = lexopt::Parser::from_env();
-    let said = match arguments.next()? {
-        None => {
-            protocol::run(BufReader::new(stdin()), stdout()).map_err(words)?;
-            return Ok(());
-        }
-        Some(Long("version") | Short('V')) => {
-            concat!("Menagerie ", env!("CARGO_PKG_VERSION")).to_owned()
-        }
-        Some(Long("help") | Short('h')) => HELP.to_owned(),
-        Some(Value(command)) if command == "bench" => {
-            let threads = match arguments.next()? {
-                None => 1,
-                Some(Value(threads)) => threads.parse()?,
-                Some(other) => return Err(other.unexpected()),
-            };
+fn run(command: Option<Command>) -> Result<ExitCode, Box<dyn Error>> {
+    match command {
+        None => protocol::run(BufReader::new(stdin()), stdout())?,
+        Some(Command::Bench { threads }) => {
             let mut lines = Vec::new();
             protocol::bench(threads, |line| lines.push(line.to_owned()))?;
-            lines.join("\n")
+            writeln!(stdout(), "{}", lines.join("\n"))?;
         }
-        Some(Value(command)) if command == "check" => {
-            protocol::check(&arguments.value()?.string()?)?
+        Some(Command::Check { file }) => {
+            let check = protocol::check(&file);
+            if !check.is_valid() {
+                eprintln!("{check}");
+                return Ok(ExitCode::FAILURE);
+            }
+            writeln!(stdout(), "{check}")?;
         }
-        Some(other) => return Err(other.unexpected()),
-    };
-    if let Some(other) = arguments.next()? {
-        return Err(other.unexpected());
     }
-    writeln!(stdout(), "{said}").map_err(words)?;
-    Ok(())
-}
-
-fn words(error: std::io::Error) -> lexopt::Error {
-    error.to_string().into()
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
-//! What a position is worth and which moves look good, for many positions at once.
+//! Evaluators: value and policy of batches of positions, by networks or without.
 //!
-//! Never sees a tree. Evaluators decorate one another: [`Cached`] remembers.
+//! Evaluators do not see the search tree. They can wrap one another: [`Cached`] adds a cache.
 
 mod batch;
 mod cache;
@@ -24,15 +24,15 @@ use std::sync::{Arc, Mutex};
 use crate::encoding::{Encoding, Shape};
 use crate::rules::{Move, Position, ProvenValue};
 
-/// Why a batch could not be evaluated, in words.
+/// Why a batch could not be evaluated, as an error message of one line.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct EvalError(pub String);
 
-/// A position whose evaluation is wanted.
+/// A position to evaluate.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// How the position is written.
+    /// The encoding of the game.
     pub encoding: &'a Encoding,
     /// The position.
     pub position: &'a Position,
@@ -40,48 +40,47 @@ pub struct Query<'a> {
     pub legal: &'a [Move],
 }
 
-/// Something that evaluates positions; each thread has its own.
+/// An evaluator of positions. Each thread has its own.
 pub trait Evaluator: Send {
-    /// The tensor sizes of its batches.
+    /// Returns the tensor sizes of its batches.
     fn shape(&self) -> Shape;
 
-    /// How many positions it likes to have in a batch.
+    /// Returns the number of positions of a batch that it evaluates efficiently.
     fn preferred_batch(&self) -> usize;
 
     /// Fills in the evaluation of every row.
     ///
     /// # Errors
-    /// In words, if the network fails; the rows then hold nothing to rely on.
+    /// If the network fails. The content of the rows is then unspecified.
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError>;
 
-    /// Writes the evaluation of a position over `into`, if it is known without work; says whether it
-    /// is.
+    /// Writes the evaluation of a position to `into` if it is known without the network. Returns `true` if it
+    /// was.
     fn probe(&self, _query: Query<'_>, _into: &mut CachedEval) -> bool {
         false
     }
 
-    /// Takes `cache`, if it knows of parts of positions that are worth remembering by themselves;
-    /// says whether it does. Then nobody need remember whole positions for it.
-    fn remember_in(&mut self, _cache: &Arc<Mutex<Cache>>) -> bool {
+    /// Offers a cache for evaluations of parts of positions. Returns `true` if the evaluator uses it; whole
+    /// positions need not be cached then.
+    fn share_cache(&mut self, _cache: &Arc<Mutex<Cache>>) -> bool {
         false
     }
 
-    /// What perfect play makes of a position, if that is known for certain. Repetition does not
-    /// enter.
+    /// Returns the value of a position under perfect play, if it is proven. Repetition is not considered.
     fn known(&self, _position: &Position) -> Option<ProvenValue> {
         None
     }
 
-    /// Forgets what it remembers.
+    /// Clears its caches.
     fn forget(&mut self) {}
 
-    /// An empty batch for it.
+    /// Returns an empty batch for it.
     fn new_batch(&self) -> Batch {
         Batch::new(self.shape())
     }
 }
 
-/// An evaluation on its own. Reused, it keeps its memory.
+/// An evaluation outside a batch. Reusing it reuses its memory.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CachedEval {
     outcome: Vec<f32>,
@@ -90,7 +89,7 @@ pub struct CachedEval {
 }
 
 impl CachedEval {
-    /// What was remembered.
+    /// Returns the evaluation.
     pub fn evaluation(&self) -> Evaluation<'_> {
         Evaluation { outcome: &self.outcome, moves_left: self.moves_left, logits: &self.logits }
     }
@@ -113,8 +112,8 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
         (**self).probe(query, into)
     }
 
-    fn remember_in(&mut self, cache: &Arc<Mutex<Cache>>) -> bool {
-        (**self).remember_in(cache)
+    fn share_cache(&mut self, cache: &Arc<Mutex<Cache>>) -> bool {
+        (**self).share_cache(cache)
     }
 
     fn known(&self, position: &Position) -> Option<ProvenValue> {

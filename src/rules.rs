@@ -1,8 +1,7 @@
-//! The rules of all games: one vocabulary, one closed set of families, one delegation to them.
+//! The rules of all games: positions, moves, outcomes, FEN and move notation.
 //!
-//! Knows no planes, networks, timers or protocols.
+//! [`Position`] delegates to one implementation of [`Rules`] for each family of games.
 
-pub mod blind;
 mod bughouse;
 mod chess;
 mod connect_n;
@@ -11,36 +10,36 @@ mod moves;
 mod notation;
 mod outcome;
 mod perft;
+pub mod rbc;
 mod side;
 mod test_tree;
 mod turn_text;
-mod value;
 mod view;
 
 use std::sync::Arc;
 
-pub use bughouse::{Bughouse, Clocks, Order};
+pub use bughouse::{Bughouse, Clocks, TurnOrder};
 pub use chess::{
-    Castling, CastlingHome, Checks, Drops, Ends, Extinction, Flag, Must, Odds, Promotion,
-    VariantRules, Verdict, Walling, Walls,
+    Castling, CastlingHome, Checks, DrawOdds, Drops, EndValue, Ends, Extinction, Flag, MustDrop,
+    Promotion, VariantRules, Walling, Walls,
 };
 pub use connect_n::ConnectN;
 use history::History;
-pub use moves::{BoardMove, Move, MoveList, PackedMove, Table};
-pub use notation::{CastlingFault, DroppedPart, FenError, FenRepair};
-pub use outcome::{Outcome, Reason};
+pub use moves::{BoardId, BoardMove, Move, MoveList, PackedMove};
+pub use notation::{CastlingFault, DroppedPart, FenError, FenFault, FenRepair};
+pub use outcome::{Mate, Outcome, ProvenValue, Reason, Value};
 pub use perft::perft;
 pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, File, Piece, Rank, Role, Square};
 pub use side::{MAX_SIDES, PerSide, Side};
-pub use value::{Mate, ProvenValue, Value};
+pub use test_tree::TestTreeError;
 pub use view::{GameSpec, Seat, Second, Symmetry, View};
 
-/// Identity of a position in 64 bits.
+/// A 64-bit hash of a position.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Key(pub u64);
 
 impl Key {
-    /// A key of any words, each mixed in by the finaliser of SplitMix64.
+    /// Hashes any number of words. Each is mixed in with the finaliser of SplitMix64.
     pub(crate) fn of(words: impl IntoIterator<Item = u64>) -> Key {
         let mix = |mut word: u64| {
             word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -51,8 +50,8 @@ impl Key {
         Key(words.into_iter().fold(0, step))
     }
 
-    /// A key of as many words as there always are: each pair is multiplied to 128 bits and folded,
-    /// as wyhash does, which does not wait for the pair before it. Searches make one at every ply.
+    /// Hashes a fixed number of words. Each pair is multiplied to 128 bits and folded, as in wyhash:
+    /// the pairs do not depend on each other, which is fast enough for every ply of a search.
     pub(crate) fn of_pairs<const N: usize>(words: [[u64; 2]; N]) -> Key {
         let mut sum = 0_u64;
         let mut secret = 0x9e37_79b9_7f4a_7c15_u64;
@@ -68,121 +67,120 @@ impl Key {
     }
 }
 
-/// What every family of games can tell. Object safe; one implementation a file.
+/// The rules of one family of games.
 pub(crate) trait Rules {
-    /// What the game is made of.
+    /// See [`Position::game_spec`].
     fn game_spec(&self) -> GameSpec;
-    /// Who is to move.
+    /// See [`Position::turn`].
     fn turn(&self) -> Side;
-    /// Whether the side to move has begun its turn already and owes the rest of it.
+    /// See [`Position::mid_turn`].
     fn mid_turn(&self) -> bool;
-    /// How many whole turns begin here, if that is known without playing them; `legal` is a buffer.
+    /// Returns the number of whole turns that are legal here, or `None` if they must be played to be
+    /// counted. `legal` is a buffer.
     fn count_turns(&self, legal: &mut MoveList) -> Option<u64> {
         self.legal_moves(legal);
         Some(legal.len() as u64)
     }
-    /// Replaces `out` by the legal moves, always in the same order; none once the game has ended.
+    /// See [`Position::legal_moves`].
     fn legal_moves(&self, out: &mut MoveList);
     /// Plays a legal move.
     fn play_unchecked(&mut self, m: Move);
-    /// The end of the game, if no move may follow; `legal` are the legal moves.
+    /// Returns the outcome if the game has ended and no move may follow. `legal` are the legal moves.
     fn outcome(&self, legal: &[Move]) -> Option<Outcome>;
-    /// An end by counters or material, which a player may claim though moves remain.
-    fn claim(&self) -> Option<Outcome>;
-    /// For which time a position must stand to be claimed, and what is claimed then.
-    fn fold(&self) -> Option<(u32, Outcome)> {
+    /// Returns the outcome that a player may claim by a move counter or by insufficient material,
+    /// although legal moves remain.
+    fn claimable_outcome(&self) -> Option<Outcome>;
+    /// Returns the number of occurrences after which a repetition may be claimed, and its outcome.
+    fn repetition_rule(&self) -> Option<(u32, Outcome)> {
         Some((3, Outcome::draw(Reason::Repetition)))
     }
-    /// Whether the mover could take a king that it may not take: no game reaches such a position.
+    /// See [`Position::opponent_in_check`].
     fn opponent_in_check(&self) -> bool {
         false
     }
-    /// How many turns back the position could stand again.
+    /// Returns the number of turns since the last irreversible one; positions before it cannot recur.
     fn reversible(&self) -> u32;
-    /// Identity for repetition: men, hands, rights, side, phase; no counters.
+    /// See [`Position::key`].
     fn key(&self) -> Key;
-
-    /// [`Position::find_mate`].
+    /// See [`Position::find_mate`].
     fn find_mate(&self, _turns: u8, _positions: u32) -> Option<Mate> {
         None
     }
-
-    /// [`Position::is_king_lost`].
+    /// See [`Position::is_king_lost`].
     fn is_king_lost(&self, _positions: u32) -> bool {
         false
     }
-
-    /// [`Position::key_at`], in games of two tables.
-    fn key_at(&self, _table: Table) -> Option<Key> {
+    /// See [`Position::board_key`].
+    fn board_key(&self, _board: BoardId) -> Option<Key> {
         None
     }
-    /// What the side to move sees.
+    /// See [`Position::view`].
     fn view(&self) -> View<'_>;
-    /// Which images of a position without rights are worth the same.
+    /// See [`Position::symmetry`].
     fn symmetry(&self) -> Symmetry {
         Symmetry::default()
     }
-    /// Puts other men on the board, with nothing of a past; says whether such a board may be.
+    /// See [`Position::set_up`].
     fn set_up(&mut self, _board: &Board, _turn: Color) -> bool {
         false
     }
-    /// Whether the side to move could do nothing for a while, though that is no move: so nothing is
-    /// lost for want of moves.
-    fn may_wait(&self) -> bool {
+    /// See [`Position::can_pass`].
+    fn can_pass(&self) -> bool {
         false
     }
-    /// Lets `side` be the one to move, where more than one may; says whether it is.
-    fn ask(&mut self, side: Side) -> bool {
+    /// See [`Position::ask`].
+    fn set_side_to_move(&mut self, side: Side) -> bool {
         side == self.turn()
     }
-    /// Lets whoever is on turn at a table be the one to move, where more than one may; says whether
-    /// it is.
-    fn turn_to(&mut self, _table: Table) -> bool {
+    /// Makes the player on turn at `board` the one to move, in games in which several players may move
+    /// now. Returns whether that player is to move.
+    fn set_board_to_move(&mut self, _board: BoardId) -> bool {
         false
     }
-    /// The position as text.
+    /// See [`Position::fen`].
     fn fen(&self) -> String;
-    /// The board drawn for people to read, where it is not drawn as all are.
+    /// Returns the diagram of the position, or `None` if the default diagram fits.
     fn diagram(&self) -> Option<String> {
         None
     }
-    /// An end as people write it.
+    /// See [`Position::outcome_text`].
     fn outcome_text(&self, outcome: Outcome) -> String {
         outcome.to_string()
     }
-    /// A legal move as UCI writes it.
+    /// See [`Position::move_text`].
     fn move_text(&self, m: Move) -> String {
         notation::uci(m)
     }
-    /// A turn as UCI writes it, whose plies are written as `texts`.
+    /// Returns a turn in UCI notation. `texts` are its plies in UCI notation.
     fn turn_text(&self, _plies: &[Move], texts: &[String]) -> String {
         texts.join(",")
     }
-    /// Other texts that name a legal move, as long as no legal move is written so.
+    /// Returns other notations of a legal move. They are accepted unless they are the text of another
+    /// legal move.
     fn other_texts(&self, _m: Move) -> Vec<String> {
         Vec::new()
     }
-    /// Sets whether castling is written as king takes rook.
+    /// See [`Position::write_chess960`].
     fn write_chess960(&mut self, _chess960: bool) {}
-    /// The plies that the text of a turn may stand for, the likeliest first.
-    fn spellings(&self, turn: &str) -> Vec<Vec<String>> {
+    /// Returns the sequences of plies that the text of a turn can stand for, the most likely first.
+    fn parse_candidates(&self, turn: &str) -> Vec<Vec<String>> {
         vec![turn.split(',').map(str::to_owned).collect()]
     }
-    /// Whether players may leave the rest of a turn undone, as real ones do that move when they
-    /// like.
-    fn breaks_off(&self) -> bool {
+    /// Returns `true` if the text of a turn may stop before the turn ends, as in bughouse, where the
+    /// players of a team move independently.
+    fn allows_partial_turn(&self) -> bool {
         false
     }
 }
 
-/// A family of games, with all that tells one of its games from another.
+/// A family of games with the parameters of one of its games.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Family {
-    /// Chess on any board up to 8x8.
+    /// Chess on a board of up to 8x8 squares.
     ChessPosition(Arc<VariantRules>),
-    /// So many in a row.
+    /// Games of n in a row.
     ConnectN(Arc<ConnectN>),
-    /// Two tables of chess.
+    /// Bughouse: two boards of chess.
     Bughouse(Arc<Bughouse>),
 }
 
@@ -190,8 +188,8 @@ pub enum Family {
 enum State {
     ChessPosition(chess::ChessPosition),
     ConnectN(connect_n::Grid),
-    // Twice as large as any other.
-    Bughouse(Box<bughouse::Tables>),
+    // Boxed because it is twice as large as the others.
+    Bughouse(Box<bughouse::BughousePosition>),
     TestTree(test_tree::TestTree),
 }
 
@@ -214,7 +212,7 @@ impl Clone for State {
     }
 }
 
-/// A position of any game, with what it needs of its past.
+/// A position of any game, with the history that repetitions need.
 #[derive(Debug)]
 pub struct Position {
     state: State,
@@ -233,19 +231,20 @@ impl Clone for Position {
 }
 
 impl Position {
-    /// Reads a FEN of a game. `chess960` says that castling is written as king takes rook, and that
-    /// `KQkq` mean the outermost rooks. What cannot be true of castling and en passant is left out.
+    /// Parses the FEN of a game. With `chess960`, moves write castling as king takes rook, and `KQkq`
+    /// stand for the outermost rooks. Impossible castling rights and en passant squares are dropped.
     ///
     /// # Errors
-    /// If the text is no FEN, or no position of the game.
+    /// `FenError::Syntax` if the FEN cannot be parsed, `FenError::Illegal` if the game has no such
+    /// position.
     pub fn from_fen(family: &Family, fen: &str, chess960: bool) -> Result<Position, FenError> {
         Position::from_fen_with_repairs(family, fen, chess960).map(|(position, _)| position)
     }
 
-    /// [`Position::from_fen`], and what was left out.
+    /// Like [`Position::from_fen`], but also returns what was dropped from the FEN.
     ///
     /// # Errors
-    /// If the text is no FEN, or no position of the game.
+    /// As for [`Position::from_fen`].
     pub fn from_fen_with_repairs(
         family: &Family,
         fen: &str,
@@ -255,33 +254,34 @@ impl Position {
         let state = match family {
             Family::ChessPosition(variant_rules) => {
                 let mut dropped = Vec::new();
-                let chess =
+                let position =
                     chess::ChessPosition::from_fen(variant_rules, fen, chess960, &mut dropped)?;
                 repairs
                     .extend(dropped.into_iter().map(|dropped| FenRepair { board: None, dropped }));
-                State::ChessPosition(chess)
+                State::ChessPosition(position)
             }
-            Family::ConnectN(lines) => State::ConnectN(connect_n::Grid::from_fen(lines, fen)?),
-            Family::Bughouse(game) => {
-                let tables = bughouse::Tables::from_fen(game, fen, chess960, &mut repairs)?;
-                State::Bughouse(Box::new(tables))
+            Family::ConnectN(rules) => State::ConnectN(connect_n::Grid::from_fen(rules, fen)?),
+            Family::Bughouse(rules) => {
+                let position =
+                    bughouse::BughousePosition::from_fen(rules, fen, chess960, &mut repairs)?;
+                State::Bughouse(Box::new(position))
             }
         };
         Ok((Position::start(state), repairs))
     }
 
-    /// Sets whether castling is written as king takes rook. The rules and the rights stay.
+    /// Sets whether moves write castling as king takes rook. Rules and castling rights do not change.
     pub fn write_chess960(&mut self, chess960: bool) {
         self.rules_mut().write_chess960(chess960);
     }
 
-    /// A game tree of 1 to 4 `sides` written as text, for tests of search: a leaf is the letter of
-    /// its winner (`a`, `b`, ..) or `=`; a choice is the letter of its mover and the children in
-    /// brackets; `+` before a child says that its mover's turn goes on.
+    /// Parses a game tree for tests of the search, with 1 to 4 `sides`. A leaf is the letter of its
+    /// winner (`a`, `b`, ..) or `=`. An inner node is the letter of the side to move, followed by its
+    /// children in parentheses. `+` before a child means that the turn goes on.
     ///
     /// # Errors
-    /// In words, if the text is no such tree.
-    pub fn test_tree(tree: &str, sides: usize) -> Result<Position, String> {
+    /// `TestTreeError` if the text is not such a tree.
+    pub fn test_tree(tree: &str, sides: usize) -> Result<Position, TestTreeError> {
         Ok(Position::start(State::TestTree(test_tree::TestTree::parse(tree, sides)?)))
     }
 
@@ -309,17 +309,17 @@ impl Position {
         }
     }
 
-    /// What the game is made of.
+    /// Returns the properties of the game, which are the same for all its positions.
     pub fn game_spec(&self) -> GameSpec {
         self.rules().game_spec()
     }
 
-    /// Who is to move.
+    /// Returns the side to move.
     pub fn turn(&self) -> Side {
         self.rules().turn()
     }
 
-    /// Whether the side to move has begun its turn already and owes the rest of it.
+    /// Returns `true` if the side to move has played a part of its turn and must complete it.
     pub fn mid_turn(&self) -> bool {
         self.rules().mid_turn()
     }
@@ -328,23 +328,24 @@ impl Position {
         self.rules().count_turns(legal)
     }
 
-    /// Replaces `out` by the legal moves, always in the same order; none once the game has ended.
+    /// Replaces the contents of `out` by the legal moves, always in the same order. There are none
+    /// once the game has ended.
     pub fn legal_moves(&self, out: &mut MoveList) {
         self.rules().legal_moves(out);
     }
 
-    /// Sees to it that `m` is legal, by letting whoever could play it be the one to move, where
-    /// more than one may; says whether it is. If not, the position is as it was.
+    /// Changes the side to move to the one that can play `m`, in games in which several players may
+    /// move now. Returns whether `m` is legal then. If not, the position is unchanged.
     pub fn admit(&mut self, m: Move) -> bool {
         if self.is_legal(m) {
             return true;
         }
         let mut other = self.clone();
-        let turned = match m {
+        let changed = match m {
             Move::Pass => Side::all(2).any(|side| side != self.turn() && other.ask(side)),
-            _ => other.rules_mut().turn_to(m.split().0),
+            _ => other.rules_mut().set_board_to_move(m.split().0),
         };
-        let admitted = turned && other.is_legal(m);
+        let admitted = changed && other.is_legal(m);
         if admitted {
             *self = other;
         }
@@ -357,74 +358,77 @@ impl Position {
         legal.contains(&m)
     }
 
-    /// Lets `side` be the one to move, where more than one may; says whether it is.
+    /// Makes `side` the side to move, in games in which several may move now. Returns whether it is
+    /// the side to move.
     pub fn ask(&mut self, side: Side) -> bool {
-        self.rules_mut().ask(side)
+        self.rules_mut().set_side_to_move(side)
     }
 
-    /// Whether the side to move could do nothing for a while, though that is no move: that it has
-    /// lost does not follow from what its moves lead to.
-    pub fn may_wait(&self) -> bool {
-        self.rules().may_wait()
+    /// Returns `true` if the side to move could sit in bughouse although [`Move::Pass`] is not legal,
+    /// because the clocks do not decide it. Then a search must not conclude that the side has lost
+    /// because all its moves lose.
+    pub fn can_pass(&self) -> bool {
+        self.rules().can_pass()
     }
 
-    /// Plays a move if it is legal, for whoever may move now; says whether it was.
+    /// Plays a move if a player that may move now can play it. Returns whether it was legal.
     pub fn play(&mut self, m: Move) -> bool {
-        let known = self.admit(m);
-        if known {
+        let legal = self.admit(m);
+        if legal {
             self.play_unchecked(m);
         }
-        known
+        legal
     }
 
-    /// Plays a move that is known to be legal; any other leaves a position without meaning.
+    /// Plays a legal move. After an illegal move the position is unspecified.
     pub fn play_unchecked(&mut self, m: Move) {
         self.rules_mut().play_unchecked(m);
         if !self.mid_turn() {
-            let (key, reversible) = (self.rules().key(), self.rules().reversible());
+            let key = self.rules().key();
+            let reversible = self.rules().reversible();
             self.history.push(key, reversible);
         }
     }
 
-    /// Plays a legal move and does not remember that the position stood: for counting paths, which
-    /// no repetition ends.
-    fn play_forgetting(&mut self, m: Move) {
+    /// Plays a legal move without adding the position to the history. For perft, which ignores
+    /// repetitions.
+    fn play_without_history(&mut self, m: Move) {
         self.rules_mut().play_unchecked(m);
     }
 
-    /// The end of the game, if no move may follow.
+    /// Returns the outcome if the game has ended and no move may follow.
     pub fn outcome(&self) -> Option<Outcome> {
         let mut legal = MoveList::new();
         self.legal_moves(&mut legal);
         self.outcome_given(&legal)
     }
 
-    /// [`Position::outcome`] where the legal moves are at hand.
+    /// Like [`Position::outcome`], but with the legal moves given.
     pub fn outcome_given(&self, legal: &[Move]) -> Option<Outcome> {
         self.rules().outcome(legal)
     }
 
-    /// An end that may be claimed though moves remain: the third repetition, a counter, or want
-    /// of material. Perft ignores it.
-    pub fn claim(&self) -> Option<Outcome> {
-        let fold = self.rules().fold().filter(|_| !self.mid_turn());
-        match fold {
-            Some((folds, outcome)) if self.history.repetitions() + 1 >= folds as usize => {
+    /// Returns the outcome that a player may claim although legal moves remain: by threefold
+    /// repetition, a move counter or insufficient material. Perft ignores it.
+    pub fn claimable_outcome(&self) -> Option<Outcome> {
+        let rule = if self.mid_turn() { None } else { self.rules().repetition_rule() };
+        match rule {
+            Some((count, outcome)) if self.history.repetitions() + 1 >= count as usize => {
                 Some(outcome)
             }
-            _ => self.rules().claim(),
+            _ => self.rules().claimable_outcome(),
         }
     }
 
-    /// Whether the mover could take a king that it may not take: no game reaches such a position,
-    /// though a FEN may tell it.
+    /// Returns `true` if the side to move could capture a royal king. No game reaches such a
+    /// position, but a FEN can describe one.
     pub fn opponent_in_check(&self) -> bool {
         self.rules().opponent_in_check()
     }
 
-    /// Puts other men on the board, `turn` to move, with nothing of a past: no rights, no men in
-    /// hand, no counters, no earlier positions. Says whether a FEN might tell such a board; if not,
-    /// or in games without men that move, the position is left without meaning.
+    /// Sets up another board with `turn` to move, without castling rights, pieces in hand, counters
+    /// and history. Returns `false` if a FEN with this board would be illegal, or if the game has no
+    /// pieces that move; then the position is unspecified.
     pub fn set_up(&mut self, board: &Board, turn: Color) -> bool {
         let possible = self.rules_mut().set_up(board, turn);
         let key = self.rules().key();
@@ -432,75 +436,77 @@ impl Position {
         possible
     }
 
-    /// Which images of a position that [`Position::set_up`] makes are worth the same.
+    /// Returns the symmetries of positions that [`Position::set_up`] makes.
     pub fn symmetry(&self) -> Symmetry {
         self.rules().symmetry()
     }
 
-    /// How the game ended, by force or by a claim.
+    /// Returns the outcome of the game, including one that can be claimed.
     pub fn result(&self) -> Option<Outcome> {
-        self.outcome().or_else(|| self.claim())
+        self.outcome().or_else(|| self.claimable_outcome())
     }
 
-    /// Marks this position as the one that a search starts from.
+    /// Marks this position as the root of a search.
     pub fn begin_search(&mut self) {
         self.history.begin_search();
     }
 
-    /// [`Position::claim`] as a search sees it: whoever can repeat once since the search began
-    /// can repeat for ever, so that the second time within the search counts as the third.
-    pub fn claim_in_search(&self) -> Option<Outcome> {
+    /// Like [`Position::claim`], but the second occurrence of a position within a search counts as a
+    /// repetition: a side that can repeat once can repeat again.
+    pub fn claimable_outcome_in_search(&self) -> Option<Outcome> {
         let repeats = !self.mid_turn() && self.history.repeats_in_search();
-        let fold = self.rules().fold().filter(|_| repeats);
-        fold.map(|(_, outcome)| outcome).or_else(|| self.claim())
+        let rule = if repeats { self.rules().repetition_rule() } else { None };
+        rule.map(|(_, outcome)| outcome).or_else(|| self.claimable_outcome())
     }
 
-    /// Identity for repetition: men, hands, rights, side, phase; no counters.
+    /// Returns the hash of all that repetitions compare: pieces, pockets, rights, side to move, and
+    /// whether a turn is incomplete. Counters are not included.
     pub fn key(&self) -> Key {
         self.rules().key()
     }
 
-    /// A mate that the side to move gives by checks alone in at most so many turns, whatever the other
-    /// side answers, if one is found within so many positions. Repetition and counters are not heeded, and
-    /// at two tables nothing is found ([`Position::at_table`] asks one of them). Few games have it: those in
-    /// which a mate is a loss and no wall or blast meddles with checks; and duck chess, where it is that
-    /// the king is taken, in two turns at most.
+    /// Searches for a mate in at most `turns` turns of the side to move in which all its moves give
+    /// check, visiting at most `positions` positions. Repetitions and counters are ignored.
+    ///
+    /// Works in games in which checkmate loses and neither walls nor blasts interfere with checks. In
+    /// duck chess it searches for a capture of the king in at most two turns. In bughouse it returns
+    /// `None`; search the boards one by one with [`Position::board_position`].
     pub fn find_mate(&self, turns: u8, positions: u32) -> Option<Mate> {
         self.rules().find_mate(turns, positions)
     }
 
-    /// Whether the side to move is seen to lose its king in the other side's next turn, whatever it does,
-    /// in games in which kings are taken (duck chess); if so many positions tell.
+    /// Returns `true` if at most `positions` positions prove that the side to move loses its king in the
+    /// opponent's next turn, in games in which kings are captured (duck chess).
     pub fn is_king_lost(&self, positions: u32) -> bool {
         self.rules().is_king_lost(positions)
     }
 
-    /// Identity of what stands at a table: men, hands, rights and the colour on turn there; `None` if
-    /// there are not two.
-    pub fn key_at(&self, table: Table) -> Option<Key> {
-        self.rules().key_at(table)
+    /// Returns the key of one board of bughouse: pieces, pockets, rights and the color on turn there.
+    /// `None` in other games.
+    pub fn board_key(&self, board: BoardId) -> Option<Key> {
+        self.rules().board_key(board)
     }
 
-    /// What the side to move sees.
+    /// Returns what the side to move sees.
     pub fn view(&self) -> View<'_> {
         let view = self.rules().view();
         match view.second {
-            // Each table has a past of its own.
+            // Each board of bughouse has its own history.
             Some(_) => view,
             None => View { repeated: self.history.repetitions() > 0, ..view },
         }
     }
 
-    /// The position at one of two tables, as one of that table's own game and without its past;
-    /// `None` if there are not two.
-    pub fn at_table(&self, table: Table) -> Option<Position> {
+    /// Returns the position of one board of bughouse, as a position of the one-board game and without
+    /// history. `None` in other games.
+    pub fn board_position(&self, board: BoardId) -> Option<Position> {
         match &self.state {
-            State::Bughouse(game) => Some(Position::start(State::ChessPosition(game.at(table)))),
+            State::Bughouse(game) => Some(Position::start(State::ChessPosition(game.at(board)))),
             _ => None,
         }
     }
 
-    /// The clocks of two tables, if there are two; all 0 if nobody knows them.
+    /// Returns the clocks of bughouse, all 0 if they are unknown. `None` in other games.
     pub fn clocks(&self) -> Option<Clocks> {
         match &self.state {
             State::Bughouse(game) => Some(game.clocks()),
@@ -508,49 +514,46 @@ impl Position {
         }
     }
 
-    /// Sets the clocks of two tables, if there are two.
+    /// Sets the clocks of bughouse. Does nothing in other games.
     pub fn set_clocks(&mut self, clocks: Clocks) {
         if let State::Bughouse(game) = &mut self.state {
             game.set_clocks(clocks);
         }
     }
 
-    /// The position as text.
+    /// Returns the position as FEN.
     pub fn fen(&self) -> String {
         self.rules().fen()
     }
 
-    /// An end of this game as people write it: `1-0 checkmate`, or `a wins` where sides have
-    /// letters.
+    /// Returns an outcome of this game as text: `1-0 checkmate`, or `a wins` if sides have letters.
     pub fn outcome_text(&self, outcome: Outcome) -> String {
         self.rules().outcome_text(outcome)
     }
 
-    /// The board drawn for people to read.
+    /// Returns a diagram of the position for display.
     pub fn diagram(&self) -> String {
-        let usual = || notation::diagram(self.view(), &self.game_spec());
-        self.rules().diagram().unwrap_or_else(usual)
+        self.rules().diagram().unwrap_or_else(|| notation::diagram(self.view(), &self.game_spec()))
     }
 
-    /// A legal ply as UCI writes it.
+    /// Returns a legal ply in UCI notation.
     pub fn move_text(&self, m: Move) -> String {
         self.rules().move_text(m)
     }
 
-    /// The legal ply of the side to move that `text` names.
+    /// Parses a legal ply of the side to move.
     fn parse_ply(&self, text: &str) -> Option<Move> {
         let mut legal = MoveList::new();
         self.legal_moves(&mut legal);
         if let State::Bughouse(_) = self.state {
-            // As it is written at the table, behind the number of the table.
-            let m = match bughouse::of_table(text) {
-                Some((table, text)) => self.at_table(table)?.parse_ply(text)?.at(table),
-                None => Move::Pass,
+            let m = match bughouse::split_board_number(text) {
+                Some((board, text)) => self.board_position(board)?.parse_ply(text)?.at(board),
+                None if text == bughouse::PASS => Move::Pass,
+                None => return None,
             };
-            return Some(m)
-                .filter(|&m| legal.contains(&m) && (m != Move::Pass || text == bughouse::PASS));
+            return legal.contains(&m).then_some(m);
         }
-        // Nearly all moves are written as they are packed, so that one text is compared, not all.
+        // The text of nearly all moves determines the move, so that only one text is compared.
         let written = notation::parse_uci(text).filter(|m| legal.contains(m));
         if let Some(m) = written
             && self.move_text(m) == text

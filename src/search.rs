@@ -1,17 +1,15 @@
-//! One move's searcher: batched PUCT over any game, with values per side and proofs.
+//! The search: batched PUCT (MCTS) over any game, with a value for each side, and an MCTS solver.
 //!
-//! The [`Tree`] asks and never evaluates: [`Tree::select`] gives a leaf that needs an evaluation,
-//! [`Tree::backup`] takes it. No I/O, and no game is named here. See docs/search.md.
+//! The [`Tree`] never evaluates: [`Tree::select`] returns a leaf that needs an evaluation, and
+//! [`Tree::backup`] takes the evaluation. The search does no I/O and names no game. See docs/search.md.
 
 mod backup;
 mod batching;
 mod gumbel;
-mod halving;
 mod huge_pages;
 mod node;
 mod node_pool;
 mod params;
-mod plan;
 mod proof_bounds;
 mod proof_number;
 mod puct;
@@ -20,10 +18,11 @@ mod searcher;
 mod select;
 mod time_manager;
 mod tree;
+mod win_length;
 
 pub use batching::{Gatherer, Step};
 pub use gumbel::{Gumbel, improved_policy};
-pub use params::{GumbelParams, ParamInfo, Params};
+pub use params::{GumbelParams, ParamError, ParamInfo, Params};
 pub use root_move::{Line, Proof, RootMove};
 pub use searcher::Searcher;
 pub use select::{Leaf, Selection};

@@ -1,47 +1,45 @@
-//! Tables of solved games: what perfect play makes of each position of a set, a byte each.
+//! Tablebases of solved games: the value of each position of a set, one byte a position.
 //!
-//! [`Index`] numbers the positions, [`SolvedTable`] holds their values, and a file is a table written
-//! down. Nothing that a file says is believed before it agrees with the rules.
+//! [`Index`] numbers the positions, and [`SolvedTable`] holds their values. A table that is read from a file
+//! is checked against the rules on a sample.
 
 mod file;
 mod index;
 
-use std::ops::Range;
-
 pub use file::TableError;
-pub use index::{Block, Image, Index, IndexError};
+pub use index::{Image, Index, IndexBlock, IndexError};
 
 use crate::rules::{Color, Move, MoveList, Position, Value};
 use crate::variant::Variant;
 
-/// The value of one number in a byte.
+/// The value of an index number in a byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Entry(pub u8);
 
 impl Entry {
-    /// The number is no position's.
-    pub const NOBODY: Entry = Entry(0);
+    /// The number has no legal position.
+    pub const NONE: Entry = Entry(0);
     /// The game has ended in a draw.
     pub const ENDED: Entry = Entry(1);
-    /// Nobody can win, and the game goes on.
+    /// The game is drawn with best play, and continues.
     pub const DRAW: Entry = Entry(2);
-    /// The most plies until an end that an entry can say.
+    /// The greatest number of plies to the end that an entry can hold.
     pub const MOST_PLIES: u32 = 125;
 
-    /// The entry that says so; `None` if there are more plies than it can say.
+    /// Returns the entry of a value, or `None` if it takes more than [`Entry::MOST_PLIES`] plies.
     pub fn of(value: Value) -> Option<Entry> {
-        let so_many = |plies: u32| (plies <= Entry::MOST_PLIES).then_some(2 * plies as u8);
-        Some(match value {
-            Value::Draw => Entry::DRAW,
-            Value::Loss(plies) => Entry(3 + so_many(plies)?),
-            Value::Win(plies) => Entry(4 + so_many(plies)?),
-        })
+        match value {
+            Value::Draw => Some(Entry::DRAW),
+            Value::Loss(plies) | Value::Win(plies) if plies > Entry::MOST_PLIES => None,
+            Value::Loss(plies) => Some(Entry(3 + 2 * plies as u8)),
+            Value::Win(plies) => Some(Entry(4 + 2 * plies as u8)),
+        }
     }
 
-    /// What it says; `None` if it is nobody's.
+    /// Returns the value, or `None` for [`Entry::NONE`].
     pub fn value(self) -> Option<Value> {
         match self {
-            Entry::NOBODY => None,
+            Entry::NONE => None,
             Entry::ENDED | Entry::DRAW => Some(Value::Draw),
             Entry(lost) if lost % 2 == 1 => Some(Value::Loss(u32::from(lost - 3) / 2)),
             Entry(won) => Some(Value::Win(u32::from(won - 4) / 2)),
@@ -49,9 +47,9 @@ impl Entry {
     }
 }
 
-/// What perfect play makes of all positions of a set.
+/// The values of all positions of a set under perfect play.
 ///
-/// Counters and repetition do not enter: a draw by them is what play without progress comes to.
+/// Move counters and repetition are not considered, because play without progress is a draw anyway.
 #[derive(Clone, Debug)]
 pub struct SolvedTable {
     index: Index,
@@ -59,40 +57,39 @@ pub struct SolvedTable {
     scratch: Position,
 }
 
-/// How many positions with one side to move have which value.
+/// The number of positions with one side to move by value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counts {
     entries: [u64; 256],
 }
 
 impl SolvedTable {
-    /// The table with these entries, one for each number of `index`.
+    /// Returns the table with these entries, one for each number of `index`.
     ///
     /// # Panics
-    /// If there are more or fewer.
+    /// If the number of entries is another one.
     pub fn new(variant: &Variant, index: Index, entries: Vec<Entry>) -> SolvedTable {
         assert_eq!(entries.len() as u64, index.len());
         SolvedTable { index, entries, scratch: variant.start() }
     }
 
-    /// The numbers of the positions.
+    /// Returns the index of the positions.
     pub fn index(&self) -> &Index {
         &self.index
     }
 
-    /// What perfect play makes of a position; `None` if it is not in the table.
+    /// Returns the value of a position, or `None` if it is not in the table.
     pub fn value(&self, position: &Position) -> Option<Value> {
         self.value_of(self.index.number(position)?)
     }
 
-    /// What perfect play makes of the positions of a number; `None` if it is nobody's, or there is no
-    /// such number.
+    /// Returns the value of the positions with a number, or `None` if there are none.
     pub fn value_of(&self, number: u64) -> Option<Value> {
         self.entries.get(usize::try_from(number).ok()?)?.value()
     }
 
-    /// The moves of a position that perfect play makes, and the positions after them: those that
-    /// win soonest, draw, or lose last. `None` if some move leads out of the table.
+    /// Returns the best moves of a position: those that win soonest, draw, or lose last. `None` if a move
+    /// leads out of the table.
     pub fn best(&self, position: &Position) -> Option<Vec<Move>> {
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
@@ -107,14 +104,17 @@ impl SolvedTable {
         Some(ranked.into_iter().filter(|(rank, _)| Some(*rank) == most).map(|(_, m)| m).collect())
     }
 
-    /// The moves from a position that is won or lost until the end, as perfect play has them; none
-    /// from any other position.
+    /// Returns the moves of perfect play from a won or lost position to the end of the game. Empty for other
+    /// positions.
     pub fn decided_line(&self, position: &Position) -> Vec<Move> {
         let mut position = position.clone();
         let mut line = Vec::new();
         while let Some(Value::Win(left @ 1..) | Value::Loss(left @ 1..)) = self.value(&position) {
+            if line.len() >= Entry::MOST_PLIES as usize {
+                break;
+            }
             let best = self.best(&position).and_then(|best| best.first().copied());
-            let Some(m) = best.filter(|_| line.len() < Entry::MOST_PLIES as usize) else { break };
+            let Some(m) = best else { break };
             position.play_unchecked(m);
             line.push(m);
             if self.value(&position).is_none_or(|after| after.length() != Some(left - 1)) {
@@ -124,7 +124,7 @@ impl SolvedTable {
         line
     }
 
-    /// How the positions with each side to move are valued.
+    /// Returns the number of positions by value, for each side to move.
     pub fn counts(&self) -> [Counts; 2] {
         let mut counts = [Counts { entries: [0; 256] }, Counts { entries: [0; 256] }];
         for block in self.index.blocks() {
@@ -143,12 +143,13 @@ impl SolvedTable {
         counts
     }
 
-    /// Every position with its value, images too.
+    /// Returns every position with its value, images included.
     pub fn positions(&self) -> impl Iterator<Item = (Position, Value)> + '_ {
         (0..self.index.len()).flat_map(|number| self.positions_of(number))
     }
 
-    /// The positions that share a number, with their value; none if it is nobody's.
+    /// Returns the positions that share a number, with their value. Empty if the number has no legal
+    /// position.
     ///
     /// # Panics
     /// If there is no such number.
@@ -162,22 +163,22 @@ impl SolvedTable {
         self.index.images_of(number).into_iter().map(position).collect()
     }
 
-    /// Looks at `count` numbers, evenly spread, and works their values out by one move; gives the
-    /// FEN of one that the table has otherwise.
-    fn disagrees(&self, count: u64) -> Option<String> {
+    /// Compares the entries of about `count` numbers, evenly spread, with those after their moves. Returns
+    /// the FEN of a position with a wrong entry.
+    fn find_wrong_entry(&self, count: u64) -> Option<String> {
         let all = self.index.len();
         let step = (all / count.max(1)).max(1);
         let mut position = self.scratch.clone();
         (0..all).step_by(step as usize).find_map(|number| {
             let entry = self.entries[number as usize];
             let reachable = self.index.set_up(number, Image::default(), &mut position);
-            let right = if reachable { self.worked_out(&position) } else { Some(Entry::NOBODY) };
-            (right != Some(entry)).then(|| position.fen())
+            let right = if reachable { self.recompute(&position) } else { Some(Entry::NONE) };
+            if right == Some(entry) { None } else { Some(position.fen()) }
         })
     }
 
-    /// The entry of a position by the entries of those after its moves.
-    fn worked_out(&self, position: &Position) -> Option<Entry> {
+    /// Returns the entry of a position by the entries after its moves.
+    fn recompute(&self, position: &Position) -> Option<Entry> {
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
         if let Some(outcome) = position.outcome_given(&legal) {
@@ -194,23 +195,21 @@ impl SolvedTable {
 }
 
 impl Counts {
-    fn over(&self, range: Range<usize>, wanted: impl Fn(Value) -> bool) -> u64 {
-        let entries = self.entries[range.clone()].iter().zip(range);
-        let fits = |&(_, entry): &(&u64, usize)| Entry(entry as u8).value().is_some_and(&wanted);
-        entries.filter(fits).map(|(count, _)| count).sum()
+    /// Returns the number of positions with a value for which `predicate` is true.
+    pub fn of(&self, predicate: impl Fn(Value) -> bool) -> u64 {
+        let entries = (0..=u8::MAX).zip(&self.entries);
+        entries
+            .filter(|&(entry, _)| Entry(entry).value().is_some_and(&predicate))
+            .map(|(_, count)| count)
+            .sum()
     }
 
-    /// How many positions have a value that is `wanted`.
-    pub fn of(&self, wanted: impl Fn(Value) -> bool) -> u64 {
-        self.over(0..256, wanted)
-    }
-
-    /// How many are drawn because the game has ended.
+    /// Returns the number of positions in which the game has ended in a draw.
     pub fn ended_drawn(&self) -> u64 {
         self.entries[usize::from(Entry::ENDED.0)]
     }
 
-    /// The plies of the longest win.
+    /// Returns the number of plies of the longest win.
     pub fn longest_win(&self) -> Option<u32> {
         (0..=Entry::MOST_PLIES).rev().find(|&plies| self.of(|value| value == Value::Win(plies)) > 0)
     }
@@ -221,8 +220,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_byte_is_one_value_or_none() {
-        assert_eq!(Entry::NOBODY.value(), None);
+    fn entries_are_bijective() {
+        assert_eq!(Entry::NONE.value(), None);
         for byte in 2..=u8::MAX {
             let value = Entry(byte).value();
             if value.is_some_and(|value| Entry::of(value).is_some()) {

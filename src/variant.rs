@@ -1,63 +1,61 @@
-//! The catalogue of games: checked sections of `variants.ini`.
+//! The catalogue of variants, as defined by `variants.ini`.
 
-mod connect_n;
 mod ini;
+mod keys;
 mod section;
-mod tables;
-mod unplayed;
+mod unsupported;
 mod values;
-mod variant_rules;
 
 use std::sync::{Arc, OnceLock};
 
+use ini::RawSection;
 pub use section::IniError;
-
-use ini::Raw;
+pub use values::ValueError;
 
 use crate::rules::{Bughouse, Family, FenError, FenRepair, Position};
 
-/// One game of the catalogue.
+/// One variant of the catalogue.
 #[derive(Clone, Debug)]
 pub struct Variant {
     name: String,
     family: Family,
     start_fen: Arc<str>,
-    self_play_men: Option<String>,
+    self_play_pieces: Option<String>,
     network: Option<String>,
     chess960: bool,
     look: Look,
     start: Position,
 }
 
-/// What a program that does not know a game is told to show it: Fairy-Stockfish's keys for XBoard.
+/// How a GUI that does not know a variant displays it: the keys of Fairy-Stockfish for XBoard.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Look {
-    /// `variantTemplate`: the game whose looks it takes.
+    /// `variantTemplate`: the variant whose pieces are displayed.
     pub template: String,
-    /// `pieceToCharTable`: the letters of the men in XBoard's order of pictures; "-" if not said.
+    /// `pieceToCharTable`: the letters of the pieces in the order of XBoard; "-" if not set.
     pub table: String,
-    /// `pocketSize`: how many places for men in hand to show; 0 if not said.
+    /// `pocketSize`: the number of kinds of pieces in hand to display; 0 if not set.
     pub pocket: u32,
 }
 
 impl Variant {
-    /// Its name, as `UCI_Variant` has it.
+    /// Returns its name, a value of `UCI_Variant`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The position from which a game begins.
+    /// Returns the start position.
     pub fn start(&self) -> Position {
         self.start.clone()
     }
 
-    /// The FEN of [`Variant::start`] as the catalogue has it.
+    /// Returns the FEN of [`Variant::start`] as in the catalogue.
     pub fn start_fen(&self) -> &str {
         &self.start_fen
     }
 
-    /// Whether it is one of two tables whose players give one another what they take.
-    pub fn has_partner(&self) -> bool {
+    /// Returns `true` if this is one board of bughouse, whose captured pieces go to the partner.
+    pub fn is_bughouse_board(&self) -> bool {
         match &self.family {
             Family::ChessPosition(variant_rules) => {
                 variant_rules.drops.is_some_and(|drops| drops.two_boards)
@@ -66,65 +64,66 @@ impl Variant {
         }
     }
 
-    /// Whether it is played at two tables.
-    pub fn has_tables(&self) -> bool {
+    /// Returns `true` if this is bughouse on two boards.
+    pub fn has_two_boards(&self) -> bool {
         matches!(self.family, Family::Bughouse(_))
     }
 
-    /// The same game at two tables, but `blockable` says whether a check that leaves no move is no
-    /// mate yet where the partner may bring a man. Other games are as they are.
+    /// Returns the same bughouse variant with another rule of mate: whether a mate is not final as long as
+    /// the partner can bring a piece that blocks it. Other variants are returned unchanged.
     pub fn with_mate(self: &Arc<Variant>, blockable: bool) -> Arc<Variant> {
         match &self.family {
-            Family::Bughouse(game) if game.blockable != blockable => {
-                let game = Bughouse { blockable, ..(**game).clone() };
-                let family = Family::Bughouse(Arc::new(game));
-                let start = Position::from_fen(&family, &self.start_fen, self.chess960);
-                let start = start.unwrap_or_else(|_| self.start());
+            Family::Bughouse(rules) if rules.mate_blockable != blockable => {
+                let rules = Bughouse { mate_blockable: blockable, ..(**rules).clone() };
+                let family = Family::Bughouse(Arc::new(rules));
+                let start = Position::from_fen(&family, &self.start_fen, self.chess960)
+                    .unwrap_or_else(|_| self.start());
                 Arc::new(Variant { family, start, ..(**self).clone() })
             }
             _ => Arc::clone(self),
         }
     }
 
-    /// Whether another is the same game by name and rules.
+    /// Returns `true` if another variant has the same name and rules.
     pub fn is_same(&self, other: &Variant) -> bool {
         self.name == other.name && self.family == other.family
     }
 
-    /// The men that self-play places at random for its starts, as FEN letters, if it does so.
-    pub fn self_play_men(&self) -> Option<&str> {
-        self.self_play_men.as_deref()
+    /// Returns the pieces, as FEN letters, that self-play places at random for start positions, if it does.
+    pub fn self_play_pieces(&self) -> Option<&str> {
+        self.self_play_pieces.as_deref()
     }
 
-    /// Returns `true` if the game is to be played without a network as long as it has none of its own, as
-    /// those that know other games would play it badly.
-    pub fn wants_no_other_network(&self) -> bool {
+    /// Returns `true` if no network of another variant should evaluate this one, because its aim is too
+    /// different.
+    pub fn uses_own_network_only(&self) -> bool {
         self.network.as_deref() == Some("none")
     }
 
-    /// The game whose network plays this one while it has none of its own, if there is one.
+    /// Returns the variant whose network evaluates this one if it has no network of its own.
     pub fn network(&self) -> Option<&str> {
         self.network.as_deref().filter(|name| *name != "none")
     }
 
-    /// What a program that does not know the game is told to show it.
+    /// Returns how a GUI that does not know the variant displays it.
     pub fn look(&self) -> &Look {
         &self.look
     }
 
-    /// Reads a position of this game. `chess960` says that castling is king takes rook, as it is
-    /// anyway in games whose section says so.
+    /// Parses the FEN of a position. With `chess960`, castling is written as king takes rook; some variants
+    /// always write it so.
     ///
     /// # Errors
-    /// If the text is no FEN, or no position of this game.
+    /// `FenError::Syntax` if the FEN cannot be parsed, `FenError::Illegal` if the variant has no such
+    /// position.
     pub fn position(&self, fen: &str, chess960: bool) -> Result<Position, FenError> {
         self.position_with_repairs(fen, chess960).map(|(position, _)| position)
     }
 
-    /// [`Variant::position`], and what was left out of the FEN because it cannot be true.
+    /// Like [`Variant::position`], but also returns what was dropped from the FEN.
     ///
     /// # Errors
-    /// If the text is no FEN, or no position of this game.
+    /// As for [`Variant::position`].
     pub fn position_with_repairs(
         &self,
         fen: &str,
@@ -133,33 +132,33 @@ impl Variant {
         Position::from_fen_with_repairs(&self.family, fen, self.writes_chess960(chess960))
     }
 
-    /// Returns `true` if castling is written as king takes rook where the option `UCI_Chess960` is
-    /// `chess960`: some games always write it so.
+    /// Returns `true` if castling is written as king takes rook when the option `UCI_Chess960` is
+    /// `chess960`.
     pub fn writes_chess960(&self, chess960: bool) -> bool {
         chess960 || self.chess960
     }
 }
 
-/// A name that no game of the catalogue has.
+/// A name that no variant of the catalogue has.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("no variant is called \"{name}\"; there are {known}")]
+#[error("unknown variant \"{name}\", expected one of {known}")]
 pub struct UnknownVariant {
     /// The name.
     pub name: String,
-    /// The names there are, separated by commas.
+    /// The known names, separated by commas.
     pub known: String,
 }
 
-/// A set of games with different names.
+/// A set of variants with distinct names.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
-    /// All sections, those too that make no game: children may inherit from them.
-    sections: Vec<Raw>,
+    /// All sections, including invalid ones, from which children can inherit.
+    sections: Vec<RawSection>,
     variants: Vec<Arc<Variant>>,
 }
 
 impl Catalogue {
-    /// The games that come with the engine.
+    /// Returns the variants that are shipped with the engine.
     pub fn shipped() -> &'static Catalogue {
         static SHIPPED: OnceLock<Catalogue> = OnceLock::new();
         SHIPPED.get_or_init(|| {
@@ -168,43 +167,45 @@ impl Catalogue {
         })
     }
 
-    /// Reads a text in the syntax of `variants.ini` that stands for itself.
+    /// Parses a complete text in the syntax of `variants.ini`.
     ///
     /// # Errors
-    /// The first thing that cannot be honoured, with its line.
+    /// Returns the first error.
     pub fn parse(text: &str) -> Result<Catalogue, IniError> {
-        let nothing = Catalogue { sections: Vec::new(), variants: Vec::new() };
-        let (catalogue, faults) = nothing.extended(text);
-        faults.into_iter().next().map_or(Ok(catalogue), Err)
+        let empty = Catalogue { sections: Vec::new(), variants: Vec::new() };
+        let (catalogue, errors) = empty.extended(text);
+        errors.into_iter().next().map_or(Ok(catalogue), Err)
     }
 
-    /// These games and those of a text, whose sections may have any of these for parents. Sections
-    /// that cannot be honoured are left out, and all that is wrong with them is told, by line.
+    /// Returns a catalogue with the variants of a text added, whose sections can have sections of this
+    /// catalogue as parents. Invalid sections are skipped; their errors are returned, by line.
     pub fn extended(&self, text: &str) -> (Catalogue, Vec<IniError>) {
-        let (made, faults) = ini::parse(text, &self.sections);
+        let (sections, errors) = ini::parse(text, &self.sections);
         let mut catalogue = self.clone();
-        for (raw, game) in made {
-            catalogue.sections.push(raw);
-            catalogue.variants.extend(game.map(Arc::new));
+        for (section, variant) in sections {
+            catalogue.sections.push(section);
+            catalogue.variants.extend(variant.map(Arc::new));
         }
-        (catalogue, faults)
+        (catalogue, errors)
     }
 
-    /// The game of that name.
+    /// Returns the variant with a name.
     pub fn get(&self, name: &str) -> Option<Arc<Variant>> {
         self.variants.iter().find(|variant| variant.name == name).cloned()
     }
 
-    /// The game of that name.
+    /// Returns the variant with a name.
     ///
     /// # Errors
-    /// If there is none; the error quotes the name and tells those that there are.
+    /// `UnknownVariant` if there is none.
     pub fn require(&self, name: &str) -> Result<Arc<Variant>, UnknownVariant> {
-        let names = || self.iter().map(|variant| variant.name()).collect::<Vec<_>>().join(", ");
-        self.get(name).ok_or_else(|| UnknownVariant { name: name.to_owned(), known: names() })
+        self.get(name).ok_or_else(|| {
+            let names: Vec<_> = self.iter().map(|variant| variant.name()).collect();
+            UnknownVariant { name: name.to_owned(), known: names.join(", ") }
+        })
     }
 
-    /// All games, in the order of the text.
+    /// Returns all variants, in the order of the text.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Variant>> {
         self.variants.iter()
     }

@@ -1,4 +1,4 @@
-//! Any text as a position of some game, and moves from there.
+//! Any text as a position of a variant, and moves from it.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any text as a catalogue of games.
+//! Any text as a catalogue of variants.
 
 #![no_main]
 

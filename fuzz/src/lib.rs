@@ -1,6 +1,6 @@
-//! What the fuzz targets do with the bytes that they are given; each target is one call.
+//! The fuzz targets, each of which is one function of the input bytes.
 //!
-//! Whatever does not hold is a panic, in whatever thread: libFuzzer takes it for a crash.
+//! A failed check panics. libFuzzer reports a panic in any thread as a crash.
 
 #[path = "../../tests/it/support/laws.rs"]
 mod laws;
@@ -12,8 +12,7 @@ mod talk;
 pub mod uci;
 pub mod xboard;
 
-/// Sees to it that no network is ever found: what is looked for is the engine's own mistakes, and
-/// ONNX Runtime is slow to load and not instrumented.
+/// Disables networks: the targets test the engine, and ONNX Runtime is slow to load and not instrumented.
 pub fn without_networks() {
     // SAFETY: called before libFuzzer runs the first input, while there is one thread.
     unsafe { std::env::set_var("ORT_DYLIB_PATH", "no-library-while-fuzzing") };

@@ -1,10 +1,10 @@
-//! Models as someone else may have made them, with a checksum that is right.
+//! Models of any bytes with a valid checksum.
 
 use menagerie::nn::network::sparse::SparseRequest;
 use menagerie::nn::network::{Backend, Network, append_checksum};
 
 /// Opens the model, and if it is a sparse network evaluates positions, valid and invalid ones. Without an
-/// ONNX Runtime only the checks before it run: `ORT_DYLIB_PATH` names one.
+/// ONNX Runtime only the checks before it run: `ORT_DYLIB_PATH` selects one.
 pub fn model(data: &[u8]) {
     let Ok(Network::Sparse(mut session)) = Network::open(&append_checksum(data.to_vec()), Backend::Cpu, 1)
     else {

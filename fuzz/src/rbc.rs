@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use menagerie::recon::{Preset, Settings, Weighing};
+use menagerie::rbc::{Preset, Settings, Weighting};
 use menagerie::rules::Square;
-use menagerie::rules::blind::{Request, Truth};
+use menagerie::rules::rbc::{Request, Truth};
 use menagerie_rbc::{GameHistory, Players, check_text, run_line_protocol};
 
 use crate::talk::{Script, Step, hostile, talk_to, token, words};
@@ -15,7 +15,7 @@ const MAX_REQUESTS: usize = 16;
 /// Returns players that move fast and need no network.
 fn fast_players() -> Players {
     let settings = Settings {
-        weighing: Weighing::Habits,
+        weighting: Weighting::Habits,
         capacity: 400,
         samples: 4,
         depth: 1,

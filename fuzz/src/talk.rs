@@ -1,16 +1,16 @@
-//! A conversation with the engine's own line loop, in this process.
+//! Sessions with the engine's line loop, in this process.
 
 use std::io::{BufReader, Read, Result, Write};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use menagerie::protocol;
 
-/// What the engine is sent.
+/// A step of a session.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// These bytes, whole lines.
+    /// Sends these bytes, whole lines.
     Say(Vec<u8>),
-    /// Nothing, before it has said this.
+    /// Waits until the engine has printed this.
     Await(String),
 }
 
@@ -20,22 +20,22 @@ impl Step {
     }
 }
 
-/// Steps in the course of which a search is told to end some lines after it was asked for, so that
-/// these come in the middle of it.
+/// Steps in which searches are stopped some lines after they were started, so that these lines come during a
+/// search.
 pub(crate) struct Script {
     pub(crate) steps: Vec<Step>,
     end: &'static str,
-    /// Until it is said.
+    /// The number of lines until `end` is sent.
     lines: Option<usize>,
 }
 
 impl Script {
-    /// `end` is what ends a search.
+    /// Creates a script that begins with the line `first`. The command `end` stops a search.
     pub(crate) fn new(first: &str, end: &'static str) -> Script {
         Script { steps: vec![Step::say(first)], end, lines: None }
     }
 
-    /// A line; the search in progress ends if it has lasted for long enough.
+    /// Sends a line, and stops the search in progress if it is due.
     pub(crate) fn line(&mut self, line: &[u8]) {
         self.steps.push(Step::Say([line, b"\n"].concat()));
         self.lines = self.lines.map(|lines| lines.saturating_sub(1));
@@ -44,12 +44,12 @@ impl Script {
         }
     }
 
-    /// The search that was asked for last is to end after so many lines more.
+    /// Stops the last search after `lines` more lines.
     pub(crate) fn end_after(&mut self, lines: usize) {
         self.lines = Some(lines);
     }
 
-    /// Ends the search in progress.
+    /// Stops the search in progress.
     pub(crate) fn end(&mut self) {
         if self.lines.take().is_some() {
             self.steps.push(Step::say(self.end));
@@ -57,21 +57,21 @@ impl Script {
     }
 }
 
-/// What the engine has said, and whether it has gone.
+/// The output of the engine, and whether it has ended.
 #[derive(Default)]
-struct Said {
+struct SharedOutput {
     inner: Mutex<(Vec<u8>, bool)>,
-    news: Condvar,
+    changed: Condvar,
 }
 
-/// The engine's output.
-pub(crate) struct Ear(Arc<Said>);
+/// The writer for the engine's output.
+pub(crate) struct OutputWriter(Arc<SharedOutput>);
 
-impl Write for Ear {
+impl Write for OutputWriter {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
-        let mut said = self.0.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        said.0.extend_from_slice(bytes);
-        self.0.news.notify_all();
+        let mut output = self.0.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        output.0.extend_from_slice(bytes);
+        self.0.changed.notify_all();
         Ok(bytes.len())
     }
 
@@ -80,35 +80,35 @@ impl Write for Ear {
     }
 }
 
-/// The engine's input.
-pub(crate) struct Mouth {
+/// The reader for the engine's input.
+pub(crate) struct ScriptReader {
     steps: std::vec::IntoIter<Step>,
     bytes: std::vec::IntoIter<u8>,
-    said: Arc<Said>,
-    /// So much of what was said was looked through for what was awaited.
-    seen: usize,
+    output: Arc<SharedOutput>,
+    /// The number of bytes of the output that were searched already.
+    searched_bytes: usize,
 }
 
-impl Mouth {
+impl ScriptReader {
     fn wait_for(&mut self, text: &str) {
-        let mut said = self.said.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = self.output.inner.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let (all, gone) = &*said;
-            let found = all[self.seen..].windows(text.len()).position(|w| w == text.as_bytes());
-            if let Some(place) = found {
-                self.seen += place + text.len();
+            let (bytes, has_ended) = &*output;
+            let mut windows = bytes[self.searched_bytes..].windows(text.len());
+            if let Some(index) = windows.position(|window| window == text.as_bytes()) {
+                self.searched_bytes += index + text.len();
                 return;
             }
-            if *gone {
+            if *has_ended {
                 return;
             }
-            self.seen = self.seen.max(all.len().saturating_sub(text.len()));
-            said = self.said.news.wait(said).unwrap_or_else(PoisonError::into_inner);
+            self.searched_bytes = self.searched_bytes.max(bytes.len().saturating_sub(text.len()));
+            output = self.output.changed.wait(output).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
-impl Read for Mouth {
+impl Read for ScriptReader {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         while self.bytes.len() == 0 {
             match self.steps.next() {
@@ -122,28 +122,32 @@ impl Read for Mouth {
     }
 }
 
-/// All lines that the engine says to these steps, each of them text without control characters.
+/// Returns all lines that the engine prints in a session.
+///
+/// # Panics
+/// If a line is not text without control characters.
 pub(crate) fn talk(steps: Vec<Step>) -> Vec<String> {
     talk_to(steps, protocol::run)
 }
 
-/// [`talk`] with an engine that `run` runs.
+/// [`talk`] with an engine that `run` starts.
 pub(crate) fn talk_to(
     steps: Vec<Step>,
-    run: impl FnOnce(BufReader<Mouth>, Ear) -> Result<()>,
+    run: impl FnOnce(BufReader<ScriptReader>, OutputWriter) -> Result<()>,
 ) -> Vec<String> {
-    let said = Arc::new(Said::default());
-    let mouth = Mouth {
+    let output = Arc::new(SharedOutput::default());
+    let reader = ScriptReader {
         steps: steps.into_iter(),
         bytes: Vec::new().into_iter(),
-        said: Arc::clone(&said),
-        seen: 0,
+        output: Arc::clone(&output),
+        searched_bytes: 0,
     };
-    run(BufReader::new(mouth), Ear(Arc::clone(&said))).expect("threads can be started");
-    let mut inner = said.inner.lock().unwrap_or_else(PoisonError::into_inner);
+    let writer = OutputWriter(Arc::clone(&output));
+    run(BufReader::new(reader), writer).expect("threads can be started");
+    let mut inner = output.inner.lock().unwrap_or_else(PoisonError::into_inner);
     inner.1 = true;
-    said.news.notify_all();
-    let text = str::from_utf8(&inner.0).expect("what is said is UTF-8");
+    output.changed.notify_all();
+    let text = str::from_utf8(&inner.0).expect("the output is UTF-8");
     assert!(text.is_empty() || text.ends_with('\n'), "the last line has no end");
     let lines: Vec<String> = text.split_terminator('\n').map(str::to_owned).collect();
     for line in &lines {
@@ -152,12 +156,11 @@ pub(crate) fn talk_to(
     lines
 }
 
-/// The hostile lines as the engine will see them, up to the one at which it goes, and whether there
-/// is such a one.
+/// Returns the lines of the input up to a `quit`, and whether there is one.
 pub(crate) fn hostile(data: &[u8]) -> (Vec<&[u8]>, bool) {
     let mut lines = Vec::new();
     for line in data.split(|&byte| byte == b'\n') {
-        lines.push(unlogged(line));
+        lines.push(without_log_file(line));
         if words(line).first().is_some_and(|first| first == "quit") {
             return (lines, true);
         }
@@ -165,20 +168,20 @@ pub(crate) fn hostile(data: &[u8]) -> (Vec<&[u8]>, bool) {
     (lines, false)
 }
 
-/// The words of a line as the engine has them.
+/// Returns the words of a line as the engine splits it.
 pub(crate) fn words(line: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(line);
     text.trim_start_matches('\u{feff}').split_whitespace().map(str::to_owned).collect()
 }
 
-/// A line up to the name of the log, which nobody wants written wherever the bytes say.
-fn unlogged(line: &[u8]) -> &[u8] {
+/// Returns a line up to the name of the log file, so that no files are written.
+fn without_log_file(line: &[u8]) -> &[u8] {
     const LOG: &[u8] = b"debug log file";
-    let place = line.windows(LOG.len()).position(|w| w.eq_ignore_ascii_case(LOG));
-    place.map_or(line, |place| &line[..place + LOG.len()])
+    let index = line.windows(LOG.len()).position(|window| window.eq_ignore_ascii_case(LOG));
+    index.map_or(line, |index| &line[..index + LOG.len()])
 }
 
-/// A word that the bytes cannot probe_mate.
+/// Returns a hash of the input, as a word that the input does not contain.
 pub(crate) fn token(data: &[u8]) -> u64 {
     data.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

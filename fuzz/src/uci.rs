@@ -1,29 +1,29 @@
-//! Hostile lines of UCI.
+//! UCI lines of any bytes.
 //!
-//! Before each search the engine is asked for the legal turns, by `go perft 1`, so that its answer
-//! can be held against them. Searches that would be long are told to stop.
+//! Before each search the engine prints the legal turns, by `go perft 1`, to check the best move. Long searches
+//! are stopped.
 
 use crate::talk::{Script, Step, hostile, talk, token, words};
 
-/// So many searches are asked for, at most.
-const SEARCHES: usize = 16;
-/// A search for so many nodes is short.
-const FEW: u64 = 200;
+/// The maximum number of searches.
+const MAX_SEARCHES: usize = 16;
+/// The maximum number of nodes of a short search.
+const MAX_SHORT_NODES: u64 = 200;
 
-/// Says lines of any bytes to the engine; whatever they were, it must go on to play.
+/// Sends lines of any bytes to the engine, which must be able to search afterwards.
 ///
 /// # Panics
-/// If what it says is not as it should be.
-pub fn speak(data: &[u8]) {
+/// If an answer is missing or invalid.
+pub fn send_lines(data: &[u8]) {
     let (lines, quits) = hostile(data);
     let fence = format!("fence-{}", token(data));
     let (mut script, mut fences) = (Script::new("debug on", "stop"), 0);
-    let mut ask = |script: &mut Script| {
+    let mut request_turns = |script: &mut Script| {
         fences += 1;
         let name = format!("{fence}-{fences}.");
         script.end();
         script.steps.push(Step::say("go perft 1"));
-        // Waits for the counting to be over, and has no effect.
+        // Waits for the end of the perft, and has no other effect.
         script.steps.push(Step::say(&format!("setoption name {name}")));
         script.steps.push(Step::Await(name));
     };
@@ -31,12 +31,12 @@ pub fn speak(data: &[u8]) {
     for line in lines {
         let words = words(line);
         match words.first().map(String::as_str) {
-            // It takes seconds.
+            // The bench takes seconds.
             Some("bench") => continue,
-            Some("go") if searches == SEARCHES => continue,
+            Some("go") if searches == MAX_SEARCHES => continue,
             Some("go") => {
                 searches += 1;
-                ask(&mut script);
+                request_turns(&mut script);
                 script.line(&shallow(line, words.clone()));
                 if !is_short(&words) {
                     script.end_after(1 + searches % 4);
@@ -49,53 +49,54 @@ pub fn speak(data: &[u8]) {
         }
     }
     if !quits {
-        ask(&mut script);
+        request_turns(&mut script);
         script.line(b"go nodes 8");
         script.line(b"isready");
         ready += 1;
-        // It may have been told of any game, and must still know it.
+        // The variant may be any, and must still be known.
         script.line(b"position startpos");
-        ask(&mut script);
+        request_turns(&mut script);
         script.line(b"go nodes 8");
     }
-    let said = talk(script.steps);
-    let bestmoves = judge(&said, &fence);
+    let answers = talk(script.steps);
+    let bestmoves = check_answers(&answers, &fence);
     if !quits {
-        let answers = said.iter().filter(|line| *line == "readyok").count();
-        assert_eq!(answers, ready, "isready: {said:#?}");
-        assert!(bestmoves.ends_with(&[1, 1]), "no answer: {said:#?}");
+        let readies = answers.iter().filter(|line| *line == "readyok").count();
+        assert_eq!(readies, ready, "isready: {answers:#?}");
+        assert!(bestmoves.ends_with(&[1, 1]), "no answer: {answers:#?}");
     }
 }
 
-/// The line of a search; its paths are not counted deeper than one turn.
+/// Returns the line of a search, with the depth of a perft limited to one turn.
 fn shallow(line: &[u8], mut words: Vec<String>) -> Vec<u8> {
     let mut deep = false;
     for at in 1..words.len() {
         if words[at - 1] == "perft" && words[at].parse().is_ok_and(|depth: f64| depth > 1.0) {
-            (words[at], deep) = ("1".to_owned(), true);
+            words[at] = "1".to_owned();
+            deep = true;
         }
     }
     if deep { words.join(" ").into_bytes() } else { line.to_vec() }
 }
 
-/// Whether a search surely ends soon.
+/// Returns `true` if a search certainly ends soon.
 fn is_short(words: &[String]) -> bool {
     let endless = ["infinite", "ponder", "perft"];
     let named = words.iter().any(|word| endless.contains(&word.as_str()));
     let nodes = words.iter().rposition(|word| word == "nodes");
     let nodes = nodes.and_then(|at| words.get(at + 1)?.parse::<u64>().ok());
-    !named && nodes.is_some_and(|nodes| nodes <= FEW)
+    !named && nodes.is_some_and(|nodes| nodes <= MAX_SHORT_NODES)
 }
 
-/// Holds each line against what it may be, and turns against the legal ones. Returns how many best
-/// moves were told between each fence and the next.
-fn judge(said: &[String], fence: &str) -> Vec<usize> {
-    let fence = format!("info string no option is called \"{fence}");
+/// Checks that each line is valid and each turn is legal. Returns the number of best moves between each fence and
+/// the next.
+fn check_answers(answers: &[String], fence: &str) -> Vec<usize> {
+    let fence = format!("info string unknown option \"{fence}");
     let (mut paths, mut legal, mut bestmoves) = (Vec::new(), Vec::new(), vec![0]);
-    for line in said {
-        assert!(is_valid(line), "{line:?} is no line of UCI: {said:#?}");
-        assert!(!line.starts_with("info string the search failed"), "{said:#?}");
-        if let Some(turn) = counted(line) {
+    for line in answers {
+        assert!(is_valid(line), "{line:?} is not a line of UCI: {answers:#?}");
+        assert!(!line.starts_with("info string search failed"), "{answers:#?}");
+        if let Some(turn) = perft_turn(line) {
             paths.push(turn);
         } else if let Some(count) = line.strip_prefix("Nodes searched: ") {
             let count: usize = count.parse().unwrap_or_else(|_| panic!("{line}"));
@@ -107,30 +108,30 @@ fn judge(said: &[String], fence: &str) -> Vec<usize> {
             *bestmoves.last_mut().expect("there is one") += 1;
             let turn = turns.split(' ').next().unwrap_or_default();
             let none = turn == "(none)" && legal.is_empty();
-            assert!(none || legal.contains(&turn), "{line}, but there are {legal:?}");
+            assert!(none || legal.contains(&turn), "{line} is not one of {legal:?}");
         } else if line.starts_with("info depth ")
             && let Some((_, turns)) = line.split_once(" pv ")
         {
             let turn = turns.split(' ').next().unwrap_or_default();
-            assert!(legal.contains(&turn), "{line}, but there are {legal:?}");
+            assert!(legal.contains(&turn), "{line} is not one of {legal:?}");
         }
     }
-    assert!(bestmoves.iter().all(|&count| count <= 1), "two answers: {said:#?}");
+    assert!(bestmoves.iter().all(|&count| count <= 1), "two answers: {answers:#?}");
     bestmoves
 }
 
-/// The turn of a line of `go perft`.
-fn counted(line: &str) -> Option<&str> {
+/// Returns the turn of a line of `go perft`.
+fn perft_turn(line: &str) -> Option<&str> {
     let (turn, count) = line.split_once(": ")?;
-    let sign = |c: char| c.is_ascii_alphanumeric() || "@,".contains(c);
-    let number = !count.is_empty() && count.chars().all(|c| c.is_ascii_digit());
-    (number && turn.len() >= 4 && turn.chars().all(sign)).then_some(turn)
+    let is_turn_char = |c: char| c.is_ascii_alphanumeric() || "@,".contains(c);
+    let is_number = !count.is_empty() && count.chars().all(|c| c.is_ascii_digit());
+    (is_number && turn.len() >= 4 && turn.chars().all(is_turn_char)).then_some(turn)
 }
 
-/// Whether it is a line that the engine may say.
+/// Returns `true` if the engine may print this line.
 fn is_valid(line: &str) -> bool {
     const WHOLE: [&str; 4] = ["", "uciok", "readyok", "Policy:"];
-    const BEGUN: [&str; 22] = [
+    const PREFIXES: [&str; 21] = [
         "info string ",
         "info depth ",
         "bestmove ",
@@ -138,7 +139,7 @@ fn is_valid(line: &str) -> bool {
         "id author ",
         "option name ",
         "Nodes searched: ",
-        // What is for people.
+        // Commands for humans.
         " +---+",
         " | ",
         "   a",
@@ -151,11 +152,10 @@ fn is_valid(line: &str) -> bool {
         "Moves left: ",
         "  ",
         "Menagerie",
-        "uci, isready,",
-        "d (the position), ",
-        "check FILE (",
+        "Further commands:",
+        "UCI commands: ",
     ];
     WHOLE.contains(&line)
-        || BEGUN.iter().any(|begin| line.starts_with(begin))
-        || counted(line).is_some()
+        || PREFIXES.iter().any(|prefix| line.starts_with(prefix))
+        || perft_turn(line).is_some()
 }

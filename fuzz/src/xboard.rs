@@ -1,19 +1,19 @@
-//! Hostile lines of XBoard.
+//! XBoard lines of any bytes.
 
 use menagerie::variant::Catalogue;
 
 use crate::talk::{Script, Step, hostile, talk, token, words};
 
-/// So many searches are asked for, at most.
-const SEARCHES: usize = 16;
-/// Makes them short, whatever was said of clocks.
-const SHORT: [&str; 2] = ["nps 0", "st 0.01"];
+/// The maximum number of searches.
+const MAX_SEARCHES: usize = 16;
+/// The commands for short searches, whatever the clocks are.
+const SHORT_SEARCH_COMMANDS: [&str; 2] = ["nps 0", "st 0.01"];
 
-/// Says lines of any bytes to the engine; whatever they were, it must answer and play a new game.
+/// Sends lines of any bytes to the engine, which must answer and play a new game afterwards.
 ///
 /// # Panics
-/// If what it says is not as it should be.
-pub fn speak(data: &[u8]) {
+/// If an answer is missing or invalid.
+pub fn send_lines(data: &[u8]) {
     let (lines, quits) = hostile(data);
     let token = token(data);
     let mut script = Script::new("xboard", "?");
@@ -24,12 +24,12 @@ pub fn speak(data: &[u8]) {
         pings += usize::from(first == "ping");
         if !may_search(first) {
             script.line(line);
-        } else if searches < SEARCHES {
+        } else if searches < MAX_SEARCHES {
             searches += 1;
             script.end();
-            // Every other search is short, the others are told to end.
+            // Every other search is short, the others are stopped.
             if searches % 2 == 1 {
-                script.steps.extend(SHORT.map(Step::say));
+                script.steps.extend(SHORT_SEARCH_COMMANDS.map(Step::say));
                 script.line(line);
             } else {
                 script.line(line);
@@ -41,44 +41,47 @@ pub fn speak(data: &[u8]) {
     let (old, new) = (format!("ping {token}"), format!("ping {}", token + 1));
     if !quits {
         script.steps.extend(["ping 7", &old, "new"].map(Step::say));
-        script.steps.extend(SHORT.map(Step::say));
+        script.steps.extend(SHORT_SEARCH_COMMANDS.map(Step::say));
         script.steps.extend(["usermove e2e4", &new].map(Step::say));
         pings += 3;
     }
-    let said = talk(script.steps);
-    said.iter().for_each(|line| assert!(is_valid(line), "{line:?} in {said:#?}"));
-    let failed = said.iter().any(|line| line.starts_with("Error (the search failed)"));
-    assert!(!failed, "{said:#?}");
+    let answers = talk(script.steps);
+    for line in &answers {
+        assert!(is_valid(line), "{line:?} in {answers:#?}");
+        assert!(!line.starts_with("Error (search failed)"), "{answers:#?}");
+    }
     if quits {
         return;
     }
-    assert!(said.iter().any(|line| line == "pong 7"), "{said:#?}");
-    assert_eq!(said.iter().filter(|line| line.starts_with("pong")).count(), pings, "{said:#?}");
-    let place = |wanted: u64| said.iter().rposition(|line| *line == format!("pong {wanted}"));
-    let (Some(begin), Some(end)) = (place(token), place(token + 1)) else {
-        panic!("no answer in order: {said:#?}")
+    assert!(answers.iter().any(|line| line == "pong 7"), "{answers:#?}");
+    assert_eq!(answers.iter().filter(|line| line.starts_with("pong")).count(), pings, "{answers:#?}");
+    let index_of_pong = |number: u64| answers.iter().rposition(|line| *line == format!("pong {number}"));
+    let (Some(begin), Some(end)) = (index_of_pong(token), index_of_pong(token + 1)) else {
+        panic!("no answer in order: {answers:#?}")
     };
-    let moves = said[begin..end].iter().filter_map(|line| line.strip_prefix("move "));
+    let moves = answers[begin..end].iter().filter_map(|line| line.strip_prefix("move "));
     let moves: Vec<&str> = moves.collect();
-    let [text] = moves[..] else { panic!("{} moves: {said:#?}", moves.len()) };
+    let [text] = moves[..] else { panic!("{} moves: {answers:#?}", moves.len()) };
     let chess = Catalogue::shipped().get("chess").expect("chess is shipped");
     let mut position = chess.start();
     for text in ["e2e4", text] {
         let turn = position.parse_turn(text).unwrap_or_else(|| panic!("{text} is not legal"));
-        turn.into_iter().for_each(|ply| position.play_unchecked(ply));
+        for ply in turn {
+            position.play_unchecked(ply);
+        }
     }
 }
 
-/// Whether the engine may begin to think about its own turn after such a word: a command that says
-/// so, what comes from another table, or a move, which is no word of small letters alone.
+/// Returns `true` if the engine may start to search its own turn after this word: some commands, and moves, which
+/// are not lower-case letters alone.
 fn may_search(first: &str) -> bool {
-    let word = first.chars().all(|c| c.is_ascii_lowercase());
-    ["go", "holding", "partner", "ptell", "resume", "usermove"].contains(&first) || !word
+    let is_command = first.chars().all(|c| c.is_ascii_lowercase());
+    ["go", "holding", "partner", "ptell", "resume", "usermove"].contains(&first) || !is_command
 }
 
-/// Whether it is a line that the engine may say.
+/// Returns `true` if the engine may print this line.
 fn is_valid(line: &str) -> bool {
-    const BEGUN: [&str; 19] = [
+    const PREFIXES: [&str; 18] = [
         "# ",
         "Error (",
         "Illegal move",
@@ -96,10 +99,9 @@ fn is_valid(line: &str) -> bool {
         "1-0 {",
         "0-1 {",
         "1/2-1/2 {",
-        " There is no book of openings.",
         " ",
     ];
     let mut numbers = line.split(' ').map(|word| word.parse::<i64>().is_ok());
-    BEGUN.iter().any(|begin| line.starts_with(begin))
+    PREFIXES.iter().any(|prefix| line.starts_with(prefix))
         || (0..4).all(|_| numbers.next() == Some(true))
 }

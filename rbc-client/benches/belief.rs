@@ -9,11 +9,11 @@
 use std::collections::BTreeMap;
 
 use cpu_time::{ProcessTime, ThreadTime};
-use menagerie::belief::{
-    Belief, CAPACITY, Certainty, Habits, OpponentModel, SensePolicy, Uniform, Values,
+use menagerie::rbc::{
+    Belief, Certainty, DEFAULT_CAPACITY, Habits, OpponentModel, Player, RequestValues, SensePolicy,
+    UniformOpponent,
 };
-use menagerie::recon::Player;
-use menagerie::rules::blind::{Army, Played, Request, Truth, steps};
+use menagerie::rules::rbc::{Army, Played, Request, Truth, generate_steps};
 use menagerie::rules::{Bitboard, Color, Square};
 use menagerie_rbc::{GameHistory, PlayerOptions};
 use rand::rngs::StdRng;
@@ -87,7 +87,8 @@ fn count_quiet_moves(belief: &Belief) -> usize {
     let mut count = 0;
     for army in belief.armies() {
         moves.clear();
-        steps(army, other, own.occupied(), own.passed(!other), Bitboard::FULL, &mut moves);
+        let en_passant = own.en_passant(!other);
+        generate_steps(army, other, own.occupied(), en_passant, Bitboard::FULL, &mut moves);
         count += moves.iter().filter(|step| step.capture.is_none()).count() + 1;
     }
     count
@@ -97,7 +98,7 @@ fn count_quiet_moves(belief: &Belief) -> usize {
 fn time_opponent_move(belief: &Belief, model: &impl OpponentModel) -> (f64, Belief) {
     let mut belief = belief.clone();
     let clock = ThreadTime::now();
-    belief.heard(None, model);
+    belief.opponent_moved(None, model);
     (clock.elapsed().as_secs_f64(), belief)
 }
 
@@ -112,7 +113,7 @@ fn measure_speed() {
 /// Follows a random game from White's side, with next to no information from senses.
 fn measure_speed_in_game(rng: &mut StdRng) {
     let mut truth = Truth::default();
-    let mut belief = Belief::new(&truth, Color::White, CAPACITY, 1);
+    let mut belief = Belief::new(&truth, Color::White, DEFAULT_CAPACITY, 1);
     while truth.end().is_none() {
         let color = truth.turn();
         let request = random_request(&truth, rng);
@@ -122,13 +123,13 @@ fn measure_speed_in_game(rng: &mut StdRng) {
             continue;
         }
         if played.capture.is_some() {
-            belief.heard(played.capture, &Uniform);
+            belief.opponent_moved(played.capture, &UniformOpponent);
             continue;
         }
         let moves = count_quiet_moves(&belief);
         let boards_before = belief.armies().len();
         let (habits_seconds, _) = time_opponent_move(&belief, &Habits);
-        let (even_seconds, after) = time_opponent_move(&belief, &Uniform);
+        let (even_seconds, after) = time_opponent_move(&belief, &UniformOpponent);
         belief = after;
         let boards = belief.armies().len();
         if moves > MIN_MOVES_MEASURED {
@@ -136,10 +137,11 @@ fn measure_speed_in_game(rng: &mut StdRng) {
             let habits_speed = moves as f64 / habits_seconds / 1e6;
             println!("{boards_before:8} {boards:8} {moves:9} {even_speed:6.1} {habits_speed:6.1}");
         }
-        if boards >= CAPACITY {
+        if boards >= DEFAULT_CAPACITY {
             return;
         }
-        let square = belief.best_sense(SensePolicy::Naive, &Values::default(), boards as u32);
+        let square =
+            belief.best_sense(SensePolicy::Naive, &RequestValues::default(), boards as u32);
         belief.sensed(&truth.sense(Some(square)));
     }
 }
@@ -184,12 +186,12 @@ fn measure_sizes(name: &str, policy: SensePolicy, histories: &[GameHistory]) {
     let mut sampled = 0;
     for history in histories {
         for color in Color::ALL {
-            let mut belief = Belief::new(&Truth::default(), color, CAPACITY, 2);
+            let mut belief = Belief::new(&Truth::default(), color, DEFAULT_CAPACITY, 2);
             let mut seed = 0;
             replay(history, color, |event| match event {
                 Event::Turn(truth, _) => {
                     before.push(belief.armies().len());
-                    let square = belief.best_sense(policy, &Values::default(), seed);
+                    let square = belief.best_sense(policy, &RequestValues::default(), seed);
                     belief.sensed(&truth.sense(Some(square)));
                     after.push(belief.armies().len());
                     seed += 2;
@@ -198,7 +200,7 @@ fn measure_sizes(name: &str, policy: SensePolicy, histories: &[GameHistory]) {
                     belief.moved(played.requested, played.taken, played.capture);
                     moved.push(belief.armies().len());
                 }
-                Event::OpponentMove(capture) => belief.heard(capture, &Uniform),
+                Event::OpponentMove(capture) => belief.opponent_moved(capture, &UniformOpponent),
             });
             sampled += usize::from(belief.certainty() != Certainty::Exact);
         }
@@ -276,7 +278,7 @@ fn weigh_true_boards(
         Event::MoveResult(played) => {
             player.moved(played.requested, played.taken, played.capture);
         }
-        Event::OpponentMove(capture) => player.heard(capture),
+        Event::OpponentMove(capture) => player.opponent_moved(capture),
     });
 }
 
@@ -285,7 +287,8 @@ fn find_true_board(belief: &Belief, truth: &Truth) -> Option<usize> {
     let other = !belief.color();
     let true_army = truth.army(other);
     belief.armies().iter().position(|army: &Army| {
-        army.planes() == true_army.planes() && army.castling(other) == true_army.castling(other)
+        army.planes() == true_army.planes()
+            && army.castling_rooks(other) == true_army.castling_rooks(other)
     })
 }
 
@@ -296,11 +299,11 @@ fn count_lost_boards(games: u64) {
     for seed in 0..games {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut truth = Truth::default();
-        let mut beliefs = Color::ALL.map(|color| Belief::new(&truth, color, CAPACITY, 1));
+        let mut beliefs = Color::ALL.map(|color| Belief::new(&truth, color, DEFAULT_CAPACITY, 1));
         while truth.end().is_none() {
             let mover = truth.turn();
             for belief in beliefs.iter_mut().filter(|belief| belief.color() == mover) {
-                let square = belief.best_sense(SensePolicy::Entropy, &Values::default(), 0);
+                let square = belief.best_sense(SensePolicy::Entropy, &RequestValues::default(), 0);
                 belief.sensed(&truth.sense(Some(square)));
             }
             let request = random_request(&truth, &mut rng);
@@ -312,7 +315,7 @@ fn count_lost_boards(games: u64) {
                 if belief.color() == mover {
                     belief.moved(request, played.taken, played.capture);
                 } else {
-                    belief.heard(played.capture, &Habits);
+                    belief.opponent_moved(played.capture, &Habits);
                 }
                 sets += 1;
                 lost += u32::from(find_true_board(belief, &truth).is_none());

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use menagerie::encoding::Encoding;
 use menagerie::engine::{VariantNetwork, open_network};
 use menagerie::nn::{EvalError, Query};
-use menagerie::recon::{Likely, Network};
-use menagerie::rules::blind::Request;
-use menagerie::rules::{FenError, MoveList, Position};
+use menagerie::rbc::{PolicyNetwork, PolicyNetworkError, RequestPolicy};
+use menagerie::rules::rbc::Request;
+use menagerie::rules::{MoveList, Position};
 use menagerie::search::{Searcher, Tree};
 use menagerie::variant::{Catalogue, Variant};
 
@@ -23,15 +23,6 @@ pub(crate) struct BoardNetwork {
     network: VariantNetwork,
     /// Created by the first search.
     tree: Option<Tree>,
-}
-
-/// Why a board has no prediction.
-#[derive(Debug, thiserror::Error)]
-enum BoardError {
-    #[error("\"{fen}\": {error}")]
-    Fen { fen: String, error: FenError },
-    #[error(transparent)]
-    Evaluation(#[from] EvalError),
 }
 
 impl fmt::Debug for BoardNetwork {
@@ -53,9 +44,10 @@ impl BoardNetwork {
     pub(crate) fn is_substitute(&self) -> bool {
         self.network.is_substitute
     }
+}
 
-    /// Returns the moves of each board with their probabilities.
-    fn predict(&mut self, fens: &[String]) -> Result<Vec<Likely>, BoardError> {
+impl PolicyNetwork for BoardNetwork {
+    fn predict(&mut self, fens: &[String]) -> Result<Vec<RequestPolicy>, PolicyNetworkError> {
         let evaluator = &mut *self.network.evaluator;
         let batch_size = evaluator.preferred_batch().max(1);
         let mut batch = evaluator.new_batch();
@@ -72,16 +64,19 @@ impl BoardNetwork {
                 batch.push(Query { encoding: &encoding, position: &position, legal: &legal });
                 moves.push(legal.iter().map(|&m| position.move_text(m)).collect());
             }
-            evaluator.evaluate(&mut batch)?;
+            evaluator.evaluate(&mut batch).map_err(evaluation_error)?;
             for (row, moves) in moves.iter().enumerate() {
-                policies.push(requests_with_chances(moves, &batch.evaluation(row).policy()));
+                policies.push(request_policy(moves, &batch.evaluation(row).policy()));
             }
         }
         Ok(policies)
     }
 
-    /// Returns the best move after a search of `simulations` visits; `None` if there is no legal move.
-    fn search(&mut self, fen: &str, simulations: u32) -> Result<Option<Request>, BoardError> {
+    fn search(
+        &mut self,
+        fen: &str,
+        simulations: u32,
+    ) -> Result<Option<Request>, PolicyNetworkError> {
         let position = parse_position(&self.variant, fen)?;
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
@@ -94,30 +89,31 @@ impl BoardNetwork {
         let evaluator = &mut *self.network.evaluator;
         let batch_size = evaluator.preferred_batch();
         let mut searcher = Searcher::new(tree, evaluator, batch_size);
-        searcher.visit(simulations, || true)?;
+        searcher.visit(simulations, || true).map_err(evaluation_error)?;
         let line = searcher.tree().lines(1).into_iter().next();
         let best = line.and_then(|line| line.moves.first().copied());
         Ok(best.and_then(|best| position.move_text(best).parse().ok()))
     }
 }
 
-impl Network for BoardNetwork {
-    fn ask(&mut self, boards: &[String]) -> Result<Vec<Likely>, String> {
-        self.predict(boards).map_err(|error| error.to_string())
-    }
-
-    fn best(&mut self, board: &str, simulations: u32) -> Result<Option<Request>, String> {
-        self.search(board, simulations).map_err(|error| error.to_string())
-    }
+fn parse_position(variant: &Variant, fen: &str) -> Result<Position, PolicyNetworkError> {
+    variant
+        .position(fen, false)
+        .map_err(|error| PolicyNetworkError::Fen { fen: fen.to_owned(), error })
 }
 
-fn parse_position(variant: &Variant, fen: &str) -> Result<Position, BoardError> {
-    variant.position(fen, false).map_err(|error| BoardError::Fen { fen: fen.to_owned(), error })
+fn evaluation_error(error: EvalError) -> PolicyNetworkError {
+    PolicyNetworkError::Evaluation(Box::new(error))
 }
 
-fn requests_with_chances(moves: &[String], policy: &[f32]) -> Likely {
-    let pairs = moves.iter().zip(policy);
-    pairs.filter_map(|(text, &chance)| Some((text.parse().ok()?, chance))).collect()
+fn request_policy(moves: &[String], policy: &[f32]) -> RequestPolicy {
+    let mut requests = Vec::with_capacity(moves.len());
+    for (text, &probability) in moves.iter().zip(policy) {
+        if let Ok(request) = text.parse() {
+            requests.push((request, probability));
+        }
+    }
+    requests
 }
 
 #[cfg(test)]
@@ -139,10 +135,10 @@ mod tests {
         // Castling is the king's step of two.
         for text in ["e1g1", "e1c1", "h1h8"] {
             let request: Request = text.parse().expect("a move");
-            let (_, chance) = policy.iter().find(|(known, _)| *known == request).expect(text);
-            assert!((0.0..1.0).contains(chance), "{text}: {chance}");
+            let (_, probability) = policy.iter().find(|(known, _)| *known == request).expect(text);
+            assert!((0.0..1.0).contains(probability), "{text}: {probability}");
         }
-        let sum: f32 = policy.iter().map(|(_, chance)| chance).sum();
+        let sum: f32 = policy.iter().map(|(_, probability)| probability).sum();
         assert!((sum - 1.0).abs() < 1e-4, "{sum}");
     }
 
@@ -155,9 +151,9 @@ mod tests {
     #[test]
     fn board_network_errors_quote_the_fen() {
         let mut network = open_shipped();
-        let error = network.ask(&["not a FEN".to_owned()]).expect_err("not a FEN");
-        assert!(error.contains("\"not a FEN\""), "{error}");
-        let error = network.best("not a FEN", 32).expect_err("not a FEN");
-        assert!(error.contains("\"not a FEN\""), "{error}");
+        let error = network.predict(&["not a FEN".to_owned()]).expect_err("not a FEN");
+        assert!(error.to_string().contains("\"not a FEN\""), "{error}");
+        let error = network.search("not a FEN", 32).expect_err("not a FEN");
+        assert!(error.to_string().contains("\"not a FEN\""), "{error}");
     }
 }

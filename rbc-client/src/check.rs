@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use menagerie::rules::blind::{End, Played, Request, Sensed, Truth, WinReason};
+use menagerie::rules::rbc::{End, Played, Request, Sensed, Truth, WinReason};
 use menagerie::rules::{Color, FenError, Piece};
 use serde_json::{Deserializer, Value};
 

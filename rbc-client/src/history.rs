@@ -1,6 +1,6 @@
 //! Histories of games in the JSON of reconchess 1.6.9 (`GameHistory.save`).
 
-use menagerie::rules::blind::{End, Played, Request, Sensed, WinReason};
+use menagerie::rules::rbc::{End, Played, Request, Sensed, WinReason};
 use menagerie::rules::{ByColor, Color, Square};
 use serde_json::{Map, Value, json};
 

@@ -3,7 +3,7 @@
 //! Squares are numbers, other values are tagged: `{"type": "Move", "value": "e2e4"}`. Each parser returns
 //! `None` if the JSON is not such a value.
 
-use menagerie::rules::blind::{Request, Sensed, WinReason};
+use menagerie::rules::rbc::{Request, Sensed, WinReason};
 use menagerie::rules::{Piece, Square};
 use serde_json::{Value, json};
 

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use menagerie::recon::Player;
+use menagerie::rbc::Player;
 use menagerie::rules::Color;
 
 use crate::lines::{InputLine, LineWriter, read_line, single_line};

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use menagerie::recon::Player;
-use menagerie::rules::blind::{Army, Played, Request, Sensed, Truth};
+use menagerie::rbc::Player;
+use menagerie::rules::rbc::{Army, Played, Request, Sensed, Truth};
 use menagerie::rules::{Color, FenError, Piece, Square};
 
 /// A message to the player.
@@ -116,7 +116,7 @@ impl TurnMessage {
         match self {
             &TurnMessage::OpponentMove(capture) => {
                 check_capture(&own, capture)?;
-                player.heard(capture);
+                player.opponent_moved(capture);
             }
             TurnMessage::SenseResult(seen) => {
                 check_sense_result(&own, color, seen)?;
@@ -160,7 +160,7 @@ fn check_sense_result(own: &Army, color: Color, seen: &[Sensed]) -> Result<(), M
 /// captures, and no own piece.
 fn is_possible_move(own: &Army, color: Color, played: &Played) -> bool {
     let requests = own.requests(color);
-    let can_request = |request: Request| requests.contains(&own.meant(request));
+    let can_request = |request: Request| requests.contains(&own.with_default_promotion(request));
     let is_consistent = match (played.requested, played.taken) {
         (None, Some(_)) => false,
         (Some(requested), Some(taken)) => requested.from == taken.from && can_request(taken),

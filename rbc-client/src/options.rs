@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
-use menagerie::belief::SensePolicy;
-use menagerie::recon::{Combination, Preset, Settings, Weighing};
+use menagerie::rbc::{Combination, Preset, SensePolicy, Settings, Weighting};
 
 use crate::players::Players;
 
@@ -133,7 +132,7 @@ impl PlayerOptions {
             settings.sense = sense.into();
         }
         if let Some(weights) = self.weights {
-            settings.weighing = weights.into();
+            settings.weighting = weights.into();
         }
         if let Some(combine) = self.combine {
             settings.combination = combine.into();
@@ -193,12 +192,12 @@ impl From<SenseName> for SensePolicy {
     }
 }
 
-impl From<WeightsName> for Weighing {
-    fn from(name: WeightsName) -> Weighing {
+impl From<WeightsName> for Weighting {
+    fn from(name: WeightsName) -> Weighting {
         match name {
-            WeightsName::Network => Weighing::Network,
-            WeightsName::Habits => Weighing::Habits,
-            WeightsName::Even => Weighing::Even,
+            WeightsName::Network => Weighting::Network,
+            WeightsName::Habits => Weighting::Habits,
+            WeightsName::Even => Weighting::Even,
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use menagerie::recon::{Player, Settings, SharedNetwork};
+use menagerie::rbc::{Player, Settings, SharedNetwork};
 use menagerie::rules::Color;
-use menagerie::rules::blind::Truth;
+use menagerie::rules::rbc::Truth;
 use parking_lot::FairMutex;
 
 use crate::board_network::BoardNetwork;
@@ -38,7 +38,7 @@ impl Players {
 
     /// Returns `true` if the players need no network or have the requested one, not a substitute.
     pub fn has_requested_network(&self) -> bool {
-        !self.settings.asks_network() || self.opened().is_requested
+        !self.settings.uses_network() || self.opened().is_requested
     }
 
     /// Creates the player of a game that begins with `start`. `seed` decides between equal requests.
@@ -49,7 +49,7 @@ impl Players {
 
     fn opened(&self) -> &Opened {
         self.opened.get_or_init(|| {
-            if self.settings.asks_network() { self.open() } else { Opened::default() }
+            if self.settings.uses_network() { self.open() } else { Opened::default() }
         })
     }
 

@@ -1,15 +1,13 @@
-//! Matches: players of this process and engines outside against one another, in any game, for two
-//! sides or more.
+//! Matches between players of this process and external engines, in any game, for two sides or more.
 //!
 //! - [`spec`]: players as data; [`config`]: a match as data.
-//! - [`opening`], [`schedule`]: where games begin, and who sits where.
-//! - [`player`], [`plain_mcts`], [`outside`]: players at work.
-//! - [`game`]: one game, from its opening to its end; [`blind`]: one of blind chess.
-//! - [`bughouse`]: games at two tables by real clocks.
-//! - [`folder`]: what is kept of a match, so that it goes on after a kill.
-//! - [`statistics`], [`table`], [`pgn`]: what came of it.
+//! - [`opening`], [`schedule`]: the positions that games begin with, and which player has which side.
+//! - [`player`], [`plain_mcts`], [`external`]: the players.
+//! - [`game`]: one game; [`rbc`]: one game of reconnaissance blind chess.
+//! - [`bughouse`]: bughouse with four running clocks.
+//! - [`folder`]: the files of a match, from which it continues after it was stopped.
+//! - [`statistics`], [`table`], [`pgn`]: the results.
 
-pub mod blind;
 pub mod bughouse;
 pub mod config;
 pub mod external;
@@ -19,6 +17,7 @@ pub mod opening;
 pub mod pgn;
 pub mod plain_mcts;
 pub mod player;
+pub mod rbc;
 pub mod schedule;
 pub mod spec;
 pub mod statistics;
@@ -32,7 +31,6 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use menagerie::variant::Variant;
-use menagerie_rbc::GameHistory;
 
 use bughouse::Referee;
 use config::MatchConfig;
@@ -40,51 +38,54 @@ use folder::Folder;
 use game::Played;
 use opening::Openings;
 use player::{CreatePlayer, Player};
-use schedule::Schedule;
+use schedule::MatchSchedule;
 use spec::{Kind, PlayerSpec};
 
-/// What is played.
+/// The game of a match.
 #[derive(Debug)]
-enum Rules {
-    /// A game in which everything is seen, and where it begins.
-    Seen(Arc<Variant>, Openings),
-    /// Blind chess, after so many random requests.
-    Blind(u32, Vec<blind::Entrant>),
+enum MatchGame {
+    /// A variant of the catalogue, and the openings.
+    Variant(Arc<Variant>, Openings),
+    /// Reconnaissance blind chess: the number of random requests at the start, and the players.
+    Rbc(u32, Vec<rbc::Entrant>),
 }
 
-/// A match: the part that has been played, and all it takes to go on.
+/// A match, with the games that have been played.
 #[derive(Debug)]
 pub struct Arena {
     config: MatchConfig,
-    rules: Rules,
-    schedule: Schedule,
+    game: MatchGame,
+    schedule: MatchSchedule,
     folder: Folder,
-    /// The games that are over, in the order of their numbers.
+    /// The finished games, in the order of their numbers.
     games: Vec<Played>,
     create_custom: CreatePlayer,
 }
 
 impl Arena {
-    /// Opens a match in its folder, to begin it or to go on.
+    /// Opens a match in its folder: a new one, or one that continues.
     ///
     /// # Errors
-    /// If the configuration makes no sense, a file of it cannot be read, or the folder is that of
-    /// another match.
+    /// If the configuration is invalid, one of its files cannot be read, or the folder belongs to another
+    /// match.
     pub fn open(folder: &Path, config: MatchConfig) -> anyhow::Result<Arena> {
-        let rules = if config.is_blind() {
-            config.check_blind()?;
-            let entrants = config.players.iter().map(blind::Entrant::new);
-            Rules::Blind(config.plies.unwrap_or(blind::PLIES), entrants.collect::<Result<_, _>>()?)
+        let game = if config.is_rbc() {
+            config.check_rbc()?;
+            let entrants = config.players.iter().map(rbc::Entrant::new);
+            MatchGame::Rbc(
+                config.plies.unwrap_or(rbc::DEFAULT_RANDOM_PLIES),
+                entrants.collect::<Result<_, _>>()?,
+            )
         } else {
             let variant = config.catalogue()?.require(&config.variant)?;
             config.check(&variant)?;
             bughouse::check(&variant, &config.players)?;
             let openings = config.openings(&variant)?;
-            Rules::Seen(variant, openings)
+            MatchGame::Variant(variant, openings)
         };
-        let schedule = Schedule::new(&config);
+        let schedule = MatchSchedule::new(&config);
         let (folder, games) = Folder::open(folder, &config)?;
-        Ok(Arena { config, rules, schedule, folder, games, create_custom: no_custom_player })
+        Ok(Arena { config, game, schedule, folder, games, create_custom: no_custom_player })
     }
 
     /// Sets the function that creates players of [`Kind::Custom`]. Without it such players are
@@ -93,87 +94,94 @@ impl Arena {
         Arena { create_custom, ..self }
     }
 
-    /// Who plays, and how many games.
-    pub fn schedule(&self) -> &Schedule {
+    /// Returns the players, their seatings and the number of games.
+    pub fn schedule(&self) -> &MatchSchedule {
         &self.schedule
     }
 
-    /// How many openings there are before they begin again, if they do.
+    /// Returns the number of openings of the book; `None` without a book.
     pub fn openings(&self) -> Option<u64> {
-        match &self.rules {
-            Rules::Seen(_, openings) => openings.count(),
-            Rules::Blind(..) => None,
+        match &self.game {
+            MatchGame::Variant(_, openings) => openings.count(),
+            MatchGame::Rbc(..) => None,
         }
     }
 
-    /// How many games are over.
+    /// Returns the number of finished games.
     pub fn done(&self) -> usize {
         self.games.len()
     }
 
-    /// Plays the games that are missing, so many at a time, and calls `seen` after each with its
-    /// result. A sequential test that is decided ends the match.
+    /// Plays the remaining games, `threads` at a time, and calls `progress` after each of them. The match ends
+    /// early if its sequential test is decided.
     ///
     /// # Errors
-    /// If a player of this process fails, one outside cannot be started, or the folder cannot be
-    /// written. What was played until then is kept.
-    pub fn play(&mut self, threads: usize, seen: &mut dyn FnMut(&Played)) -> anyhow::Result<()> {
-        self.play_until(threads, &AtomicBool::new(false), seen)
+    /// If a player of this process fails, an external engine cannot be started, or the folder cannot be
+    /// written. The games that were finished before are kept.
+    pub fn play(
+        &mut self,
+        threads: usize,
+        progress: &mut dyn FnMut(&Played),
+    ) -> anyhow::Result<()> {
+        self.play_until(threads, &AtomicBool::new(false), progress)
     }
 
-    /// Does what [`Arena::play`] does until `asked_to_stop` is set: the games in flight are then abandoned.
+    /// Does what [`Arena::play`] does until `stop_requested` is set: the games in progress are then abandoned.
     ///
     /// # Errors
-    /// Those of [`Arena::play`].
+    /// As for [`Arena::play`].
     pub fn play_until(
         &mut self,
         threads: usize,
-        asked_to_stop: &AtomicBool,
-        seen: &mut dyn FnMut(&Played),
+        stop_requested: &AtomicBool,
+        progress: &mut dyn FnMut(&Played),
     ) -> anyhow::Result<()> {
         let done: BTreeSet<u64> = self.games.iter().map(|game| game.number).collect();
-        let mut missing = (0..self.schedule.games).filter(|number| !done.contains(number));
-        if self.decided() {
+        let mut remaining = (0..self.schedule.games).filter(|number| !done.contains(number));
+        if is_decided(&self.config, &self.games) {
             return Ok(());
         }
         let threads = threads.clamp(1, self.schedule.games as usize);
-        let next: Mutex<&mut Missing<'_>> = Mutex::new(&mut missing);
+        let next: Mutex<&mut Remaining<'_>> = Mutex::new(&mut remaining);
         let stop = AtomicBool::new(false);
-        let table = Table {
+        let context = MatchContext {
             config: &self.config,
-            rules: &self.rules,
+            game: &self.game,
             schedule: &self.schedule,
             create_custom: self.create_custom,
         };
-        let (folder, games) = (&mut self.folder, &mut self.games);
+        let folder = &mut self.folder;
+        let games = &mut self.games;
         std::thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
             for _ in 0..threads {
-                let (sender, next, stop) = (sender.clone(), &next, &stop);
-                scope.spawn(move || table.work(next, stop, &sender));
+                let sender = sender.clone();
+                let next = &next;
+                let stop = &stop;
+                scope.spawn(move || context.work(next, stop, &sender));
             }
             drop(sender);
             let mut failure = Ok(());
             loop {
-                stop.fetch_or(asked_to_stop.load(Ordering::Relaxed), Ordering::Relaxed);
+                stop.fetch_or(stop_requested.load(Ordering::Relaxed), Ordering::Relaxed);
                 let result = match results.recv_timeout(STOP_POLL) {
                     Ok(result) => result,
                     Err(RecvTimeoutError::Timeout) => continue,
                     Err(RecvTimeoutError::Disconnected) => return failure,
                 };
-                let kept = result.and_then(|(game, history)| {
+                let stored = result.and_then(|(game, history)| {
                     if let Some(history) = history {
                         let name = format!("histories/{:04}.json", game.number + 1);
                         folder.write(&name, &history)?;
                     }
                     folder.add(&game).map(|()| game)
                 });
-                match kept {
+                match stored {
                     Ok(game) => {
-                        seen(&game);
-                        let place = games.partition_point(|other| other.number < game.number);
-                        games.insert(place, game);
-                        let decided = decided(table.config, games);
+                        progress(&game);
+                        let index = games.partition_point(|other| other.number < game.number);
+                        games.insert(index, game);
+                        let decided = is_decided(context.config, games);
                         stop.fetch_or(decided, Ordering::Relaxed);
                     }
                     Err(error) => {
@@ -185,42 +193,39 @@ impl Arena {
         })
     }
 
-    fn decided(&self) -> bool {
-        decided(&self.config, &self.games)
-    }
-
-    /// The games that count: all, or those on which a sequential test was decided.
+    /// Returns the games that count: all of them, or those up to the decision of the sequential test.
     pub fn games(&self) -> &[Played] {
         let sprt = self.config.sprt.as_ref();
         let end = sprt.and_then(|sprt| table::decision(sprt, &self.games));
         let count = end.map_or(self.games.len(), |(count, _)| count as usize);
-        let asked = self.games.partition_point(|game| game.number < self.schedule.games);
-        &self.games[..count.min(asked)]
+        let scheduled = self.games.partition_point(|game| game.number < self.schedule.games);
+        &self.games[..count.min(scheduled)]
     }
 
-    /// Whether it is played by real clocks at two tables, so that more than one engine thinks in each
+    /// Returns `true` if bughouse is played with running clocks, so that more than one engine thinks in each
     /// game.
     pub fn timed(&self) -> bool {
-        match &self.rules {
-            Rules::Seen(variant, _) => bughouse::timed(variant, &self.config.players),
-            Rules::Blind(..) => false,
+        match &self.game {
+            MatchGame::Variant(variant, _) => bughouse::timed(variant, &self.config.players),
+            MatchGame::Rbc(..) => false,
         }
     }
 
-    /// Writes `table.txt` into the folder, and `games.pgn` (`games.bpgn` of two tables by real clocks)
-    /// if such games can be written so; gives the table.
+    /// Writes the results to `table.txt` and the games to `games.pgn` (`games.bpgn` for bughouse with clocks), and
+    /// returns the results. The games of rbc have no PGN.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// If a file cannot be written.
     pub fn report(&self) -> anyhow::Result<String> {
         let games = self.games();
-        let (schedule, players) = (&self.schedule, &self.config.players);
-        if let Rules::Seen(variant, _) = &self.rules {
-            let (name, text) = match self.timed() {
-                true => ("games.bpgn", bughouse::bpgn::games(variant, schedule, players, games)),
-                false => ("games.pgn", pgn::games(variant, schedule, games)),
-            };
-            self.folder.write(name, &text)?;
+        if let MatchGame::Variant(variant, _) = &self.game {
+            if self.timed() {
+                let players = &self.config.players;
+                let text = bughouse::bpgn::games(variant, &self.schedule, players, games);
+                self.folder.write("games.bpgn", &text)?;
+            } else {
+                self.folder.write("games.pgn", &pgn::games(variant, &self.schedule, games))?;
+            }
         }
         let table = table::table(&self.schedule, self.config.sprt.as_ref(), games);
         self.folder.write("table.txt", &table)?;
@@ -232,49 +237,50 @@ fn no_custom_player(_variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Resul
     anyhow::bail!("this program has no custom player {}", spec.name())
 }
 
-fn decided(config: &MatchConfig, games: &[Played]) -> bool {
+fn is_decided(config: &MatchConfig, games: &[Played]) -> bool {
     config.sprt.is_some_and(|sprt| table::decision(&sprt, games).is_some())
 }
 
-/// How often a match looks whether it is to stop, while no game ends.
+/// Interval at which a match checks whether it has to stop, while no game ends.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// The numbers of games that nobody has begun.
-type Missing<'a> = dyn Iterator<Item = u64> + Send + 'a;
+/// The numbers of the games that have not been started.
+type Remaining<'a> = dyn Iterator<Item = u64> + Send + 'a;
 
-/// A game that is over, and its history if that is to be kept.
-type Kept = (Played, Option<String>);
-/// Who plays on one thread.
-enum Seated {
-    /// Players who move in turn.
+/// A finished game, and its history if histories are kept.
+type FinishedGame = (Played, Option<String>);
+
+/// The players of one thread.
+enum ThreadPlayers {
+    /// Players that move in turn.
     Players(Vec<Box<dyn Player>>),
-    /// Teams at two tables with real clocks.
+    /// Bughouse teams with running clocks.
     Teams(Referee),
 }
 
-/// What all threads of a match look at.
+/// What all threads of a match share.
 #[derive(Clone, Copy)]
-struct Table<'a> {
+struct MatchContext<'a> {
     config: &'a MatchConfig,
-    rules: &'a Rules,
-    schedule: &'a Schedule,
+    game: &'a MatchGame,
+    schedule: &'a MatchSchedule,
     create_custom: CreatePlayer,
 }
 
-impl Table<'_> {
-    /// Plays games until none is left, with players of this thread's own.
+impl MatchContext<'_> {
+    /// Plays games with the players of this thread until no game is left.
     fn work(
         self,
-        next: &Mutex<&mut Missing<'_>>,
+        next: &Mutex<&mut Remaining<'_>>,
         stop: &AtomicBool,
-        results: &mpsc::Sender<anyhow::Result<Kept>>,
+        results: &mpsc::Sender<anyhow::Result<FinishedGame>>,
     ) {
-        let mut players: Option<Seated> = None;
+        let mut players: Option<ThreadPlayers> = None;
         while !stop.load(Ordering::Relaxed) {
-            // A thread that panicked took no number back with it.
+            // A thread that panicked while it held the lock left the iterator intact.
             let number = next.lock().unwrap_or_else(|broken| broken.into_inner()).next();
             let Some(number) = number else { return };
-            let result = self.one(&mut players, number, stop).transpose();
+            let result = self.play_game(&mut players, number, stop).transpose();
             let Some(result) = result else { return };
             if results.send(result).is_err() {
                 return;
@@ -282,51 +288,53 @@ impl Table<'_> {
         }
     }
 
-    fn one(
+    fn play_game(
         self,
-        players: &mut Option<Seated>,
+        players: &mut Option<ThreadPlayers>,
         number: u64,
         stop: &AtomicBool,
-    ) -> anyhow::Result<Option<Kept>> {
+    ) -> anyhow::Result<Option<FinishedGame>> {
         let (opening, seats) = self.schedule.game(number);
         let MatchConfig { seed, longest, .. } = *self.config;
-        let (variant, openings) = match self.rules {
-            Rules::Seen(variant, openings) => (variant, openings),
-            &Rules::Blind(plies, ref entrants) => {
+        let (variant, openings) = match self.game {
+            MatchGame::Variant(variant, openings) => (variant, openings),
+            &MatchGame::Rbc(plies, ref entrants) => {
                 let names = seats.iter().map(|&seat| self.schedule.names[seat].clone()).collect();
-                let start = blind::Start { number, opening, plies, seed };
-                let played = blind::play(entrants, seats, names, start, stop)?;
-                let text = |history: GameHistory| history.to_json().to_string();
-                let kept = self.config.histories;
-                return Ok(played.map(|(game, history)| (game, kept.then(|| text(history)))));
+                let start = rbc::GameStart { number, opening, plies, seed };
+                let played = rbc::play_game(entrants, seats, names, start, stop)?;
+                let Some((game, history)) = played else { return Ok(None) };
+                let history = self.config.histories.then(|| history.to_json().to_string());
+                return Ok(Some((game, history)));
             }
         };
         let players = match players {
             Some(players) => players,
-            None => players.insert(self.players(variant)?),
+            None => players.insert(self.create_players(variant)?),
         };
         let start = openings.get(opening, variant)?;
         let played = match players {
-            Seated::Players(players) => {
+            ThreadPlayers::Players(players) => {
                 game::play(players, seats, &start, number, seed, longest, stop)
             }
-            Seated::Teams(referee) => referee.play(seats, &start, number, stop),
+            ThreadPlayers::Teams(referee) => referee.play(seats, &start, number, stop),
         };
         Ok(played?.map(|game| (game, None)))
     }
 
-    fn players(self, variant: &Arc<Variant>) -> anyhow::Result<Seated> {
+    fn create_players(self, variant: &Arc<Variant>) -> anyhow::Result<ThreadPlayers> {
         if bughouse::timed(variant, &self.config.players) {
-            return Ok(Seated::Teams(Referee::new(variant, &self.config.players)));
+            return Ok(ThreadPlayers::Teams(Referee::new(variant, &self.config.players)));
         }
         let specs = self.config.players.iter();
         let players: anyhow::Result<_> = specs
             .map(|spec| match spec.kind {
-                Kind::Uci | Kind::Xboard => external::outside(variant, self.config.chess960, spec),
+                Kind::Uci | Kind::Xboard => {
+                    external::open_engine(variant, self.config.chess960, spec)
+                }
                 Kind::Custom => (self.create_custom)(variant, spec),
-                _ => player::inside(variant, spec),
+                _ => player::create_player(variant, spec),
             })
             .collect();
-        players.map(Seated::Players)
+        players.map(ThreadPlayers::Players)
     }
 }

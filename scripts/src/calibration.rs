@@ -1,4 +1,4 @@
-//! Positions by which a network is quantised, as it will meet them.
+//! Positions for the calibration of quantized networks.
 
 use menagerie::encoding::Encoding;
 use menagerie::rules::{MoveList, Position};
@@ -9,11 +9,10 @@ use rand::{RngExt, SeedableRng};
 use crate::random_starts::{self, Opening};
 use crate::record::GameRecord;
 
-/// A game of random play ends after so many plies.
-const LONGEST: usize = 200;
+/// Maximum length of a game of random play.
+const MAX_RANDOM_PLIES: usize = 200;
 
-/// So many positions spread evenly over `games`, or all if there are fewer. What does not replay is
-/// passed over.
+/// Returns up to `positions` positions, spread evenly over `games`. Positions that cannot be replayed are skipped.
 pub fn from_games<'a>(
     variant: &Variant,
     games: impl Iterator<Item = &'a GameRecord> + Clone,
@@ -25,14 +24,14 @@ pub fn from_games<'a>(
     found.take(positions).collect()
 }
 
-/// So many positions of random play. The same seed gives the same.
+/// Returns `positions` positions of random play, which depend on the seed only.
 pub fn from_random_play(variant: &Variant, positions: usize, seed: u64) -> Vec<Position> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut found = Vec::with_capacity(positions);
     let mut moves = MoveList::new();
     while found.len() < positions {
         let mut position = random_starts::start(variant, &Opening::default(), &mut rng);
-        for _ in 0..LONGEST {
+        for _ in 0..MAX_RANDOM_PLIES {
             moves.clear();
             position.legal_moves(&mut moves);
             if found.len() == positions || moves.is_empty() || position.result().is_some() {
@@ -47,7 +46,7 @@ pub fn from_random_play(variant: &Variant, positions: usize, seed: u64) -> Vec<P
     found
 }
 
-/// Positions as planes, `[positions, planes, height, width]`, flattened.
+/// Returns positions as planes, `[positions, planes, height, width]`, flattened.
 pub fn planes(encoding: &Encoding, positions: &[Position]) -> Vec<f32> {
     let size = encoding.shape().input();
     let mut planes = vec![0.0; positions.len() * size];
@@ -63,7 +62,7 @@ mod tests {
     use menagerie::variant::Catalogue;
 
     #[test]
-    fn random_play_gives_as_many_positions_as_asked_for() {
+    fn calibration_positions_depend_on_the_seed() {
         for name in ["3x3", "connect4", "crazyhouse"] {
             let variant = Catalogue::shipped().require(name).unwrap();
             let encoding = Encoding::of(&variant.start());

@@ -3,10 +3,10 @@
 //! A round of a variant has five stages: games are played, a network learns from all games so far, it is
 //! exported, it plays a match against the shipped network, and it takes the place of that if it wins. The
 //! variants take turns, a round each. A campaign can be killed at any moment: a stage is done when
-//! `state.toml` says so, which is written after its result; a stage that is not done is done again, and goes
+//! `state.toml` has it, which is written after its result; a stage that is not done is done again, and goes
 //! on with what it has in its folder.
 //!
-//! - [`settings`]: the file that says what is to be done.
+//! - [`settings`]: the settings file.
 //! - [`state`]: what has been done.
 //! - [`round`]: files of a round; `datagen`, `training`, `contest`, `promotion`: its stages, `shipped`: the
 //!   network to beat.
@@ -56,7 +56,7 @@ pub enum CampaignEnd {
     Finished,
     /// It was stopped.
     Stopped,
-    /// This number of variants failed, as the log says; the others are done.
+    /// This number of variants failed, with the reasons in the log; the others are done.
     Failed(usize),
 }
 
@@ -95,7 +95,8 @@ impl Campaign {
     /// # Errors
     /// If the state cannot be written.
     pub fn run(&self, stop: &AtomicBool) -> anyhow::Result<CampaignEnd> {
-        let (plans, threads) = (&self.settings.plans, self.settings.threads);
+        let plans = &self.settings.plans;
+        let threads = self.settings.threads;
         self.log.add(&format!("campaign of {} variants, {threads} threads", plans.len()));
         let mut failed = BTreeSet::new();
         let mut rounds_done = 0;

@@ -14,7 +14,7 @@ pub(crate) mod train;
 pub(crate) mod train_sparse;
 pub(crate) mod verify;
 
-/// Returns the number of threads asked for, or of the machine's cores.
-pub(crate) fn threads(asked: Option<usize>) -> usize {
-    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+/// Returns `threads`, or the number of CPU cores.
+pub(crate) fn threads(threads: Option<usize>) -> usize {
+    threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }

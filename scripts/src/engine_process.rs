@@ -1,8 +1,8 @@
-//! An engine as a child process that speaks in lines: whatever it does, the caller gets a line or an
-//! error.
+//! An engine as a child process with a line-based protocol. Whatever the engine does, the caller gets a line or
+//! an error.
 //!
-//! A thread reads the engine's lines, so that waiting for one can end. The engine is told to quit
-//! when dropped, and killed if it does not.
+//! A thread reads the lines of the engine, so that waiting for a line can time out. A dropped engine receives
+//! `quit`, and is killed if it does not end.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -14,65 +14,65 @@ use std::time::{Duration, Instant};
 /// A running engine, of any protocol in which `quit` ends it.
 #[derive(Debug)]
 pub struct EngineProcess {
-    /// The executable's path, for messages.
+    /// The path of the executable, for messages.
     executable: String,
     process: Child,
     input: ChildStdin,
-    /// What it has written, and when each line came.
+    /// The lines that the engine has printed, with their times.
     lines: Receiver<(Instant, String)>,
 }
 
-/// Why an engine could not be used.
+/// Why an engine cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// It could not be started, or the pipe to it broke.
+    /// The engine could not be started, or the pipe to it is broken.
     #[error("the engine {engine}: {source}")]
     Io {
         /// The executable.
         engine: String,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// It ended while an answer was awaited.
-    #[error("the engine {engine} ended before \"{awaited}\"")]
+    /// The engine ended before it printed the expected line.
+    #[error("the engine {engine} ended before it printed \"{expected}\"")]
     Ended {
         /// The executable.
         engine: String,
-        /// How the awaited line begins.
-        awaited: String,
+        /// The begin of the expected line.
+        expected: String,
     },
-    /// It lives, but did not answer in time.
-    #[error("the engine {engine} did not say \"{awaited}\" within {seconds} s")]
-    Silent {
+    /// The engine did not print the expected line in time.
+    #[error("the engine {engine} did not print \"{expected}\" within {seconds} s")]
+    Timeout {
         /// The executable.
         engine: String,
-        /// How the awaited line begins.
-        awaited: String,
-        /// How long it was given.
+        /// The begin of the expected line.
+        expected: String,
+        /// The time limit.
         seconds: f64,
     },
-    /// It has no such option, or the option no such value.
-    #[error("the engine {engine} has no option \"{name}\" that takes \"{value}\"")]
+    /// The engine does not have the option, or the option does not accept the value.
+    #[error("the engine {engine} has no option \"{name}\" with the value \"{value}\"")]
     Option {
         /// The executable.
         engine: String,
-        /// The option's name.
+        /// The name of the option.
         name: String,
         /// The value.
         value: String,
     },
-    /// A line that makes no sense.
-    #[error("the engine said \"{line}\"")]
+    /// A line of the engine is invalid.
+    #[error("invalid line of the engine: \"{line}\"")]
     Line {
         /// The line.
         line: String,
     },
 }
 
-/// How long an engine may take for all but a search: python-chess and cutechess give it as long.
-pub const PATIENCE: Duration = Duration::from_secs(15);
-/// How long it may take to quit.
-const PARTING: Duration = Duration::from_secs(2);
+/// Time limit of an engine's answer to anything but a search; the same as that of python-chess and cutechess.
+pub const REPLY_TIMEOUT: Duration = Duration::from_secs(15);
+/// Time limit of `quit`.
+const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl EngineProcess {
     /// Starts an executable.
@@ -83,18 +83,18 @@ impl EngineProcess {
         executable: &Path,
         arguments: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>,
     ) -> Result<EngineProcess, EngineError> {
-        EngineProcess::start_heard(executable, arguments, || ())
+        EngineProcess::start_with_callback(executable, arguments, || ())
     }
 
-    /// [`EngineProcess::start`], but `heard` is called, on a thread of its own, whenever the engine
-    /// has written a line, and when it has ended: for whoever listens to several.
+    /// Starts an executable. `on_line` is called, on a thread of its own, after every line of the engine and after
+    /// its end, so that one thread can wait for several engines.
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn start_heard(
+    pub fn start_with_callback(
         executable: &Path,
         arguments: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>,
-        heard: impl Fn() + Send + 'static,
+        on_line: impl Fn() + Send + 'static,
     ) -> Result<EngineProcess, EngineError> {
         let executable = executable.display().to_string();
         let io = |source| EngineError::Io { engine: executable.clone(), source };
@@ -108,14 +108,14 @@ impl EngineProcess {
         let (input, output) = pipes.ok_or_else(|| io(std::io::Error::other("it has no pipes")))?;
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
-            forward(output, &sender, &heard);
+            forward(output, &sender, &on_line);
             drop(sender);
-            heard();
+            on_line();
         });
         Ok(EngineProcess { executable, process, input, lines })
     }
 
-    /// The executable's path.
+    /// Returns the path of the executable.
     pub fn executable(&self) -> &str {
         &self.executable
     }
@@ -124,79 +124,77 @@ impl EngineProcess {
     ///
     /// # Errors
     /// If the pipe is broken.
-    pub fn say(&mut self, line: &str) -> Result<(), EngineError> {
+    pub fn send(&mut self, line: &str) -> Result<(), EngineError> {
         let sent = writeln!(self.input, "{line}").and_then(|()| self.input.flush());
         sent.map_err(|source| EngineError::Io { engine: self.executable.clone(), source })
     }
 
-    /// The next line that it has written already, and when it came; `None` if there is none yet.
-    /// `awaited` is how the line that is hoped for is called in errors.
+    /// Returns the next line that the engine has printed, and its time; `None` if there is none. `expected` names
+    /// the expected line in errors.
     ///
     /// # Errors
-    /// If the engine has ended, and all that it wrote has been read.
-    pub fn poll(&mut self, awaited: &str) -> Result<Option<(Instant, String)>, EngineError> {
+    /// [`EngineError::Ended`] if the engine has ended and all of its lines have been read.
+    pub fn poll(&mut self, expected: &str) -> Result<Option<(Instant, String)>, EngineError> {
         match self.lines.try_recv() {
             Ok(line) => Ok(Some(line)),
             Err(TryRecvError::Empty) => Ok(None),
             Err(TryRecvError::Disconnected) => {
-                let (engine, awaited) = (self.executable.clone(), awaited.to_owned());
-                Err(EngineError::Ended { engine, awaited })
+                let engine = self.executable.clone();
+                Err(EngineError::Ended { engine, expected: expected.to_owned() })
             }
         }
     }
 
-    /// Reads lines until `wanted` makes something of one, and gives that; `awaited` is how such a
-    /// line is called in errors.
+    /// Reads lines until `parse` returns a value, and returns that. `expected` names the expected line in errors.
     ///
     /// # Errors
-    /// If the engine ends before, or is silent for longer than `patience`.
+    /// [`EngineError::Ended`] or [`EngineError::Timeout`].
     pub fn await_line<T>(
         &mut self,
-        awaited: &str,
-        patience: Duration,
-        mut wanted: impl FnMut(&str) -> Option<T>,
+        expected: &str,
+        timeout: Duration,
+        mut parse: impl FnMut(&str) -> Option<T>,
     ) -> Result<T, EngineError> {
-        let (engine, awaited) = (|| self.executable.clone(), || awaited.to_owned());
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let (_, line) = self.lines.recv_timeout(left).map_err(|error| match error {
-                RecvTimeoutError::Timeout => EngineError::Silent {
-                    engine: engine(),
-                    awaited: awaited(),
-                    seconds: patience.as_secs_f64(),
-                },
-                RecvTimeoutError::Disconnected => {
-                    EngineError::Ended { engine: engine(), awaited: awaited() }
+            let (_, line) = self.lines.recv_timeout(left).map_err(|error| {
+                let engine = self.executable.clone();
+                let expected = expected.to_owned();
+                match error {
+                    RecvTimeoutError::Timeout => {
+                        EngineError::Timeout { engine, expected, seconds: timeout.as_secs_f64() }
+                    }
+                    RecvTimeoutError::Disconnected => EngineError::Ended { engine, expected },
                 }
             })?;
-            if let Some(found) = wanted(&line) {
+            if let Some(found) = parse(&line) {
                 return Ok(found);
             }
         }
     }
 }
 
-/// Sends what an engine writes on, line by line, until it ends or nobody listens. What is no UTF-8
-/// is shown as such and not an end.
-fn forward(output: ChildStdout, listener: &mpsc::Sender<(Instant, String)>, heard: &impl Fn()) {
+/// Forwards the lines of an engine until it ends or the receiver is gone. Bytes that are not UTF-8 are
+/// replaced.
+fn forward(output: ChildStdout, lines: &mpsc::Sender<(Instant, String)>, on_line: &impl Fn()) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
     while output.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-        if listener.send((Instant::now(), text)).is_err() {
+        if lines.send((Instant::now(), text)).is_err() {
             return;
         }
-        heard();
+        on_line();
         line.clear();
     }
 }
 
 impl Drop for EngineProcess {
     fn drop(&mut self) {
-        // An engine that does not hear it any more has ended already.
-        let _ = self.say("quit");
-        let deadline = Instant::now() + PARTING;
+        // This fails if the engine has ended.
+        let _ = self.send("quit");
+        let deadline = Instant::now() + QUIT_TIMEOUT;
         while Instant::now() < deadline {
             if !matches!(self.process.try_wait(), Ok(None)) {
                 return;

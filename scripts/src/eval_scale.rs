@@ -1,26 +1,26 @@
-//! What engines say a position is worth, and what share of the points that stands for.
+//! Scores of engines, and their conversion to expected scores.
 
-/// A score as engines tell it, from the mover's point of view.
+/// The score of an engine, for the side to move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Score {
-    /// Hundredths of a pawn.
+pub enum EngineScore {
+    /// Centipawns.
     Centipawns(i32),
-    /// The mover mates in so many moves; below zero, or zero, it is mated.
+    /// The side to move mates in this number of moves; if zero or negative, it is mated.
     Mate(i32),
 }
 
-/// The steepness of the logistic from centipawns to expected scores: the one that Lichess fitted to
-/// the games of its players (<https://lichess.org/page/accuracy>).
+/// The steepness of the logistic curve from centipawns to expected scores, which Lichess fitted to the games of
+/// its players (<https://lichess.org/page/accuracy>).
 const STEEPNESS: f32 = 0.003_682_08;
 
-impl Score {
-    /// The score that the mover may expect, -1 to 1: `2 / (1 + exp(-0.00368208 cp)) - 1` as on
-    /// Lichess, so that +100 stands for 0.18 and +500 for 0.73; +-1 for a mate.
+impl EngineScore {
+    /// Returns the expected score of the side to move, from -1 to 1: `2 / (1 + exp(-0.00368208 cp)) - 1` as on
+    /// Lichess, so that +100 is 0.18 and +500 is 0.73; ±1 for a mate.
     pub fn expected(self) -> f32 {
         match self {
-            // The same curve, and exactly odd.
-            Score::Centipawns(cp) => (STEEPNESS * cp as f32 / 2.0).tanh(),
-            Score::Mate(moves) => {
+            // The same curve, but an exactly odd function.
+            EngineScore::Centipawns(cp) => (STEEPNESS * cp as f32 / 2.0).tanh(),
+            EngineScore::Mate(moves) => {
                 if moves > 0 {
                     1.0
                 } else {
@@ -30,12 +30,12 @@ impl Score {
         }
     }
 
-    /// The same score seen by the other side of two.
-    pub fn turned(self) -> Score {
+    /// Returns the score for the other one of two sides.
+    pub fn negated(self) -> EngineScore {
         match self {
-            Score::Centipawns(cp) => Score::Centipawns(cp.saturating_neg()),
-            // Being mated already (0) is told by the one who is, so nobody sees it the other way.
-            Score::Mate(moves) => Score::Mate(moves.saturating_neg()),
+            EngineScore::Centipawns(cp) => EngineScore::Centipawns(cp.saturating_neg()),
+            // Mate 0 (mated) is only reported for the side that is mated.
+            EngineScore::Mate(moves) => EngineScore::Mate(moves.saturating_neg()),
         }
     }
 }
@@ -45,15 +45,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scores_are_shares_of_the_points() {
-        assert_eq!(Score::Centipawns(0).expected(), 0.0);
-        assert!((Score::Centipawns(100).expected() - 0.182).abs() < 1e-3);
-        assert_eq!(Score::Mate(3).expected(), 1.0);
-        assert_eq!(Score::Mate(-3).expected(), -1.0);
-        assert_eq!(Score::Mate(0).expected(), -1.0);
-        for score in [Score::Centipawns(37), Score::Centipawns(-2000), Score::Mate(2)] {
-            assert_eq!(score.turned().expected(), -score.expected());
+    fn engine_scores_convert_to_expected_scores() {
+        assert_eq!(EngineScore::Centipawns(0).expected(), 0.0);
+        assert!((EngineScore::Centipawns(100).expected() - 0.182).abs() < 1e-3);
+        assert_eq!(EngineScore::Mate(3).expected(), 1.0);
+        assert_eq!(EngineScore::Mate(-3).expected(), -1.0);
+        assert_eq!(EngineScore::Mate(0).expected(), -1.0);
+        for score in
+            [EngineScore::Centipawns(37), EngineScore::Centipawns(-2000), EngineScore::Mate(2)]
+        {
+            assert_eq!(score.negated().expected(), -score.expected());
         }
-        assert_eq!(Score::Centipawns(i32::MIN).expected(), -1.0);
+        assert_eq!(EngineScore::Centipawns(i32::MIN).expected(), -1.0);
     }
 }

@@ -1,4 +1,4 @@
-//! A gauntlet: matches of many variants, described in one file, whose results become one table.
+//! A gauntlet: matches of many variants, described in one file, whose results become a single table.
 //!
 //! ```toml
 //! folder = "runs/gauntlet"
@@ -51,14 +51,14 @@ pub enum GauntletError {
         /// The place and the reason.
         source: Box<toml::de::Error>,
     },
-    /// A setting makes no sense.
+    /// A setting is invalid.
     #[error("{path}: match {number}: {reason}")]
     Setting {
         /// The file.
         path: String,
         /// The match, counted from 1.
         number: usize,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// The document has no place for the table.
@@ -230,7 +230,9 @@ impl GauntletConfig {
             let schedule = arena.schedule();
             let mut counted = Pentanomial::default();
             if schedule.ids.len() == 2 {
-                pairs(arena.games()).into_iter().for_each(|pair| counted.add(pair));
+                for pair in pairs(arena.games()) {
+                    counted.add(pair);
+                }
             }
             rows.push(GauntletRow {
                 variant,
@@ -347,8 +349,8 @@ mod tests {
                 "fewer than two players",
             ),
             (
-                "folder = \"f\"\n[[matches]]\nvariants = [\"3x3\"]\nconditions = \"\"\nplayers = [\"nobody\"]",
-                "nobody",
+                "folder = \"f\"\n[[matches]]\nvariants = [\"3x3\"]\nconditions = \"\"\nplayers = [\"unknown\"]",
+                "unknown",
             ),
         ] {
             fs::write(&file, text).expect("written");

@@ -1,4 +1,4 @@
-//! How well a network and its search play a solved game, over all its positions.
+//! Measurement of networks and engines on the positions of a solved game.
 
 use menagerie::nn::{EvalError, Evaluator, Query};
 use menagerie::rules::{Move, MoveList, Position};
@@ -7,81 +7,80 @@ use menagerie::search::{Params, Searcher, Tree};
 use crate::retrograde::{Solution, Value};
 use crate::uci_engine::{EngineError, UciEngine};
 
-/// The play of all positions that are not ended.
+/// The moves of a player in positions in which the game is not over.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Marks {
+pub struct SolvedGameScore {
     /// Positions played.
     pub positions: usize,
-    /// Moves after which the result is still what it was.
+    /// Moves that keep the result.
     pub kept: usize,
-    /// Positions that the mover wins.
+    /// Positions that are won for the side to move.
     pub wins: usize,
     /// Moves that win in the fewest plies.
     pub quickest: usize,
-    /// The FENs in which a move lost half a point or more, or took the longer way.
+    /// The positions in which a move changed the result, or did not win the shortest way.
     pub faults: Vec<String>,
 }
 
-impl Marks {
-    /// The share of moves that kept the result.
+impl SolvedGameScore {
+    /// Returns the share of moves that keep the result.
     pub fn kept_share(&self) -> f64 {
         self.kept as f64 / self.positions.max(1) as f64
     }
 
-    /// The share of wins that were taken the shortest way.
+    /// Returns the share of won positions in which the move wins in the fewest plies.
     pub fn quickest_share(&self) -> f64 {
         self.quickest as f64 / self.wins.max(1) as f64
     }
 }
 
-/// Has each of the `positions` of `solution` that is not ended played with `visits` visits of a fresh
-/// tree, as the engine plays `go nodes`, and marks the moves.
+/// Plays `positions` of `solution` by a search with `visits` visits and an empty tree, as the engine plays
+/// `go nodes`. Positions in which the game is over are skipped.
 ///
 /// # Errors
 /// If the evaluator fails.
-pub fn mark(
+pub fn measure_search(
     solution: &Solution,
     positions: impl IntoIterator<Item = (Position, Value)>,
     evaluator: &mut dyn Evaluator,
     params: Params,
     visits: u32,
-) -> Result<Marks, EvalError> {
-    let mut marks = Marks::default();
+) -> Result<SolvedGameScore, EvalError> {
+    let mut score = SolvedGameScore::default();
     let mut positions = positions.into_iter().peekable();
-    let Some((first, _)) = positions.peek() else { return Ok(marks) };
+    let Some((first, _)) = positions.peek() else { return Ok(score) };
     let mut tree = Tree::new(first.clone(), params, 1 << 22);
     for (position, value) in positions {
         tree.restart(position.clone());
         if let Some(m) = best_move(&mut tree, evaluator, visits)? {
-            marks.add(solution, &position, value, m);
+            score.add(solution, &position, value, m);
         }
     }
-    Ok(marks)
+    Ok(score)
 }
 
-/// Has each of the `positions` of `solution` that is not ended played by an engine at `go nodes`, and
-/// marks the moves.
+/// Plays `positions` of `solution` by an engine at `go nodes`. Positions in which the game is over are skipped.
 ///
 /// # Errors
 /// If the engine ends, or its move is not legal.
-pub fn mark_engine(
+pub fn measure_engine(
     solution: &Solution,
     positions: impl IntoIterator<Item = (Position, Value)>,
     engine: &mut UciEngine,
     nodes: u32,
-) -> Result<Marks, EngineError> {
-    let mut marks = Marks::default();
+) -> Result<SolvedGameScore, EngineError> {
+    let mut score = SolvedGameScore::default();
     for (position, value) in positions {
         if position.outcome().is_some() {
             continue;
         }
         let m = engine_move(&position, engine, nodes)?;
-        marks.add(solution, &position, value, m);
+        score.add(solution, &position, value, m);
     }
-    Ok(marks)
+    Ok(score)
 }
 
-/// The move of an engine in `position` at `go nodes`.
+/// Returns the move of an engine in `position` at `go nodes`.
 ///
 /// # Errors
 /// If the engine ends, or its move is not legal.
@@ -97,8 +96,8 @@ pub fn engine_move(
     }
 }
 
-/// The move of `tree`'s root after so many visits, as the engine plays `go nodes`; `None` if the
-/// game is over there.
+/// Returns the best move of the root of `tree` after `visits` visits, as the engine plays `go nodes`; `None` if
+/// the game is over there.
 ///
 /// # Errors
 /// If the evaluator fails.
@@ -113,14 +112,14 @@ pub fn best_move(
     let batch = evaluator.preferred_batch();
     let mut searcher = Searcher::new(tree, evaluator, batch);
     let mut spent = 0;
-    while spent < visits && !searcher.tree().settled() {
+    while spent < visits && !searcher.tree().is_proven() {
         let step = searcher.step(visits - spent)?;
         spent += step.visits.max(1);
     }
     Ok(tree.root_moves().first().map(|choice| choice.m))
 }
 
-impl Marks {
+impl SolvedGameScore {
     fn add(&mut self, solution: &Solution, position: &Position, value: Value, m: Move) {
         let mut next = position.clone();
         next.play_unchecked(m);
@@ -139,12 +138,12 @@ impl Marks {
     }
 }
 
-/// What the evaluator itself says of a position: the mover's chances to win and to draw, and each
-/// legal move with its probability.
+/// Returns the output of an evaluator without a search: the expected score of the side to move, and the
+/// probability of each legal move.
 ///
 /// # Errors
 /// If the evaluator fails.
-pub fn opinion(
+pub fn raw_evaluation(
     position: &Position,
     evaluator: &mut dyn Evaluator,
 ) -> Result<(f32, Vec<(Move, f32)>), EvalError> {

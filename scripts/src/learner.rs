@@ -1,9 +1,9 @@
-//! Learning: samples in, gradient steps on a network out, and checkpoints that survive a kill.
+//! Training of a convolution network: gradient steps on batches of samples, and checkpoints.
 //!
-//! A [`Learner`] holds weights, their moving average, and the optimizer's moments as flat slices.
-//! burn differentiates the network only; the losses and their gradients (`loss`) and the optimizer
-//! (`optimizer`) are closed forms in plain Rust, so that the policy's loss touches legal moves alone
-//! and a checkpoint is a handful of slices (`checkpoint`).
+//! A [`Learner`] holds the weights, their moving average and the moments of the optimizer as flat slices.
+//! burn differentiates the network only. The losses and their gradients (`loss`) and the optimizer
+//! (`optimizer`) are closed forms in plain Rust, so that the policy loss reads legal moves only and a
+//! checkpoint is a few slices (`checkpoint`).
 
 mod adamw;
 mod checkpoint;
@@ -14,7 +14,7 @@ mod sample;
 
 pub use checkpoint::CheckpointError;
 pub use optimizer::Optimizer;
-pub use sample::{Sample, SampleError};
+pub use sample::{SampleError, TrainingSample};
 
 use std::borrow::Borrow;
 
@@ -24,23 +24,24 @@ use serde::{Deserialize, Serialize};
 use crate::network::graph_ir::GraphIr;
 use crate::network::{Architecture, NamedTensor, Network, NetworkError, graph};
 use crate::store::{Store, StoreError};
-use loss::Sums;
-use optimizer::{Group, Moments};
+use loss::LossSums;
+use optimizer::{Moments, ParameterGroup};
 
-/// How a [`Learner`] learns.
+/// The configuration of a [`Learner`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LearnerConfig {
-    /// How weights follow their gradient.
+    /// The optimizer.
     pub optimizer: Optimizer,
-    /// Step size of the optimizer once warmed up.
+    /// Learning rate after warm-up.
     pub learning_rate: f32,
-    /// Steps over which the learning rate rises from zero, linearly.
+    /// Steps over which the learning rate rises linearly from zero.
     pub warm_up_steps: u64,
-    /// Decoupled weight decay: each step shrinks weights (not biases) by this times the learning
-    /// rate.
+    /// Decoupled weight decay: each step multiplies weights, but not biases, by 1 minus this times the
+    /// learning rate.
     pub weight_decay: f32,
-    /// The gradient's Euclidean norm over all weights is cut to this; infinite for never.
+    /// Greatest Euclidean norm of the gradient over all weights, to which larger ones are scaled; may be
+    /// infinite.
     pub gradient_clip: f32,
     /// Factor of the policy's cross-entropy (nats) in the total loss.
     pub policy_weight: f32,
@@ -48,14 +49,14 @@ pub struct LearnerConfig {
     pub outcome_weight: f32,
     /// Factor of the moves-left loss in the total loss.
     pub moves_left_weight: f32,
-    /// Factor of the softened policy's cross-entropy (nats) in the total loss, KataGo's auxiliary
-    /// soft policy target; with 0 there is no such target. It has a last layer of its own, which
-    /// is in checkpoints and not in exported networks.
+    /// Factor of the cross-entropy (nats) of the soft policy in the total loss, KataGo's auxiliary soft
+    /// policy target; with 0 there is no such target. It has its own last layer, which is in checkpoints but not
+    /// in exported networks.
     pub soft_policy_weight: f32,
-    /// Decay of the weights' exponential moving average a step; lower in the first steps, so that
-    /// the average soon forgets where the weights started.
+    /// Decay of the exponential moving average of the weights for each step; lower in the first steps, so
+    /// that the average soon forgets the initial weights.
     pub average_decay: f32,
-    /// Threads that share a batch. The last bits of a gradient depend on it.
+    /// Threads among which a batch is divided. The last bits of a gradient depend on it.
     pub threads: usize,
 }
 
@@ -78,7 +79,7 @@ impl Default for LearnerConfig {
 }
 
 impl LearnerConfig {
-    /// Says in words what is wrong with it, if anything.
+    /// Checks that all values are in their ranges.
     fn check(&self) -> Result<(), LearnerError> {
         let not_negative = [
             ("learning_rate", self.learning_rate),
@@ -91,46 +92,49 @@ impl LearnerConfig {
         ];
         for (name, value) in not_negative {
             if !(value.is_finite() && value >= 0.0) {
-                return Err(LearnerError::Config(format!("{name} is {value}")));
+                let reason = format!("{name} must be a number of at least 0, got {value}");
+                return Err(LearnerError::Config(reason));
             }
         }
         if self.gradient_clip.is_nan() || self.gradient_clip <= 0.0 {
-            return Err(LearnerError::Config(format!("gradient_clip is {}", self.gradient_clip)));
+            let reason = format!("gradient_clip must be above 0, got {}", self.gradient_clip);
+            return Err(LearnerError::Config(reason));
         }
         if self.average_decay >= 1.0 {
-            return Err(LearnerError::Config(format!("average_decay is {}", self.average_decay)));
+            let reason = format!("average_decay must be below 1, got {}", self.average_decay);
+            return Err(LearnerError::Config(reason));
         }
         if self.threads == 0 {
-            return Err(LearnerError::Config("threads is 0".into()));
+            return Err(LearnerError::Config("threads must be above 0".into()));
         }
         Ok(())
     }
 }
 
-/// Why a learner could not be made, could not step, or could not be saved or loaded.
+/// Why a learner could not be created, stepped, saved or loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LearnerError {
     /// The network cannot be built.
     #[error(transparent)]
     Network(#[from] NetworkError),
     /// A setting out of its range.
-    #[error("the learner's settings make no sense: {0}")]
+    #[error("invalid learner configuration: {0}")]
     Config(String),
     /// A sample that does not fit the network.
-    #[error("sample {index} of the batch does not fit: {source}")]
+    #[error("sample {index} of the batch does not fit the network: {source}")]
     Sample {
-        /// Its place in the batch, from 0.
+        /// Its index in the batch.
         index: usize,
-        /// What is wrong with it.
+        /// Why it does not fit.
         source: SampleError,
     },
-    /// A batch that has no samples, or none of any weight.
-    #[error("the batch is empty, or its samples weigh nothing")]
+    /// A batch without samples, or whose total weight is not positive.
+    #[error("the batch is empty or has no weight")]
     Empty,
-    /// The gradient is infinite or not a number. The weights are as before the step.
-    #[error("the gradient of step {step} is not finite; the weights are left as they were")]
+    /// The gradient is infinite or not a number. The weights are unchanged.
+    #[error("the gradient of step {step} is not finite; the weights are unchanged")]
     Diverged {
-        /// The step, from 0.
+        /// The step, counted from 0.
         step: u64,
     },
     /// A checkpoint that is damaged or of another network.
@@ -141,37 +145,36 @@ pub enum LearnerError {
     Store(#[from] StoreError),
 }
 
-/// What a step measured on its batch before it changed the weights: means over the samples by
-/// their weight.
+/// The losses of a batch before the step: means over the samples, by their weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Losses {
     /// The weighted sum that is minimised.
     pub total: f32,
     /// Cross-entropy of the policy over the legal moves, in nats.
     pub policy: f32,
-    /// Entropy of the policy's targets, in nats: the least that `policy` can reach.
+    /// Entropy of the policy targets, in nats: the least possible value of `policy`.
     pub policy_floor: f32,
-    /// Cross-entropy of the softened policy, in nats; 0 if it is not learnt.
+    /// Cross-entropy of the soft policy, in nats; 0 without this target.
     pub soft_policy: f32,
     /// Cross-entropy of the outcome, in nats.
     pub outcome: f32,
-    /// Huber loss of the moves left, in units of [`MOVES_LEFT_SCALE`](crate::network::MOVES_LEFT_SCALE)
-    /// turns, quadratic below one unit.
+    /// Huber loss of the moves-left head, in units of
+    /// [`MOVES_LEFT_SCALE`](crate::network::MOVES_LEFT_SCALE) turns, quadratic below one unit.
     pub moves_left: f32,
-    /// Share of positions whose likeliest legal move is the target's, 0 to 1.
+    /// Share of positions in which the legal move of highest probability is that of the target, 0 to 1.
     pub policy_accuracy: f32,
-    /// Share of positions whose likeliest outcome is the target's, 0 to 1.
+    /// Share of positions in which the outcome of highest probability is that of the target, 0 to 1.
     pub outcome_accuracy: f32,
-    /// Mean squared difference between the mover's expected score (-1 to 1) and the target's.
+    /// Mean squared difference between the expected score of the mover (-1 to 1) and that of the target.
     pub score_error: f32,
-    /// Euclidean norm of the gradient before it was cut.
+    /// Euclidean norm of the gradient before clipping.
     pub gradient_norm: f32,
-    /// The learning rate that the step took.
+    /// The learning rate of the step.
     pub learning_rate: f32,
 }
 
 impl Losses {
-    /// The means of some steps' losses; the learning rate is the last step's.
+    /// Returns the means of the losses of several steps; the learning rate is that of the last one.
     pub fn mean(steps: &[Losses]) -> Losses {
         let mean = |part: fn(&Losses) -> f32| {
             steps.iter().map(|losses| f64::from(part(losses))).sum::<f64>() as f32
@@ -199,92 +202,93 @@ pub struct Learner {
     shape: Shape,
     architecture: Architecture,
     config: LearnerConfig,
-    /// The network's plan, with what is there in training only at its end.
-    plan: GraphIr,
-    /// How many of the plan's tensors are the network's.
+    /// The graph of the network, with the layers of training only at its end.
+    graph: GraphIr,
+    /// The number of the tensors of the graph that belong to the network.
     tensors: usize,
-    /// The plan's weights as the optimizer moves them.
-    groups: Vec<Group>,
+    /// The weights of the graph as the optimizer groups them.
+    groups: Vec<ParameterGroup>,
     state: State,
 }
 
-/// All that changes from step to step: what a checkpoint keeps.
+/// What changes from step to step: the content of a checkpoint.
 #[derive(Clone, Debug)]
 struct State {
     /// Steps taken.
     step: u64,
     weights: Vec<f32>,
-    /// The weights' exponential moving average.
+    /// The exponential moving average of the weights.
     average: Vec<f32>,
     moments: Moments,
 }
 
 impl Learner {
-    /// A learner of a fresh network drawn from `seed`.
+    /// Returns a learner of a network with random weights drawn from `seed`.
     ///
     /// # Errors
-    /// [`LearnerError::Network`] or [`LearnerError::Config`] if the sizes or settings make no sense.
+    /// [`LearnerError::Network`] or [`LearnerError::Config`] if sizes or settings are invalid.
     pub fn new(
         shape: Shape,
         architecture: &Architecture,
         config: LearnerConfig,
         seed: u64,
     ) -> Result<Self, LearnerError> {
-        Self::of(Network::new(shape, architecture, seed)?, config)
+        Self::with_network(Network::new(shape, architecture, seed)?, config)
     }
 
-    /// A learner that starts from given weights (a warm start), with no steps taken.
+    /// Returns a learner with the given weights (a warm start) and no steps taken.
     ///
     /// # Errors
-    /// As [`Learner::new`], and if a tensor is missing, unknown, misshapen or not finite.
+    /// Those of [`Learner::new`], and if a tensor is missing, unknown, of another shape or not finite.
     pub fn with_tensors(
         shape: Shape,
         architecture: &Architecture,
         config: LearnerConfig,
         tensors: &[NamedTensor],
     ) -> Result<Self, LearnerError> {
-        Self::of(Network::with_tensors(shape, architecture, tensors)?, config)
+        Self::with_network(Network::with_tensors(shape, architecture, tensors)?, config)
     }
 
-    fn of(network: Network, config: LearnerConfig) -> Result<Self, LearnerError> {
+    fn with_network(network: Network, config: LearnerConfig) -> Result<Self, LearnerError> {
         config.check()?;
-        let (shape, architecture) = (network.shape(), network.architecture().clone());
-        let (mut plan, mut weights) = network.into_parts();
-        let tensors = plan.parameters.len();
+        let shape = network.shape();
+        let architecture = network.architecture().clone();
+        let (mut graph, mut weights) = network.into_parts();
+        let tensors = graph.parameters.len();
         if config.soft_policy_weight > 0.0 {
-            plan = plan.with_soft_policy()?;
-            weights.resize(plan.len(), 0.0);
+            graph = graph.with_soft_policy()?;
+            weights.resize(graph.len(), 0.0);
         }
-        let groups = Group::all(&plan, config.optimizer);
+        let groups = ParameterGroup::all(&graph, config.optimizer);
         let moments = Moments::new(weights.len());
         let state = State { step: 0, average: weights.clone(), weights, moments };
-        Ok(Self { shape, architecture, config, plan, tensors, groups, state })
+        Ok(Self { shape, architecture, config, graph, tensors, groups, state })
     }
 
-    /// The shape of the network's inputs and outputs.
+    /// The shape of the inputs and outputs of the network.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// The network's architecture.
+    /// The architecture of the network.
     pub fn architecture(&self) -> &Architecture {
         &self.architecture
     }
 
-    /// The settings.
+    /// The configuration.
     pub fn config(&self) -> &LearnerConfig {
         &self.config
     }
 
-    /// Steps taken so far.
+    /// The number of steps taken.
     pub fn steps(&self) -> u64 {
         self.state.step
     }
 
-    /// Changes the learning rate from the next step on.
+    /// Sets the learning rate of the next steps.
     ///
     /// # Errors
-    /// [`LearnerError::Config`] if it is negative or not finite; the old one stays.
+    /// [`LearnerError::Config`] if it is negative or not finite; the learning rate is then unchanged.
     pub fn set_learning_rate(&mut self, learning_rate: f32) -> Result<(), LearnerError> {
         let config = LearnerConfig { learning_rate, ..self.config.clone() };
         config.check()?;
@@ -292,29 +296,32 @@ impl Learner {
         Ok(())
     }
 
-    /// The network's weights as the last step left them.
+    /// The weights of the network after the last step.
     pub fn tensors(&self) -> Vec<NamedTensor> {
-        self.network(&self.state.weights)
+        self.network_tensors(&self.state.weights)
     }
 
-    /// The weights' exponential moving average: what to export and to play with.
+    /// The exponential moving average of the weights, which is exported and played with.
     pub fn averaged_tensors(&self) -> Vec<NamedTensor> {
-        self.network(&self.state.average)
+        self.network_tensors(&self.state.average)
     }
 
-    /// The network's tensors, without those of training only.
-    fn network(&self, weights: &[f32]) -> Vec<NamedTensor> {
-        let mut tensors = self.plan.name(weights);
+    /// Returns the tensors of the network, without those of training only.
+    fn network_tensors(&self, weights: &[f32]) -> Vec<NamedTensor> {
+        let mut tensors = self.graph.name_tensors(weights);
         tensors.truncate(self.tensors);
         tensors
     }
 
-    /// Learns from one batch, and gives what the network made of it before.
+    /// Takes a training step on a batch and returns the losses before it.
     ///
     /// # Errors
-    /// If a sample does not fit the shape, if the batch weighs nothing, or if the gradient is not
-    /// finite; the weights are then unchanged.
-    pub fn step<S: Borrow<Sample> + Sync>(&mut self, batch: &[S]) -> Result<Losses, LearnerError> {
+    /// If a sample does not fit the shape, the batch has no weight, or the gradient is not finite; the
+    /// weights are then unchanged.
+    pub fn step<S: Borrow<TrainingSample> + Sync>(
+        &mut self,
+        batch: &[S],
+    ) -> Result<Losses, LearnerError> {
         let (mut losses, mut gradient) = self.gradient(batch)?;
         let norm = gradient.iter().map(|&g| f64::from(g) * f64::from(g)).sum::<f64>().sqrt() as f32;
         if !norm.is_finite() {
@@ -322,7 +329,9 @@ impl Learner {
         }
         if norm > self.config.gradient_clip {
             let factor = self.config.gradient_clip / norm;
-            gradient.iter_mut().for_each(|g| *g *= factor);
+            for slope in &mut gradient {
+                *slope *= factor;
+            }
         }
         let State { step, weights, average, moments } = &mut self.state;
         *step += 1;
@@ -341,20 +350,21 @@ impl Learner {
         Ok(losses)
     }
 
-    /// What the network makes of a batch, with the weights as they are; nothing is learnt.
+    /// Returns the losses of a batch without a training step.
     ///
     /// # Errors
-    /// If a sample does not fit the shape, or if the batch weighs nothing.
-    pub fn measure<S: Borrow<Sample>>(&self, batch: &[S]) -> Result<Losses, LearnerError> {
-        let weight = self.check(batch)?;
-        let heads = graph::heads(&self.plan, self.shape, &self.state.weights, gather(batch));
-        let samples: Vec<&Sample> = batch.iter().map(Borrow::borrow).collect();
+    /// If a sample does not fit the shape, or the batch has no weight.
+    pub fn measure<S: Borrow<TrainingSample>>(&self, batch: &[S]) -> Result<Losses, LearnerError> {
+        let weight = self.check_batch(batch)?;
+        let heads =
+            graph::heads(&self.graph, self.shape, &self.state.weights, concat_planes(batch));
+        let samples: Vec<&TrainingSample> = batch.iter().map(Borrow::borrow).collect();
         let (sums, _) = loss::losses(&samples, self.shape, &heads, &self.config, weight);
         Ok(sums.losses(&self.config))
     }
 
-    /// Checks a batch and gives its total weight.
-    fn check<S: Borrow<Sample>>(&self, batch: &[S]) -> Result<f32, LearnerError> {
+    /// Checks a batch and returns its total weight.
+    fn check_batch<S: Borrow<TrainingSample>>(&self, batch: &[S]) -> Result<f32, LearnerError> {
         for (index, sample) in batch.iter().enumerate() {
             let checked = sample.borrow().check(self.shape);
             checked.map_err(|source| LearnerError::Sample { index, source })?;
@@ -363,55 +373,56 @@ impl Learner {
         if weight > 0.0 && weight.is_finite() { Ok(weight) } else { Err(LearnerError::Empty) }
     }
 
-    /// A batch's losses and the gradient of the total: the batch is cut among the threads.
-    fn gradient<S: Borrow<Sample> + Sync>(
+    /// Returns the losses of a batch and the gradient of the total loss. The batch is divided among threads.
+    fn gradient<S: Borrow<TrainingSample> + Sync>(
         &self,
         batch: &[S],
     ) -> Result<(Losses, Vec<f32>), LearnerError> {
-        let weight = self.check(batch)?;
+        let weight = self.check_batch(batch)?;
         let part = |part: &[S]| {
-            let samples: Vec<&Sample> = part.iter().map(Borrow::borrow).collect();
-            let (shape, config) = (self.shape, &self.config);
-            graph::differentiate(&self.plan, shape, &self.state.weights, gather(part), |heads| {
-                loss::losses(&samples, shape, heads, config, weight)
+            let samples: Vec<&TrainingSample> = part.iter().map(Borrow::borrow).collect();
+            let planes = concat_planes(part);
+            graph::differentiate(&self.graph, self.shape, &self.state.weights, planes, |heads| {
+                loss::losses(&samples, self.shape, heads, &self.config, weight)
             })
         };
         let mut parts = batch.chunks(batch.len().div_ceil(self.config.threads));
         let first = parts.next().unwrap_or_default();
-        let (sums, gradient): (Sums, Vec<f32>) = std::thread::scope(|scope| {
+        let (sums, gradient): (LossSums, Vec<f32>) = std::thread::scope(|scope| {
             let others: Vec<_> = parts.map(|other| scope.spawn(move || part(other))).collect();
-            let mut all = part(first);
+            let (mut sums, mut gradient) = part(first);
             for other in others {
-                // A thread panics only on a bug, which is then this thread's as well.
-                let (sums, gradient) = match other.join() {
+                // A panic is a bug: it continues in this thread.
+                let (other_sums, other_gradient) = match other.join() {
                     Ok(result) => result,
                     Err(panic) => std::panic::resume_unwind(panic),
                 };
-                all.0 += sums;
-                all.1.iter_mut().zip(&gradient).for_each(|(all, one)| *all += one);
+                sums += other_sums;
+                for (slope, other) in gradient.iter_mut().zip(&other_gradient) {
+                    *slope += other;
+                }
             }
-            all
+            (sums, gradient)
         });
         Ok((sums.losses(&self.config), gradient))
     }
 
-    /// Writes a checkpoint with weights, average, optimizer and step count.
+    /// Writes a checkpoint with weights, average, moments and number of steps.
     ///
     /// # Errors
-    /// [`LearnerError::Store`], with the object, if it cannot be written.
+    /// [`LearnerError::Store`] if it cannot be written.
     pub fn save(&self, store: &Store, name: &str) -> Result<(), LearnerError> {
-        let bytes = checkpoint::encode(self.shape, &self.architecture, &self.plan, &self.state)
+        let bytes = checkpoint::encode(self.shape, &self.architecture, &self.graph, &self.state)
             .map_err(|error| LearnerError::Config(error.to_string()))?;
         Ok(store.write(name, bytes)?)
     }
 
-    /// Reads a checkpoint back. Settings may differ from those it was trained with; the network
-    /// may not, nor whether a softened policy is learnt.
+    /// Reads a checkpoint. Settings may differ from those it was trained with, but not the network, nor
+    /// whether it has a soft policy.
     ///
     /// # Errors
-    /// [`LearnerError::Store`] if there is no checkpoint; [`LearnerError::Checkpoint`] if it is
-    /// damaged, or of another shape or architecture; [`LearnerError::Config`] if the settings make
-    /// no sense.
+    /// [`LearnerError::Store`] if there is no checkpoint, [`LearnerError::Checkpoint`] if it is damaged
+    /// or of another shape or architecture, [`LearnerError::Config`] if the settings are invalid.
     pub fn load(
         store: &Store,
         name: &str,
@@ -422,15 +433,17 @@ impl Learner {
         let mut learner = Self::new(shape, architecture, config, 0)?;
         let bytes = store.read(name)?;
         let name = format!("{}/{name}", store.place());
-        learner.state = checkpoint::decode(&name, &bytes, shape, architecture, &learner.plan)?;
+        learner.state = checkpoint::decode(&name, &bytes, shape, architecture, &learner.graph)?;
         Ok(learner)
     }
 }
 
-/// The planes of a batch in one buffer.
-fn gather<S: Borrow<Sample>>(batch: &[S]) -> Vec<f32> {
+/// Returns the planes of a batch, end to end.
+fn concat_planes<S: Borrow<TrainingSample>>(batch: &[S]) -> Vec<f32> {
     let len = batch.iter().map(|sample| sample.borrow().planes.len()).sum();
     let mut planes = Vec::with_capacity(len);
-    batch.iter().for_each(|sample| planes.extend_from_slice(&sample.borrow().planes));
+    for sample in batch {
+        planes.extend_from_slice(&sample.borrow().planes);
+    }
     planes
 }

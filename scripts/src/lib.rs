@@ -4,23 +4,24 @@
 //!
 //! - [`run`]: a training run by self-play; [`supervised`]: one from recorded games; [`sparse`]: one of a sparse
 //!   network from labelled games. [`campaign`]: sparse networks of many variants, unattended.
-//! - [`selfplay`]: self-play games; [`datagen`]: labelled games of a reference engine; [`random_starts`]: where
-//!   self-play games begin; [`readers`]: games of other programs.
-//! - [`record`]: games with search results, and the samples made of them; [`replay_buffer`]: the games that
-//!   training by self-play draws from; [`store`]: folders and buckets.
+//! - [`selfplay`]: self-play games; [`datagen`]: labelled games of a reference engine; [`random_starts`]: start
+//!   positions of self-play; [`readers`]: games of other programs.
+//! - [`record`]: games with search results, and training samples; [`replay_buffer`]: the games from which
+//!   training by self-play draws samples; [`store`]: folders and buckets.
 //! - [`network`]: convolution networks; [`learner`]: their loss, gradients, optimizers and checkpoints;
 //!   [`warm_start`]: their start weights; [`onnx`]: ONNX files; [`calibration`] and [`quantization_check`]: int8.
 //! - [`tensorboard`], [`csv_log`]: metrics.
 //!
 //! Matches and measurement:
 //!
-//! - [`arena`]: matches; [`gauntlet`]: matches of many variants and one table of results; [`plot`]: pictures.
+//! - [`arena`]: matches; [`gauntlet`]: matches of many variants with a results file; [`plot`]: plots.
 //! - [`engine_process`], [`uci_engine`], [`xboard_engine`]: engines as child processes; [`eval_scale`]: their
-//!   scores as expected scores; [`san`]: moves in algebraic notation; [`tables`]: bughouse as two boards.
+//!   scores as expected scores; [`san`]: moves in algebraic notation; [`boards`]: bughouse as two boards.
 //! - [`retrograde`]: small games solved exactly; [`ground_truth`] and [`puzzles`]: players measured against
 //!   solutions; [`network_speed`]: evaluations per CPU second.
 
 pub mod arena;
+pub mod boards;
 pub mod calibration;
 pub mod campaign;
 pub mod csv_log;
@@ -47,14 +48,13 @@ pub mod selfplay;
 pub mod sparse;
 pub mod store;
 pub mod supervised;
-pub mod tables;
 pub mod tensorboard;
 pub mod uci_engine;
 pub mod variants;
 pub mod warm_start;
 pub mod xboard_engine;
 
-/// glibc asks the system for the room of each large tensor and gives it back, page by page: a quarter of the
-/// CPU time of learning.
+/// glibc requests the memory of each large tensor from the system and returns it, page by page: a quarter of
+/// the CPU time of training.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,4 +1,4 @@
-//! The trainer's executable: one command line, a module a command.
+//! The executable of the trainer. Each command is a module of `commands`.
 
 mod commands;
 
@@ -20,19 +20,19 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Train(train::Arguments),
-    Sparse(train_sparse::Arguments),
-    Selfplay(selfplay::Arguments),
-    Datagen(datagen::Arguments),
-    Campaign(campaign::Arguments),
-    Quantize(quantize::Arguments),
-    Match(matches::Arguments),
-    Gauntlet(gauntlet::Arguments),
-    Accuracy(accuracy::Arguments),
-    Verify(verify::Arguments),
-    Solve(solve::Arguments),
-    Plot(plot::Arguments),
-    Speed(measure_speed::Arguments),
+    Train(train::TrainArguments),
+    Sparse(train_sparse::SparseArguments),
+    Selfplay(selfplay::SelfplayArguments),
+    Datagen(datagen::DatagenArguments),
+    Campaign(campaign::CampaignArguments),
+    Quantize(quantize::QuantizeArguments),
+    Match(matches::MatchArguments),
+    Gauntlet(gauntlet::GauntletArguments),
+    Accuracy(accuracy::AccuracyArguments),
+    Verify(verify::VerifyArguments),
+    Solve(solve::SolveArguments),
+    Plot(plot::PlotArguments),
+    Speed(measure_speed::SpeedArguments),
 }
 
 fn main() -> anyhow::Result<ExitCode> {

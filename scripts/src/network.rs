@@ -1,16 +1,15 @@
-//! A policy and value network: its architecture, its named weights and its forward pass.
+//! Convolution networks: architecture, named weights and forward pass.
 //!
-//! An [`Architecture`] is data. It is spelled out once (`forms`), as a list of operations (`plan`); the
-//! weights' names and shapes, the forward pass on burn (`graph`) and the exported ONNX graph are
-//! all read off that one list, so they cannot disagree.
+//! An [`Architecture`] is data. `build` makes one list of operations of it (`graph_ir`), from which the names
+//! and shapes of the weights, the forward pass on burn (`graph`) and the exported ONNX graph are derived.
 //!
-//! There is no batch normalisation: the last convolution of a residual block and the last layer of
-//! each head start at zero, so a new network is the identity under a uniform policy, and what is
-//! trained is exactly what is exported.
+//! There is no batch normalisation: the last convolution of a residual block and the last layer of each head
+//! are initialised to zero, so that the blocks of a new network are the identity and its policy is uniform,
+//! and the trained network is exactly the exported one.
 
 pub(crate) mod activation_ranges;
 mod architecture;
-mod architectures;
+mod build;
 mod convolution;
 pub(crate) mod graph;
 pub(crate) mod graph_ir;
@@ -24,7 +23,7 @@ use menagerie::encoding::Shape;
 
 pub use menagerie::nn::network::MOVES_LEFT_SCALE;
 
-/// A named tensor of 32-bit floats: all that training, checkpoints and exporters exchange.
+/// A named tensor of 32-bit floats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedTensor {
     /// The tensor's name, such as `block0.first.weight`.
@@ -32,56 +31,56 @@ pub struct NamedTensor {
     /// The tensor's axes, outermost first. Convolutions are `[out, in, height, width]`, dense
     /// layers `[in, out]`, biases `[out]`.
     pub shape: Vec<usize>,
-    /// The numbers, row by row; as many as the product of `shape`.
+    /// The numbers, row by row.
     pub data: Vec<f32>,
 }
 
-/// Why an architecture, a set of weights or an input was refused.
+/// Why an architecture, a set of weights or an input is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkError {
-    /// A size that is zero, or too large to be meant.
-    #[error("the architecture cannot be built: {0}")]
+    /// A size that is zero or too large.
+    #[error("invalid architecture: {0}")]
     Architecture(String),
-    /// A tensor that the architecture needs is not there.
-    #[error("the tensor \"{0}\" is missing")]
+    /// A tensor of the architecture is missing.
+    #[error("missing tensor \"{0}\"")]
     Missing(String),
-    /// A tensor that the architecture does not know, or one given twice.
-    #[error("the tensor \"{0}\" does not belong to this architecture, or is given twice")]
+    /// A tensor that is not one of the architecture, or occurs twice.
+    #[error("tensor \"{0}\" is not one of this architecture or occurs twice")]
     Unexpected(String),
-    /// A tensor of another shape than the architecture needs.
-    #[error("the tensor \"{name}\" has shape {found:?}, but the architecture needs {expected:?}")]
+    /// A tensor with another shape than that of the architecture.
+    #[error("tensor \"{name}\" has shape {found:?}, expected {expected:?}")]
     TensorShape {
         /// The tensor's name.
         name: String,
-        /// The shape that the architecture needs.
+        /// The shape of the architecture.
         expected: Vec<usize>,
-        /// The shape that was given.
+        /// The shape of the tensor.
         found: Vec<usize>,
     },
-    /// A tensor with more or fewer numbers than its shape says.
-    #[error("the tensor \"{name}\" holds {found} numbers, but its shape asks for {expected}")]
+    /// A tensor whose number of numbers does not fit its shape.
+    #[error("tensor \"{name}\" has {found} numbers, expected {expected}")]
     TensorLength {
         /// The tensor's name.
         name: String,
-        /// Numbers that the shape asks for.
+        /// The product of its shape.
         expected: usize,
-        /// Numbers that are there.
+        /// The number of its numbers.
         found: usize,
     },
     /// A weight that is infinite or not a number.
-    #[error("the tensor \"{0}\" holds a number that is not finite")]
+    #[error("tensor \"{0}\" has a number that is not finite")]
     NotFinite(String),
     /// An input that is not a whole number of positions.
-    #[error("the input holds {found} numbers, which is no multiple of a position's {expected}")]
+    #[error("the input has {found} numbers, expected a multiple of {expected} (one position)")]
     Input {
-        /// Numbers in one position.
+        /// The number of numbers of a position.
         expected: usize,
-        /// Numbers given.
+        /// The number of numbers of the input.
         found: usize,
     },
 }
 
-/// What a network says about a batch of positions.
+/// The outputs of a network for a batch of positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outputs {
     /// Policy logits, `[positions, policy]`.
@@ -97,33 +96,33 @@ pub struct Outputs {
 pub struct Network {
     shape: Shape,
     architecture: Architecture,
-    plan: GraphIr,
+    graph: GraphIr,
     weights: Vec<f32>,
 }
 
 impl Network {
-    /// A fresh network whose weights are drawn from `seed`; the same seed gives the same weights.
+    /// Returns a network with random weights drawn from `seed`; the same seed gives the same weights.
     ///
     /// # Errors
-    /// [`NetworkError::Architecture`] if the sizes make no network.
+    /// [`NetworkError::Architecture`] if a size is zero or too large.
     pub fn new(shape: Shape, architecture: &Architecture, seed: u64) -> Result<Self, NetworkError> {
-        let plan = GraphIr::new(shape, architecture)?;
-        let weights = plan.draw(seed);
-        Ok(Self { shape, architecture: architecture.clone(), plan, weights })
+        let graph = GraphIr::new(shape, architecture)?;
+        let weights = graph.draw_weights(seed);
+        Ok(Self { shape, architecture: architecture.clone(), graph, weights })
     }
 
-    /// A network with the given weights, in any order.
+    /// Returns a network with the given weights, in any order.
     ///
     /// # Errors
-    /// If the sizes make no network, or if a tensor is missing, unknown, misshapen or not finite.
+    /// If a size is zero or too large, or a tensor is missing, unknown, of another shape or not finite.
     pub fn with_tensors(
         shape: Shape,
         architecture: &Architecture,
         tensors: &[NamedTensor],
     ) -> Result<Self, NetworkError> {
-        let plan = GraphIr::new(shape, architecture)?;
-        let weights = plan.flatten(tensors)?;
-        Ok(Self { shape, architecture: architecture.clone(), plan, weights })
+        let graph = GraphIr::new(shape, architecture)?;
+        let weights = graph.concat_tensors(tensors)?;
+        Ok(Self { shape, architecture: architecture.clone(), graph, weights })
     }
 
     /// The shape of its inputs and outputs.
@@ -136,14 +135,14 @@ impl Network {
         &self.architecture
     }
 
-    /// How many weights it has.
+    /// The number of its weights.
     pub fn parameters(&self) -> usize {
         self.weights.len()
     }
 
-    /// A copy of its weights, by name, in the architecture's order.
+    /// Returns a copy of its weights as named tensors, in the order of the graph.
     pub fn tensors(&self) -> Vec<NamedTensor> {
-        self.plan.name(&self.weights)
+        self.graph.name_tensors(&self.weights)
     }
 
     /// Evaluates a batch. `planes` is `[positions, planes, height, width]`, flattened.
@@ -151,19 +150,20 @@ impl Network {
     /// # Errors
     /// [`NetworkError::Input`] if `planes` is not a whole number of positions.
     pub fn forward(&self, planes: &[f32]) -> Result<Outputs, NetworkError> {
-        let (expected, found) = (self.shape.input(), planes.len());
+        let expected = self.shape.input();
+        let found = planes.len();
         if !found.is_multiple_of(expected) {
             return Err(NetworkError::Input { expected, found });
         }
         if planes.is_empty() {
             return Ok(Outputs { policy: vec![], outcome: vec![], moves_left: vec![] });
         }
-        Ok(graph::evaluate(&self.plan, self.shape, &self.weights, planes.to_vec()))
+        Ok(graph::evaluate(&self.graph, self.shape, &self.weights, planes.to_vec()))
     }
 
-    /// The network's parts: its plan, and its weights in one piece in the plan's order.
+    /// Returns the graph, and the weights end to end in its order.
     pub(crate) fn into_parts(self) -> (GraphIr, Vec<f32>) {
-        (self.plan, self.weights)
+        (self.graph, self.weights)
     }
 }
 
@@ -179,16 +179,16 @@ mod tests {
     const SHAPE: Shape = Shape { planes: 6, height: 3, width: 4, policy_planes: 4, outcomes: 4 };
 
     #[test]
-    fn a_seed_fixes_the_weights() {
+    fn new_depends_on_seed() {
         for architecture in Architecture::small_ones() {
-            let of = |seed| Network::new(SHAPE, &architecture, seed).unwrap().tensors();
-            assert_eq!(of(1), of(1));
-            assert_ne!(of(1), of(2));
+            let tensors = |seed| Network::new(SHAPE, &architecture, seed).unwrap().tensors();
+            assert_eq!(tensors(1), tensors(1));
+            assert_ne!(tensors(1), tensors(2));
         }
     }
 
     #[test]
-    fn a_fresh_network_is_uniform() {
+    fn new_network_is_uniform() {
         for architecture in Architecture::small_ones() {
             let network = Network::new(SHAPE, &architecture, 3).unwrap();
             let outputs = network.forward(&vec![0.5; 2 * SHAPE.input()]).unwrap();
@@ -199,15 +199,15 @@ mod tests {
     }
 
     #[test]
-    fn tensors_come_back_in_any_order_and_nothing_else_does() {
+    fn with_tensors_accepts_any_order_and_refuses_other_tensors() {
         for architecture in Architecture::small_ones() {
             let build = |tensors: &[NamedTensor]| {
                 Network::with_tensors(SHAPE, &architecture, tensors).map(|n| n.tensors())
             };
             let tensors = Network::new(SHAPE, &architecture, 4).unwrap().tensors();
-            let mut turned = tensors.clone();
-            turned.reverse();
-            assert_eq!(build(&turned).unwrap(), tensors);
+            let mut reversed = tensors.clone();
+            reversed.reverse();
+            assert_eq!(build(&reversed).unwrap(), tensors);
 
             assert!(matches!(build(&tensors[1..]), Err(NetworkError::Missing(_))));
             let mut twice = tensors.clone();
@@ -226,12 +226,12 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_make_no_network_are_refused() {
+    fn new_refuses_invalid_sizes() {
         for architecture in [
             Architecture::Residual { blocks: 1, channels: 0, squeeze: 0 },
             Architecture::Residual { blocks: usize::MAX, channels: 64, squeeze: 0 },
             Architecture::Residual { blocks: 1, channels: 64, squeeze: usize::MAX },
-            Architecture::Twin { blocks: 1, channels: 0, squeeze: 0 },
+            Architecture::TwoBoards { blocks: 1, channels: 0, squeeze: 0 },
             Architecture::Mlp { widths: vec![4, 0], policy_channels: 0 },
             Architecture::Mlp { widths: vec![usize::MAX, usize::MAX], policy_channels: 0 },
             Architecture::Mlp { widths: vec![4], policy_channels: usize::MAX },
@@ -242,20 +242,20 @@ mod tests {
     }
 
     #[test]
-    fn twins_are_for_two_tables() {
-        let twin = Architecture::Twin { blocks: 1, channels: 4, squeeze: 0 };
+    fn two_board_networks_need_two_boards() {
+        let architecture = Architecture::TwoBoards { blocks: 1, channels: 4, squeeze: 0 };
         for shape in [
             Shape { planes: 7, ..SHAPE },
             Shape { planes: 2, ..SHAPE },
             Shape { policy_planes: 5, ..SHAPE },
         ] {
-            let refused = Network::new(shape, &twin, 0).unwrap_err();
-            assert!(refused.to_string().contains("two tables"), "{refused}");
+            let refused = Network::new(shape, &architecture, 0).unwrap_err();
+            assert!(refused.to_string().contains("two boards"), "{refused}");
         }
     }
 
     #[test]
-    fn half_a_position_is_refused() {
+    fn forward_refuses_incomplete_positions() {
         let network = Network::new(SHAPE, &Architecture::small_ones()[1], 0).unwrap();
         assert!(matches!(network.forward(&[0.0; 5]), Err(NetworkError::Input { .. })));
         assert!(network.forward(&[]).unwrap().policy.is_empty());

@@ -1,13 +1,12 @@
 //! Networks as ONNX files, written and read back.
 //!
-//! What is written: IR 8, opset 17; the input `planes` of `[batch, planes, height, width]` and the
-//! outputs `policy` (logits, `[batch, policy]`), `outcome` (logits, `[batch, outcomes]`) and
-//! `moves_left` (turns, `[batch, 1]`), the batch axis open; each weight an initializer under its
-//! own name, unchanged; and the metadata given, in its order, with the architecture after it. The
-//! same network and metadata give the same bytes.
+//! The files have IR 8 and opset 17; the input `planes`, `[batch, planes, height, width]`, and the outputs
+//! `policy` (logits, `[batch, policy]`), `outcome` (logits, `[batch, outcomes]`) and `moves_left` (turns,
+//! `[batch, 1]`), with an open batch axis; an initializer for each weight under its own name; and the given
+//! metadata in order, followed by the architecture. The same network and metadata give the same bytes.
 //!
-//! Beside the file of floats there may be one for CPUs that computes in integers of eight bits
-//! ([`quantise`]), with the same inputs, outputs and metadata, and the seal of the former.
+//! A float file may have an int8 file for CPUs ([`quantise`]) with the same inputs, outputs and metadata, and
+//! the checksum of the float file.
 
 mod nodes;
 mod proto;
@@ -21,143 +20,144 @@ use menagerie::nn::network::{
 };
 use prost::Message;
 
-use crate::network::activation_ranges::spreads;
+use crate::network::activation_ranges::measure_ranges;
 use crate::network::graph_ir::GraphIr;
 use crate::network::{Architecture, MOVES_LEFT_SCALE, NamedTensor, Network, NetworkError};
 use nodes::{Names, along};
 use proto::{Attribute, Graph, Metadata, Model, Node, OperatorSet, Tensor, TensorKind, ValueInfo};
 
-/// The key of the metadata that has the architecture, in TOML.
+/// The metadata key of the architecture, which is in TOML.
 pub const ARCHITECTURE_KEY: &str = "menagerie.architecture";
 
 /// The version of the ONNX file format.
 const IR_VERSION: i64 = 8;
 /// The version of ONNX's own operators.
 const OPSET: i64 = 17;
-/// At least as many numbers as a CPU computes at once (AVX-512: 16 floats).
-const AT_ONCE: usize = 16;
+/// At least the number of floats of a SIMD vector (AVX-512: 16).
+const VECTOR_FLOATS: usize = 16;
 /// The initializer that holds [`MOVES_LEFT_SCALE`].
 const SCALE_NAME: &str = "moves_left.scale";
-/// The weight that tells how many outcomes a twin has.
+/// The weight that has the number of outcomes of a two-board network.
 const OUTCOME_BIAS: &str = HEAD[2];
-/// What the names of a network's weights end in; other initializers are constants of the graph.
-const WEIGHT_ENDINGS: [&str; 2] = [".weight", ".bias"];
+/// Suffixes of the names of weights; other initializers are constants of the graph.
+const WEIGHT_SUFFIXES: [&str; 2] = [".weight", ".bias"];
 
-/// Why a network could not be written as ONNX, or a file not read as one.
+/// Why a network could not be written as ONNX, or a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum OnnxError {
-    /// The weights do not make this network.
+    /// The weights do not fit the network.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// The bytes are no ONNX file, or a damaged one.
-    #[error("these bytes are no ONNX file: {0}")]
+    /// The bytes are not an intact ONNX file.
+    #[error("not an intact ONNX file: {0}")]
     Decode(#[from] prost::DecodeError),
     /// The file has no graph.
     #[error("the ONNX file has no graph")]
     NoGraph,
-    /// A weight that is not made of 32-bit floats, such as in a quantised file.
-    #[error("the weight \"{name}\" is of the ONNX type {kind}; only 32-bit floats (1) can be read")]
+    /// A weight that is not of 32-bit floats, as in an int8 file.
+    #[error("weight \"{name}\" has the ONNX type {kind}, expected 1 (32-bit floats)")]
     Kind {
-        /// The weight's name.
+        /// The name of the weight.
         name: String,
-        /// ONNX's number for its type.
+        /// The number of its ONNX type.
         kind: i32,
     },
     /// A weight whose axes do not fit its numbers.
-    #[error("the weight \"{name}\" has axes {axes:?}, which do not fit its {found} numbers")]
-    VariantRules {
-        /// The weight's name.
+    #[error("weight \"{name}\" has axes {axes:?}, which do not fit its {found} numbers")]
+    Axes {
+        /// The name of the weight.
         name: String,
         /// Its axes.
         axes: Vec<i64>,
-        /// Numbers that are there.
+        /// The number of its numbers.
         found: usize,
     },
-    /// A file that does not say what it is, or says what is none: the metadata's key, and why.
-    #[error("the ONNX file says no \"{0}\" that can be read: {1}")]
+    /// Metadata that is missing or invalid: its key, and why.
+    #[error("metadata \"{0}\" of the ONNX file: {1}")]
     Metadata(&'static str, String),
-    /// Inputs or outputs that are not a network's.
-    #[error("the ONNX file's \"{0}\" has no axes that a network could have")]
-    Outlet(&'static str),
-    /// The file is quantised already.
-    #[error("the network is quantised already; its floats are in another file")]
+    /// An input or output with axes that no network has.
+    #[error("input or output \"{0}\" of the ONNX file is missing or has unexpected axes")]
+    Port(&'static str),
+    /// The file is an int8 file.
+    #[error("this is an int8 network (use its float network)")]
     Quantised,
-    /// The file's seal is missing or wrong.
+    /// The checksum of the file is missing or wrong.
     #[error(transparent)]
-    Seal(#[from] network::NetworkError),
+    Checksum(#[from] network::NetworkError),
 }
 
-/// Writes a network as an ONNX file.
+/// Returns the ONNX file of a network, without a checksum.
 ///
 /// # Errors
-/// [`OnnxError::Network`] if the sizes make no network or the tensors do not fit it.
+/// [`OnnxError::Network`] if the sizes are invalid or the tensors do not fit.
 pub fn export(
     shape: Shape,
     architecture: &Architecture,
     tensors: &[NamedTensor],
     metadata: &[(String, String)],
 ) -> Result<Vec<u8>, OnnxError> {
-    let plan = GraphIr::new(shape, architecture)?;
-    let weights = plan.name(&plan.flatten(tensors)?);
+    let network = GraphIr::new(shape, architecture)?;
+    let weights = network.name_tensors(&network.concat_tensors(tensors)?);
     let float = |tensor: &NamedTensor| Tensor::floats(&tensor.name, &tensor.shape, &tensor.data);
-    let names = Names::new(&plan);
-    let of_op = |(index, op)| names.nodes(index, op, |value| names.of(value));
-    let nodes = plan.ops.iter().enumerate().flat_map(of_op).collect();
-    let graph = (nodes, weights.iter().map(float).collect());
-    model(shape, architecture, &plan, graph, metadata)
+    let names = Names::new(&network);
+    let nodes_of_op = |(index, op)| names.nodes(index, op, |value| names.of(value));
+    let nodes = network.ops.iter().enumerate().flat_map(nodes_of_op).collect();
+    let initializers = weights.iter().map(float).collect();
+    encode_model(shape, architecture, &network, (nodes, initializers), metadata)
 }
 
-/// Makes of the sealed file that [`export`] wrote another that computes in integers of eight bits,
-/// sealed as well. `planes` are positions as the network will meet them, by which it is calibrated:
-/// `[positions, planes, height, width]`, flattened. The metadata is the same, with the seal of the
-/// file under [`NetworkMetadata::QUANTISED_FROM`].
+/// Returns the int8 file, with a checksum, of a float file with a checksum that [`export`] wrote. `planes` are
+/// the positions by which it is calibrated, `[positions, planes, height, width]`, flattened. The metadata is
+/// the same, with the checksum of the float file under [`NetworkMetadata::QUANTISED_FROM`].
 ///
 /// # Errors
-/// If the file is damaged, says no architecture or is quantised already, or if there are no
-/// positions.
+/// If the file is damaged, lacks the architecture or is an int8 file, or if there are no positions.
 pub fn quantise(file: &[u8], planes: &[f32]) -> Result<Vec<u8>, OnnxError> {
-    let seal_of_floats = verify(file)?;
+    let float_checksum = verify(file)?;
     let (network, mut metadata) = read(file)?;
-    metadata.push((NetworkMetadata::QUANTISED_FROM.to_owned(), seal_of_floats.to_owned()));
-    let (shape, architecture) = (network.shape(), network.architecture().clone());
-    let (plan, weights) = network.into_parts();
-    let spreads = spreads(&plan, shape, &weights, planes)?;
+    metadata.push((NetworkMetadata::QUANTISED_FROM.to_owned(), float_checksum.to_owned()));
+    let shape = network.shape();
+    let architecture = network.architecture().clone();
+    let (network, weights) = network.into_parts();
+    let ranges = measure_ranges(&network, shape, &weights, planes)?;
     let board = [shape.height, shape.width];
-    let graph = quantised::graph(&plan, board, &weights, &spreads);
-    Ok(append_checksum(model(shape, &architecture, &plan, graph, &metadata)?))
+    let graph = quantised::graph(&network, board, &weights, &ranges);
+    Ok(append_checksum(encode_model(shape, &architecture, &network, graph, &metadata)?))
 }
 
-/// The file of a plan's graph, of which the nodes and initializers of its operations are given.
-fn model(
+/// Returns the file of a network, given the nodes and initializers of its operations.
+fn encode_model(
     shape: Shape,
     architecture: &Architecture,
-    plan: &GraphIr,
+    network: &GraphIr,
     (mut node, mut initializer): (Vec<Node>, Vec<Tensor>),
     metadata: &[(String, String)],
 ) -> Result<Vec<u8>, OnnxError> {
-    let names = Names::new(plan);
+    let names = Names::new(network);
     initializer.extend(names.constants(shape));
-    let row = |row: Shape| ValueInfo::batch(PLANES, &[row.planes, row.height, row.width]);
-    let (input, output) = match plan.meeting() {
+    let planes_of =
+        |shape: Shape| ValueInfo::batch(PLANES, &[shape.planes, shape.height, shape.width]);
+    let (input, output) = match network.joining_layer() {
         None => {
-            let raw = names.of(plan.moves_left);
+            let raw = names.of(network.moves_left);
             initializer.push(Tensor::floats(SCALE_NAME, &[], &[MOVES_LEFT_SCALE]));
-            node.extend(moves_left(&raw));
-            let each = [shape.policy(), shape.outcomes, 1];
-            let outputs = OUTPUTS.into_iter().zip(each);
-            (row(shape), outputs.map(|(name, each)| ValueInfo::batch(name, &[each])).collect())
+            node.extend(moves_left_nodes(&raw));
+            let sizes = [shape.policy(), shape.outcomes, 1];
+            let outputs = OUTPUTS.into_iter().zip(sizes);
+            let outputs = outputs.map(|(name, size)| ValueInfo::batch(name, &[size]));
+            (planes_of(shape), outputs.collect::<Vec<_>>())
         }
-        Some(meeting) => {
-            let units = plan.ops[meeting].layer().map_or(0, |layer| layer.outputs);
-            let one = shape.of_table();
-            let each = [one.policy(), 2 * units];
-            let outputs = TWO_BOARD_OUTPUTS.into_iter().zip(each);
-            let outputs = outputs.map(|(name, each)| ValueInfo::batch(name, &[each]));
+        Some(joining_layer) => {
+            let units = network.ops[joining_layer].layer().map_or(0, |layer| layer.outputs);
+            let one_board = shape.of_board();
+            let sizes = [one_board.policy(), 2 * units];
+            let outputs = TWO_BOARD_OUTPUTS.into_iter().zip(sizes);
+            let outputs = outputs.map(|(name, size)| ValueInfo::batch(name, &[size]));
             let weights = HEAD.into_iter().filter_map(|name| {
                 let weight = initializer.iter().find(|tensor| tensor.name == name)?;
                 Some(ValueInfo::constant(name, &weight.dims))
             });
-            (row(one), outputs.chain(weights).collect::<Vec<_>>())
+            (planes_of(one_board), outputs.chain(weights).collect::<Vec<_>>())
         }
     };
     let graph = Graph { node, name: "menagerie".into(), initializer, input: vec![input], output };
@@ -179,14 +179,14 @@ fn model(
     Ok(model.encode_to_vec())
 }
 
-/// The turns of each row from what the head gives. ONNX Runtime takes the exponential of several numbers
-/// at once, and of those that are left over in another way: each row brings as many as that, so that its
-/// last bit does not depend on its place in the batch.
-fn moves_left(raw: &str) -> [Node; 4] {
-    let at_once = ["copies", "softplus", "turns"].map(|name| format!("moves_left.{name}"));
-    let [copies, softplus, turns] = at_once.each_ref().map(String::as_str);
+/// Returns the nodes that compute turns from the raw moves-left head. ONNX Runtime computes the exponential of
+/// full SIMD vectors and of the remaining numbers in different ways: each number is copied to a full vector, so
+/// that its last bit does not depend on its index in the batch.
+fn moves_left_nodes(raw: &str) -> [Node; 4] {
+    let names = ["copies", "softplus", "turns"].map(|name| format!("moves_left.{name}"));
+    let [copies, softplus, turns] = names.each_ref().map(String::as_str);
     [
-        along(1, Node::new("Concat", &[raw; AT_ONCE], copies)),
+        along(1, Node::new("Concat", &[raw; VECTOR_FLOATS], copies)),
         Node::new("Softplus", &[copies], softplus),
         Node::new("Mul", &[softplus, SCALE_NAME], turns),
         Node {
@@ -196,15 +196,15 @@ fn moves_left(raw: &str) -> [Node; 4] {
     ]
 }
 
-/// A network and the metadata's keys and values.
+/// A network, and keys and values of the metadata.
 pub type Imported = (Network, Vec<(String, String)>);
 
-/// Reads the network of a file that [`export`] wrote, sealed or not, and the metadata that was
-/// given to it.
+/// Reads the network of a file that [`export`] wrote, with or without a checksum, and the metadata that was
+/// passed to it.
 ///
 /// # Errors
-/// If the bytes are no ONNX file of ours, say no architecture (as those of early versions), or are
-/// quantised; and if a weight is missing, misshapen, or not of finite 32-bit floats.
+/// If the bytes are not an intact ONNX file of the trainer, lack the architecture (as those of early versions)
+/// or are an int8 file, or if a weight is missing, of another shape, or not of finite 32-bit floats.
 pub fn read(bytes: &[u8]) -> Result<Imported, OnnxError> {
     let model = Model::decode(bytes)?;
     let graph = model.graph.ok_or(OnnxError::NoGraph)?;
@@ -213,47 +213,48 @@ pub fn read(bytes: &[u8]) -> Result<Imported, OnnxError> {
     if metadata.iter().any(|(key, _)| key == NetworkMetadata::QUANTISED_FROM) {
         return Err(OnnxError::Quantised);
     }
-    let told = metadata.iter().find(|(key, _)| key == ARCHITECTURE_KEY);
-    let unread = |why: String| OnnxError::Metadata(ARCHITECTURE_KEY, why);
-    let (_, told) = told.ok_or_else(|| unread("it is not there".into()))?;
+    let invalid = |why: String| OnnxError::Metadata(ARCHITECTURE_KEY, why);
+    let entry = metadata.iter().find(|(key, _)| key == ARCHITECTURE_KEY);
+    let (_, text) = entry.ok_or_else(|| invalid("missing".into()))?;
     let architecture: Architecture =
-        toml::from_str(told).map_err(|error| unread(error.to_string()))?;
+        toml::from_str(text).map_err(|error| invalid(error.to_string()))?;
     metadata.retain(|(key, _)| key != ARCHITECTURE_KEY && key != CHECKSUM_KEY);
 
-    let shape = shape(&graph)?;
-    let is_weight = |tensor: &Tensor| WEIGHT_ENDINGS.iter().any(|end| tensor.name.ends_with(end));
+    let shape = read_shape(&graph)?;
+    let is_weight =
+        |tensor: &Tensor| WEIGHT_SUFFIXES.iter().any(|suffix| tensor.name.ends_with(suffix));
     let weights = graph.initializer.into_iter().filter(is_weight);
     let tensors = weights.map(from_initializer).collect::<Result<Vec<_>, _>>()?;
     Ok((Network::with_tensors(shape, &architecture, &tensors)?, metadata))
 }
 
-/// The shape that a graph's input and outputs have.
-fn shape(graph: &Graph) -> Result<Shape, OnnxError> {
-    let axes = |outlets: &[ValueInfo], name: &'static str| {
-        let outlet = outlets.iter().find(|outlet| outlet.name == name);
-        outlet.and_then(ValueInfo::axes).ok_or(OnnxError::Outlet(name))
+/// Returns the shape of the input and outputs of a graph.
+fn read_shape(graph: &Graph) -> Result<Shape, OnnxError> {
+    let axes = |ports: &[ValueInfo], name: &'static str| {
+        let port = ports.iter().find(|port| port.name == name);
+        port.and_then(ValueInfo::axes).ok_or(OnnxError::Port(name))
     };
     let [policy, outcome, _] = OUTPUTS;
     let &[planes, height, width] = axes(&graph.input, PLANES)?.as_slice() else {
-        return Err(OnnxError::Outlet(PLANES));
+        return Err(OnnxError::Port(PLANES));
     };
     let policy_axes = axes(&graph.output, policy)?;
     let [_, halves] = TWO_BOARD_OUTPUTS;
-    let twin = graph.output.iter().any(|outlet| outlet.name == halves);
+    let two_boards = graph.output.iter().any(|port| port.name == halves);
     let squares = height.checked_mul(width).filter(|&squares| squares > 0);
     let policy_planes = match (policy_axes.as_slice(), squares) {
         (&[logits], Some(squares)) if logits.is_multiple_of(squares) => logits / squares,
-        _ => return Err(OnnxError::Outlet(policy)),
+        _ => return Err(OnnxError::Port(policy)),
     };
-    if twin {
+    if two_boards {
         let biases = graph.initializer.iter().find(|tensor| tensor.name == OUTCOME_BIAS);
         let outcomes = biases.and_then(|tensor| usize::try_from(*tensor.dims.first()?).ok());
-        let outcomes = outcomes.ok_or(OnnxError::Outlet(OUTCOME_BIAS))?;
+        let outcomes = outcomes.ok_or(OnnxError::Port(OUTCOME_BIAS))?;
         let [planes, policy_planes] = [planes, policy_planes].map(|each| each.saturating_mul(2));
         return Ok(Shape { planes, height, width, policy_planes, outcomes });
     }
     let &[outcomes] = axes(&graph.output, outcome)?.as_slice() else {
-        return Err(OnnxError::Outlet(outcome));
+        return Err(OnnxError::Port(outcome));
     };
     Ok(Shape { planes, height, width, policy_planes, outcomes })
 }
@@ -263,7 +264,7 @@ fn from_initializer(tensor: Tensor) -> Result<NamedTensor, OnnxError> {
     if data_type != TensorKind::Float as i32 {
         return Err(OnnxError::Kind { name, kind: data_type });
     }
-    // Other tools may store the numbers in the field of their type.
+    // Other tools may store the numbers in `float_data`.
     let (numbers, rest) = raw_data.as_chunks::<4>();
     let data: Vec<f32> = if raw_data.is_empty() {
         float_data
@@ -278,7 +279,7 @@ fn from_initializer(tensor: Tensor) -> Result<NamedTensor, OnnxError> {
         Some(shape) if rest.is_empty() && product(&shape) == Some(data.len()) => {
             Ok(NamedTensor { name, shape, data })
         }
-        _ => Err(OnnxError::VariantRules { name, axes: dims, found: data.len() }),
+        _ => Err(OnnxError::Axes { name, axes: dims, found: data.len() }),
     }
 }
 
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_exported_is_imported() {
+    fn read_returns_what_export_wrote() {
         let (_, _, metadata) = network();
         for architecture in architectures() {
             let tensors = Network::new(SHAPE, &architecture, 5).unwrap().tensors();
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_architecture_has_not_it_does_not_mention() {
+    fn architecture_text_leaves_out_zero_sizes() {
         let [residual, squeezed, ..] = &architectures()[..] else { panic!("too few") };
         assert!(!toml::to_string(residual).unwrap().contains("squeeze"));
         assert!(toml::to_string(squeezed).unwrap().contains("squeeze = 3"));
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_network_gives_the_same_bytes() {
+    fn export_is_deterministic() {
         let (architecture, mut tensors, metadata) = network();
         let bytes = export(SHAPE, &architecture, &tensors, &metadata).unwrap();
         tensors.reverse();
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_bytes_are_errors() {
+    fn read_refuses_damaged_bytes() {
         let (architecture, tensors, metadata) = network();
         let bytes = export(SHAPE, &architecture, &tensors, &metadata).unwrap();
         for len in [1, 7, 40, bytes.len() / 2, bytes.len() - 1] {
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_weights_are_errors() {
+    fn read_refuses_weights_of_other_types_and_axes() {
         let tensor = |data_type, dims: &[i64], raw_data: &[u8]| Tensor {
             name: "stem.weight".into(),
             dims: dims.to_vec(),
@@ -353,17 +354,17 @@ mod tests {
         for (dims, bytes) in [(vec![3], 8), (vec![2], 9), (vec![-2, -1], 8), (vec![i64::MAX; 3], 8)]
         {
             let read = from_initializer(tensor(float, &dims, &vec![0; bytes]));
-            assert!(matches!(read, Err(OnnxError::VariantRules { .. })), "{dims:?}");
+            assert!(matches!(read, Err(OnnxError::Axes { .. })), "{dims:?}");
         }
     }
 
-    /// Numbers that look like noise.
+    /// Returns pseudo-random numbers.
     fn noise(seed: usize, len: usize) -> Vec<f32> {
         let wave = |at: usize| ((at * 7919 + seed * 104_729) as f32 * 0.618_034).sin();
         (0..len).map(wave).collect()
     }
 
-    /// A sealed file of a network that has no layer left at zero but one, and weights of all sizes.
+    /// A file with a checksum of a network with small and large weights, one layer of which is zero.
     fn trained(architecture: &Architecture) -> Vec<u8> {
         let mut tensors = Network::new(SHAPE, architecture, 5).unwrap().tensors();
         for (seed, tensor) in tensors.iter_mut().enumerate() {
@@ -381,29 +382,29 @@ mod tests {
     }
 
     #[test]
-    fn no_two_products_of_bytes_saturate_sixteen_bits() {
-        let most = i32::from(quantised::LARGEST_WEIGHT);
-        assert!(2 * i32::from(u8::MAX) * most <= i32::from(i16::MAX));
+    fn int8_products_do_not_saturate_16_bits() {
+        let max = i32::from(quantised::MAX_WEIGHT);
+        assert!(2 * i32::from(u8::MAX) * max <= i32::from(i16::MAX));
         for architecture in architectures() {
             let file = quantise(&trained(&architecture), &noise(1, 9 * SHAPE.input())).unwrap();
             let graph = Model::decode(file.as_slice()).unwrap().graph.unwrap();
-            let of_bytes = |tensor: &&Tensor| {
+            let is_int8 = |tensor: &&Tensor| {
                 tensor.name.ends_with(".weight.integer") && tensor.data_type == 3
             };
             let mut reached = 0;
-            for tensor in graph.initializer.iter().filter(of_bytes) {
+            for tensor in graph.initializer.iter().filter(is_int8) {
                 for &byte in &tensor.raw_data {
                     let weight = i32::from(byte as i8);
-                    assert!(weight.abs() <= most, "{}: {weight}", tensor.name);
+                    assert!(weight.abs() <= max, "{}: {weight}", tensor.name);
                     reached = reached.max(weight.abs());
                 }
             }
-            assert_eq!(reached, most, "all the room is used");
+            assert_eq!(reached, max, "the whole range is used");
         }
     }
 
     #[test]
-    fn the_same_positions_give_the_same_bytes_and_the_passport_stays() {
+    fn quantise_is_deterministic_and_keeps_metadata() {
         let file = trained(&architectures()[0]);
         let planes = noise(1, 70 * SHAPE.input());
         let quantised = quantise(&file, &planes).unwrap();
@@ -422,21 +423,21 @@ mod tests {
     }
 
     #[test]
-    fn only_sealed_floats_are_quantised() {
+    fn quantise_refuses_int8_and_damaged_files() {
         let file = trained(&architectures()[1]);
         let planes = noise(1, SHAPE.input());
         let quantised = quantise(&file, &planes).unwrap();
         assert!(matches!(quantise(&quantised, &planes), Err(OnnxError::Quantised)));
-        assert!(matches!(quantise(&file[..file.len() - 1], &planes), Err(OnnxError::Seal(_))));
+        assert!(matches!(quantise(&file[..file.len() - 1], &planes), Err(OnnxError::Checksum(_))));
         for planes in [&planes[1..], &[]] {
             let refused = quantise(&file, planes);
             assert!(matches!(refused, Err(OnnxError::Network(NetworkError::Input { .. }))));
         }
         let (architecture, tensors, metadata) = network();
-        let nameless = export(SHAPE, &architecture, &tensors, &metadata).unwrap();
-        let mut model = Model::decode(nameless.as_slice()).unwrap();
+        let incomplete = export(SHAPE, &architecture, &tensors, &metadata).unwrap();
+        let mut model = Model::decode(incomplete.as_slice()).unwrap();
         model.metadata_props.retain(|pair| pair.key != ARCHITECTURE_KEY);
-        let nameless = append_checksum(model.encode_to_vec());
-        assert!(matches!(quantise(&nameless, &planes), Err(OnnxError::Metadata(..))));
+        let incomplete = append_checksum(model.encode_to_vec());
+        assert!(matches!(quantise(&incomplete, &planes), Err(OnnxError::Metadata(..))));
     }
 }

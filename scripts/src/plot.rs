@@ -1,4 +1,4 @@
-//! Runs and matches as tables and pictures.
+//! Tables and pictures of runs and matches.
 
 mod chart;
 pub mod matches;

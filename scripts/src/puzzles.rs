@@ -1,49 +1,49 @@
-//! Positions of games of rows of which the right moves are known, and how well a player does there.
+//! Positions of m,n,k-games with known best moves, and a measurement of players on them.
 //!
-//! A file has a line a position, and perhaps the names of the columns before them, which begin with
-//! `board`. A line is of columns between tabs: the cells, rank by rank from the top, `.`
-//! or the number of the side that holds it; the side to move, from 1; the ends that some way of
-//! breaking ties leads to; the moves that keep the score which the mover can be sure of; and the
-//! moves that are right under some way of breaking ties. Moves are numbers of cells in that order,
-//! from 0, between commas. Among three sides and more perfect play is no single line: who cannot
-//! win may choose who does, so that a move is judged sound if some such choice makes it right.
+//! A file has one position a line. The first line may have the names of the columns, and then begins with
+//! `board`. The columns are separated by tabs: the cells, rank by rank from the top, `.` or the number of the
+//! side that occupies it; the side to move, from 1; the outcomes under some rule of breaking ties; the moves that
+//! keep the score that the side to move can enforce; and the moves that are best under some rule of breaking
+//! ties. Moves are numbers of cells in the same order, from 0, separated by commas. With three or more sides
+//! optimal play is not unique: a side that cannot win may choose the winner, so a move is sound if some such
+//! choice makes it optimal.
 
 use menagerie::rules::{Move, Position};
 use menagerie::variant::Variant;
 
-/// A position and its right moves.
+/// A position and its best moves.
 #[derive(Clone, Debug)]
 pub struct Puzzle {
     /// The position.
     pub position: Position,
-    /// The moves that keep the score which the mover can be sure of.
+    /// The moves that keep the score that the side to move can enforce.
     pub safe: Vec<Move>,
-    /// The moves that are right under some way of breaking ties.
+    /// The moves that are optimal under some rule of breaking ties.
     pub sound: Vec<Move>,
 }
 
-/// Why a file of puzzles was refused.
+/// An invalid line of a file of puzzles.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}, \"{text}\": {reason}")]
 pub struct PuzzleError {
-    /// The line, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
-    /// What it says.
+    /// The text of the line.
     pub text: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
-/// How a player did.
+/// The result of a player.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Score {
-    /// Puzzles that it was asked.
+pub struct PuzzleScore {
+    /// Puzzles played.
     pub puzzles: usize,
-    /// Answers among the safe moves.
+    /// Safe moves played.
     pub safe: usize,
-    /// Answers among the sound moves.
+    /// Sound moves played.
     pub sound: usize,
-    /// The positions with answers that are not sound.
+    /// The positions in which the move was not sound, with the move.
     pub faults: Vec<String>,
 }
 
@@ -51,14 +51,14 @@ impl Puzzle {
     /// Reads a file of puzzles of `variant`.
     ///
     /// # Errors
-    /// The first line that cannot be read.
+    /// The first invalid line.
     pub fn read(variant: &Variant, text: &str) -> Result<Vec<Puzzle>, PuzzleError> {
-        let head = |text: &str, line| line == 1 && text.starts_with("board\t");
+        let is_head = |text: &str, line| line == 1 && text.starts_with("board\t");
         let lines = text.lines().zip(1..);
-        let lines = lines.filter(|&(text, line)| !text.trim().is_empty() && !head(text, line));
+        let lines = lines.filter(|&(text, line)| !text.trim().is_empty() && !is_head(text, line));
         let puzzles = lines.map(|(text, line)| {
-            let refused = |reason| PuzzleError { line, text: text.to_owned(), reason };
-            Puzzle::parse(variant, text).map_err(refused)
+            let error = |reason| PuzzleError { line, text: text.to_owned(), reason };
+            Puzzle::parse(variant, text).map_err(error)
         });
         puzzles.collect()
     }
@@ -66,54 +66,56 @@ impl Puzzle {
     fn parse(variant: &Variant, text: &str) -> Result<Puzzle, String> {
         let columns: Vec<&str> = text.split('\t').collect();
         let [cells, mover, _, safe, sound] = columns[..] else {
-            return Err(format!("it has {} columns, not 5", columns.len()));
+            return Err(format!("{} columns instead of 5", columns.len()));
         };
         let game_spec = variant.start().game_spec();
-        let (files, ranks) = (game_spec.files, game_spec.ranks);
-        let cells: Vec<char> = cells.chars().map(man).collect::<Result<_, _>>()?;
+        let files = game_spec.files;
+        let ranks = game_spec.ranks;
+        let cells: Vec<char> = cells.chars().map(fen_letter).collect::<Result<_, _>>()?;
         if cells.len() != files * ranks {
-            return Err(format!("it has {} cells, not {}", cells.len(), files * ranks));
+            return Err(format!("{} cells instead of {}", cells.len(), files * ranks));
         }
         let rows: Vec<String> = cells.chunks(files).map(|row| row.iter().collect()).collect();
-        let mover = mover.chars().map(man).collect::<Result<String, _>>()?;
+        let mover = mover.chars().map(fen_letter).collect::<Result<String, _>>()?;
         let fen = format!("{} {mover}", rows.join("/"));
         let position = variant.position(&fen, false).map_err(|error| error.to_string())?;
         let moves = |list: &str| -> Result<Vec<Move>, String> {
             let numbers = list.split(',').map(|number| {
-                let bad = || format!("\"{number}\" is no legal move");
-                let cell: usize = number.parse().map_err(|_| bad())?;
-                let file = char::from(b'a' + u8::try_from(cell % files).map_err(|_| bad())?);
-                let rank = ranks.checked_sub(cell / files).ok_or_else(bad)?;
+                let illegal = || format!("\"{number}\" is not a legal move");
+                let cell: usize = number.parse().map_err(|_| illegal())?;
+                let file = char::from(b'a' + u8::try_from(cell % files).map_err(|_| illegal())?);
+                let rank = ranks.checked_sub(cell / files).ok_or_else(illegal)?;
                 match position.parse_turn(&format!("{file}{rank}")).as_deref() {
                     Some(&[m]) => Ok(m),
-                    _ => Err(bad()),
+                    _ => Err(illegal()),
                 }
             });
             numbers.collect()
         };
-        let (safe, sound) = (moves(safe)?, moves(sound)?);
+        let safe = moves(safe)?;
+        let sound = moves(sound)?;
         Ok(Puzzle { position, safe, sound })
     }
 }
 
-/// The letter of a cell: `1` where it is empty, as FENs have it.
-fn man(cell: char) -> Result<char, String> {
+/// Returns the letter of a cell in a FEN; `1` for an empty cell.
+fn fen_letter(cell: char) -> Result<char, String> {
     match cell {
         '.' => Ok('1'),
         '1'..='4' => Ok(char::from(cell as u8 - b'1' + b'a')),
-        _ => Err(format!("'{cell}' is no cell")),
+        _ => Err(format!("invalid cell '{cell}'")),
     }
 }
 
-/// Asks a player for its move in each puzzle. A position that it has no move for counts as a fault.
+/// Plays all puzzles. A position without a move of the player counts as a fault.
 ///
 /// # Errors
-/// The player's.
-pub fn ask<E>(
+/// Those of the player.
+pub fn play_puzzles<E>(
     puzzles: &[Puzzle],
     mut player: impl FnMut(&Position) -> Result<Option<Move>, E>,
-) -> Result<Score, E> {
-    let mut score = Score::default();
+) -> Result<PuzzleScore, E> {
+    let mut score = PuzzleScore::default();
     for puzzle in puzzles {
         let answer = player(&puzzle.position)?;
         let among = |moves: &[Move]| answer.is_some_and(|m| moves.contains(&m));
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn all_golden_puzzles_are_read_and_a_first_move_is_rarely_sound() {
+    fn puzzles_of_the_golden_file_are_valid() {
         let puzzles = read(include_str!("../../tests/golden/tictacmo_solved.tsv")).expect("good");
         assert_eq!(puzzles.len(), 600);
         for puzzle in &puzzles {
@@ -153,12 +155,15 @@ mod tests {
             let puzzle = puzzles.iter().find(|puzzle| puzzle.position.fen() == position.fen());
             Ok::<_, ()>(puzzle.map(|puzzle| puzzle.sound[0]))
         };
-        assert_eq!(ask(&puzzles, sound).map(|score| score.sound), Ok(600));
-        assert_eq!(ask(&puzzles, |_| Ok::<_, ()>(None)).map(|score| score.faults.len()), Ok(600));
+        assert_eq!(play_puzzles(&puzzles, sound).map(|score| score.sound), Ok(600));
+        assert_eq!(
+            play_puzzles(&puzzles, |_| Ok::<_, ()>(None)).map(|score| score.faults.len()),
+            Ok(600)
+        );
     }
 
     #[test]
-    fn columns_may_be_named() {
+    fn puzzles_may_have_a_head() {
         let line = "...............\t1\t0\t3\t3\n";
         let named = read(&format!("board\tside\n{line}")).expect("good");
         assert_eq!(named.len(), 1);
@@ -166,13 +171,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_quoted() {
+    fn puzzle_errors_quote_the_line() {
         for (text, reason) in [
-            ("...............\t1\t0\t3", "it has 4 columns, not 5"),
-            ("....\t1\t0\t3\t3", "it has 4 cells, not 15"),
-            ("....x..........\t1\t0\t3\t3", "'x' is no cell"),
-            ("...............\t1\t0\t3\t15", "\"15\" is no legal move"),
-            ("1..............\t2\t0\t0\t3", "\"0\" is no legal move"),
+            ("...............\t1\t0\t3", "4 columns instead of 5"),
+            ("....\t1\t0\t3\t3", "4 cells instead of 15"),
+            ("....x..........\t1\t0\t3\t3", "invalid cell 'x'"),
+            ("...............\t1\t0\t3\t15", "\"15\" is not a legal move"),
+            ("1..............\t2\t0\t0\t3", "\"0\" is not a legal move"),
         ] {
             let error = read(&format!("\n{text}\n")).expect_err(text);
             assert_eq!((error.line, error.text.as_str()), (2, text));

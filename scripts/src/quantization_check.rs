@@ -1,19 +1,19 @@
-//! How much two networks of a game agree: what quantising cost.
+//! The difference between two networks of a variant: the loss by quantization.
 
 use menagerie::encoding::Encoding;
 use menagerie::nn::{EvalError, Evaluator, Query};
 use menagerie::rules::{MoveList, Position};
 
-/// How much two evaluators agree over some positions.
+/// The agreement of two evaluators.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Agreement {
-    /// Positions that both were asked.
+    /// The number of positions.
     pub positions: usize,
-    /// The share of them in which both have the same likeliest move.
+    /// The share of positions in which both have the same likeliest move.
     pub same_move: f64,
-    /// The mean distance of the mover's expected scores, 0 to 2.
+    /// The mean difference of the expected scores, from 0 to 2.
     pub mean_gap: f64,
-    /// The greatest.
+    /// The greatest difference of the expected scores.
     pub greatest_gap: f64,
 }
 
@@ -21,7 +21,7 @@ pub struct Agreement {
 const BATCH: usize = 64;
 
 impl Agreement {
-    /// Asks both about all positions.
+    /// Compares two evaluators on all positions.
     ///
     /// # Errors
     /// If one of them fails.
@@ -33,8 +33,8 @@ impl Agreement {
     ) -> Result<Agreement, EvalError> {
         let mut all = Agreement { positions: positions.len(), ..Agreement::default() };
         for positions in positions.chunks(BATCH) {
-            let answers = answers(one, encoding, positions)?;
-            let others = self::answers(other, encoding, positions)?;
+            let answers = evaluate(one, encoding, positions)?;
+            let others = evaluate(other, encoding, positions)?;
             for ((best, score), (other_best, other_score)) in answers.into_iter().zip(others) {
                 let gap = f64::from((score - other_score).abs());
                 all.same_move += f64::from(u8::from(best == other_best));
@@ -47,8 +47,8 @@ impl Agreement {
     }
 }
 
-/// The place of the likeliest move among the legal ones, and the mover's score, of each position.
-fn answers(
+/// Returns the index of the likeliest legal move, and the score for the side to move, of each position.
+fn evaluate(
     evaluator: &mut dyn Evaluator,
     encoding: &Encoding,
     positions: &[Position],
@@ -78,10 +78,10 @@ mod tests {
     use super::*;
     use crate::calibration::from_random_play;
 
-    /// Likes the first move best, and sees a win for the mover where the other sees a draw.
-    struct Hopeful(Uniform);
+    /// Prefers the first move, and expects a win for the side to move.
+    struct OptimisticEvaluator(Uniform);
 
-    impl Evaluator for Hopeful {
+    impl Evaluator for OptimisticEvaluator {
         fn shape(&self) -> Shape {
             self.0.shape()
         }
@@ -99,11 +99,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_alike_agrees_and_what_is_not_does_not() {
+    fn agreement_is_full_for_equal_evaluators_only() {
         let variant = Catalogue::shipped().require("connect4").expect("it is shipped");
         let encoding = Encoding::of(&variant.start());
         let mut positions = from_random_play(&variant, 150, 1);
-        // Where there is a choice: the last of equal moves is the best to Uniform.
+        // Positions with a choice: Uniform prefers the last of equal moves.
         let mut legal = MoveList::new();
         positions.retain(|position| {
             position.legal_moves(&mut legal);
@@ -118,6 +118,6 @@ mod tests {
         assert_eq!(of(&mut uniform.clone()), alike);
         let apart =
             Agreement { positions: count, same_move: 0.0, mean_gap: 1.0, greatest_gap: 1.0 };
-        assert_eq!(of(&mut Hopeful(uniform.clone())), apart);
+        assert_eq!(of(&mut OptimisticEvaluator(uniform.clone())), apart);
     }
 }

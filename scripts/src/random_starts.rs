@@ -1,4 +1,4 @@
-//! Where self-play games begin.
+//! Random start positions of self-play games.
 
 use menagerie::rules::{MoveList, Position};
 use menagerie::variant::Variant;
@@ -6,34 +6,37 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-/// How games begin where the variant does not say so.
+/// Random plies at the start of games, in variants without random placement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Opening {
-    /// The share of games that begin with random plies.
+    /// Share of the games that start with random plies.
     pub share: f64,
-    /// They are from 1 to so many, each number as likely as another.
+    /// Greatest number of random plies; each number from 1 to this is equally likely.
     pub plies: usize,
 }
 
-/// A start for a game of `variant`: random men on random squares where the variant says so
-/// (`selfPlayMen`), else its own start or what some random plies make of it.
+/// Probability that a piece other than a king is placed.
+const PLACED_SHARE: f64 = 0.75;
+
+/// Number of random games that are tried, each shorter than the one before, as many end early.
+const TRIES: usize = 20;
+
+/// Returns a start position of `variant`: randomly placed pieces if the variant has `selfPlayMen`, else
+/// its own start, with random plies as `opening` says.
 pub fn start(variant: &Variant, opening: &Opening, rng: &mut impl Rng) -> Position {
-    match variant.self_play_men() {
-        Some(men) => placed(variant, men, rng),
+    match variant.self_play_pieces() {
+        Some(pieces) => place_pieces(variant, pieces, rng),
         None if opening.plies > 0 && rng.random_bool(opening.share.clamp(0.0, 1.0)) => {
             let plies = rng.random_range(1..=opening.plies);
-            wandered(variant, plies, rng)
+            play_random_plies(variant, plies, rng)
         }
         None => variant.start(),
     }
 }
 
-/// Random games are cut short so often before one is long enough that a shorter one will do.
-const TRIES: usize = 20;
-
-/// The start after random plies, of a game that is not over and between turns.
-fn wandered(variant: &Variant, plies: usize, rng: &mut impl Rng) -> Position {
+/// Returns the position after `plies` random plies, or fewer if those games end, between turns.
+fn play_random_plies(variant: &Variant, plies: usize, rng: &mut impl Rng) -> Position {
     let mut legal = MoveList::new();
     for trial in 0..TRIES {
         let mut position = variant.start();
@@ -52,39 +55,37 @@ fn wandered(variant: &Variant, plies: usize, rng: &mut impl Rng) -> Position {
     variant.start()
 }
 
-/// Random men of `men` on random squares, either side to move, in a game that is not over.
-fn placed(variant: &Variant, men: &str, rng: &mut impl Rng) -> Position {
+/// Returns a position with a random part of `pieces` on random squares, a random side to move, in which
+/// the game is not over.
+fn place_pieces(variant: &Variant, pieces: &str, rng: &mut impl Rng) -> Position {
     let game_spec = variant.start().game_spec();
     loop {
-        let royal = |man: char| man.eq_ignore_ascii_case(&'k');
-        let men: Vec<_> = men.chars().filter(|&man| royal(man) || rng.random_bool(KEPT)).collect();
-        let mut squares: Vec<_> = (0..game_spec.files * game_spec.ranks).collect();
+        let is_king = |piece: char| piece.eq_ignore_ascii_case(&'k');
+        let placed: Vec<char> = pieces
+            .chars()
+            .filter(|&piece| is_king(piece) || rng.random_bool(PLACED_SHARE))
+            .collect();
+        let mut squares: Vec<usize> = (0..game_spec.files * game_spec.ranks).collect();
         squares.shuffle(rng);
-        let board = board(&men, &squares, game_spec.files, game_spec.ranks);
+        let board = board_fen(&placed, &squares, game_spec.files, game_spec.ranks);
         let side = if rng.random() { 'w' } else { 'b' };
-        let fen = format!("{board} {side} - - 0 1");
-        let position = variant.position(&fen, false).ok();
-        let playable =
-            position.filter(|found| !found.opponent_in_check() && found.result().is_none());
-        if let Some(position) = playable {
+        if let Ok(position) = variant.position(&format!("{board} {side} - - 0 1"), false)
+            && !position.opponent_in_check()
+            && position.result().is_none()
+        {
             return position;
         }
     }
 }
 
-/// How likely a man that is not a king stands in a random start: most placings have many men.
-const KEPT: f64 = 0.75;
-
-/// The board part of a FEN: each man on the square of its place in the list, squares counted from
-/// the lower left. Men without a square are left out.
-pub fn board(men: &[char], squares: &[usize], files: usize, ranks: usize) -> String {
-    let rank_text = |rank: usize| {
-        (0..files)
-            .map(|file| {
-                let square = rank * files + file;
-                men.iter().zip(squares).find(|(_, at)| **at == square).map_or('1', |(man, _)| *man)
-            })
-            .collect::<String>()
+/// Returns the board field of a FEN with each piece on the square at its index of `squares`, which count
+/// from the lower left. Pieces without a square are left out.
+fn board_fen(pieces: &[char], squares: &[usize], files: usize, ranks: usize) -> String {
+    let piece_at = |square: usize| {
+        let found = pieces.iter().zip(squares).find(|(_, at)| **at == square);
+        found.map_or('1', |(piece, _)| *piece)
     };
-    (0..ranks).rev().map(rank_text).collect::<Vec<_>>().join("/")
+    let rank =
+        |rank: usize| (0..files).map(|file| piece_at(rank * files + file)).collect::<String>();
+    (0..ranks).rev().map(rank).collect::<Vec<_>>().join("/")
 }

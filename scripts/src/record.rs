@@ -1,21 +1,26 @@
-//! Games as they were played, with what the search thought: the data that networks learn from.
+//! Recorded games: the moves that were played and the results of the searches, from which networks learn.
 //!
-//! Records know moves, not planes, so that networks of any encoding learn from them. What a record
-//! does not know (a move that nobody thought about, a score that nobody told, a game that was broken
-//! off) it does not make up: such a ply trains what is known of it.
+//! Records hold moves, not planes, so that networks of any encoding learn from them. Unknown data (a move
+//! without a search, a search without a score, an unfinished game) stays unknown: such a ply trains only
+//! the heads of which it has a target.
 
-mod fit;
+mod checked;
 mod sample;
 pub(crate) mod surprise;
+mod targets;
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use menagerie::rules::{ByColor, Clocks, PackedMove, Position};
+use menagerie::variant::Variant;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use sample::{Sampler, Targets};
+pub use checked::{CheckedGame, IllegalGame};
+pub use sample::Sampler;
+pub use targets::{Targets, TargetsError};
 
 /// A whole game.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -24,51 +29,85 @@ pub struct GameRecord {
     pub start: String,
     /// Its plies, in order.
     pub plies: Vec<PlyRecord>,
-    /// How it ended; `None` if nobody knows.
+    /// How it ended; `None` if that is unknown.
     pub end: Option<End>,
-    /// The clocks before each ply of a game of two tables, in milliseconds: White's and Black's at
-    /// the first, then at the second. Empty if nobody knows.
+    /// The clocks before each ply of a game of bughouse, in milliseconds: White's and Black's on the
+    /// first board, then on the second. Empty if they are unknown.
     pub clocks: Vec<[u32; 4]>,
-    /// The checksum of the game of which this is a part, if it is one. It is not written down.
+    /// The checksum of the game of which this is a part, if it is one. It is not stored.
     #[serde(skip)]
     pub part_of: Option<u32>,
 }
 
-/// One ply: what was played, and what the search of its position found.
+/// One ply: the move played, and what the search of its position found.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlyRecord {
-    /// The move played, packed ([`PackedMove`](menagerie::rules::PackedMove)), or [`NO_MOVE`].
+    /// The move played, packed ([`PackedMove`]), or [`NO_MOVE`].
     pub played: u16,
-    /// The search's policy: packed moves with their shares of 65,535; what is missing has none.
-    /// Empty if there is none to learn.
+    /// Policy of the search: packed moves with their shares, of which the largest may be [`WHOLE`];
+    /// moves that are missing have a share of 0. Empty if there is no policy to learn.
     pub policy: Vec<(u16, u16)>,
-    /// The score that the search expected for the mover, -1 to 1; `None` if it told none.
+    /// Expected score of the mover by the search, -1 to 1; `None` if it is unknown.
     pub score: Option<f32>,
     /// The end of the game, if the search proved it from here.
     pub proven: Option<End>,
-    /// How much the search surprised the network: the Kullback-Leibler divergence from the bare
-    /// network's policy to the search's, in nats; `None` where there is no policy to learn, or it
-    /// is not the network's search.
+    /// Policy surprise: the Kullback-Leibler divergence from the policy of the network to that of the
+    /// search, in nats; `None` if there is no policy to learn, or the search was not one of the network.
     pub surprise: Option<f32>,
 }
 
-/// What stands for the move at the end of a record whose last position is known and was not played
-/// on: a step from a1 to a1, which no game has.
+/// The move of a last ply whose position is known but in which no move was played: a step from a1 to a1,
+/// which is legal in no variant.
 pub const NO_MOVE: u16 = 0;
 
 /// The share of a move that is the whole policy.
 pub const WHOLE: u16 = u16::MAX;
 
-/// How a game ends from some position on.
+impl GameRecord {
+    /// The number of the side that won; `None` if there is no winner or the end is unknown.
+    pub fn winner(&self) -> Option<u8> {
+        self.end.and_then(|end| end.winner)
+    }
+
+    /// Returns the position before ply `nth`; `None` if there is no such ply, or the record does not
+    /// replay. Of several seats of bughouse that could move, it is the turn of the one that did.
+    pub fn position(&self, variant: &Variant, nth: usize) -> Option<Position> {
+        let mut position = variant.position(&self.start, true).ok()?;
+        for ply in self.plies.get(..nth)? {
+            position.play(PackedMove(ply.played).unpack()?).then_some(())?;
+        }
+        if position.clocks().is_some() {
+            if let Some(&[white_a, black_a, white_b, black_b]) = self.clocks.get(nth) {
+                let clock = |white, black| ByColor { white, black };
+                position.set_clocks(Clocks([clock(white_a, black_a), clock(white_b, black_b)]));
+            }
+            let next = self.plies.get(nth).and_then(|ply| PackedMove(ply.played).unpack());
+            next.map(|m| position.admit(m));
+        }
+        Some(position)
+    }
+}
+
+impl PlyRecord {
+    /// Returns `true` if the move played is not one that the reference engine chose, as in labelled games
+    /// with random moves. Moves of self-play are always among those of the search.
+    pub(crate) fn mistaken(&self) -> bool {
+        self.surprise.is_none()
+            && !self.policy.is_empty()
+            && self.policy.iter().all(|(m, _)| *m != self.played)
+    }
+}
+
+/// How a game ends, as seen from a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct End {
-    /// The number of the side that wins; `None` if nobody does.
+    /// The number of the side that wins; `None` for a draw.
     pub winner: Option<u8>,
-    /// The turns until then.
+    /// The number of turns until then.
     pub turns: u16,
 }
 
-/// Why a file of records was refused, or could not be written.
+/// Why a file of records could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file cannot be read or written.
@@ -76,10 +115,10 @@ pub enum RecordError {
     Io {
         /// The file.
         path: String,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The file is none of records, of another version, or damaged.
+    /// The file is not one of records, has another version, or is damaged.
     #[error("{path}: {reason}")]
     Damaged {
         /// The file.
@@ -92,37 +131,37 @@ pub enum RecordError {
 const GAMES: &[u8; 8] = b"MNGRGAME";
 const PART: &[u8; 8] = b"MNGRPART";
 const VERSION: u32 = 4;
-const HEADER: usize = 16;
+const HEADER_BYTES: usize = 16;
 
-/// The bytes of some games: a header of magic, version and checksum, then the records.
+/// Encodes games: a header of magic, version and checksum, then the records.
 ///
 /// # Errors
-/// In words, if there is no form for them.
+/// [`postcard::Error`] if a record cannot be serialised.
 pub fn encode(games: &[GameRecord]) -> Result<Vec<u8>, postcard::Error> {
     pack(GAMES, games)
 }
 
-/// Reads what [`encode`] made; `name` is for errors.
+/// Decodes games that [`encode`] encoded; error messages name them `name`.
 ///
 /// # Errors
-/// [`RecordError::Damaged`], which names the file.
+/// [`RecordError::Damaged`].
 pub fn decode(name: &str, bytes: &[u8]) -> Result<Vec<GameRecord>, RecordError> {
     unpack(name, open(GAMES, name, bytes)?)
 }
 
-/// As [`encode`], for games of self-play with their numbers.
+/// Encodes numbered games of self-play.
 pub(crate) fn encode_part(games: &[(u64, GameRecord)]) -> Result<Vec<u8>, postcard::Error> {
     pack(PART, games)
 }
 
-/// Reads what [`encode_part`] made.
+/// Decodes games that [`encode_part`] encoded.
 pub(crate) fn decode_part(name: &str, bytes: &[u8]) -> Result<Vec<(u64, GameRecord)>, RecordError> {
     unpack(name, open(PART, name, bytes)?)
 }
 
 fn pack<T: Serialize>(magic: &[u8; 8], content: &[T]) -> Result<Vec<u8>, postcard::Error> {
     let body = postcard::to_stdvec(content)?;
-    let mut bytes = Vec::with_capacity(HEADER + body.len());
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
     bytes.extend_from_slice(magic);
     bytes.extend_from_slice(&VERSION.to_le_bytes());
     bytes.extend_from_slice(&crc32fast::hash(&body).to_le_bytes());
@@ -134,21 +173,21 @@ fn pack<T: Serialize>(magic: &[u8; 8], content: &[T]) -> Result<Vec<u8>, postcar
 fn open<'a>(magic: &[u8; 8], name: &str, bytes: &'a [u8]) -> Result<&'a [u8], RecordError> {
     let damaged = |reason: &str| damaged(name, reason);
     let (header, body) =
-        bytes.split_at_checked(HEADER).ok_or_else(|| damaged("it is cut short"))?;
+        bytes.split_at_checked(HEADER_BYTES).ok_or_else(|| damaged("truncated header"))?;
     let number = |at: usize| {
         u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
     if &header[..8] != magic {
-        return Err(damaged("it holds no game records"));
+        return Err(damaged("not a file of game records"));
     }
     let version = number(8);
     if version != VERSION {
         return Err(damaged(&format!(
-            "it is of version {version}; this trainer reads version {VERSION}"
+            "unsupported version {version} (this trainer reads version {VERSION})"
         )));
     }
     if number(12) != crc32fast::hash(body) {
-        return Err(damaged("its checksum is wrong"));
+        return Err(damaged("wrong checksum"));
     }
     Ok(body)
 }
@@ -161,7 +200,7 @@ fn damaged(name: &str, reason: &str) -> RecordError {
     RecordError::Damaged { path: name.to_owned(), reason: reason.to_owned() }
 }
 
-/// Writes games into a new file, which is there whole or not at all.
+/// Writes games to a file, which is replaced atomically.
 ///
 /// # Errors
 /// [`RecordError::Io`].
@@ -174,23 +213,23 @@ pub fn write(path: &Path, games: &[GameRecord]) -> Result<(), RecordError> {
 /// Reads a file of games.
 ///
 /// # Errors
-/// [`RecordError`], which names the file.
+/// [`RecordError`].
 pub fn read(path: &Path) -> Result<Vec<GameRecord>, RecordError> {
     let name = path.display().to_string();
     let io = |source| RecordError::Io { path: name.clone(), source };
     decode(&name, &fs::read(path).map_err(io)?)
 }
 
-/// Puts a file in the place of another in one step: written beside it, synced and renamed.
+/// Replaces a file atomically: writes `PATH.new`, syncs it and renames it.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
-    let beside = Path::new(&name);
-    let mut file = fs::File::create(beside)?;
+    let new_path = Path::new(&name);
+    let mut file = fs::File::create(new_path)?;
     file.write_all(bytes)?;
     file.sync_all()?;
-    fs::rename(beside, path)
+    fs::rename(new_path, path)
 }

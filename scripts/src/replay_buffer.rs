@@ -1,150 +1,198 @@
-//! The games that a network learns from at a time: the newest ones.
+//! The replay buffer: the newest games of self-play, from which training samples are drawn.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use menagerie::encoding::Encoding;
 use menagerie::variant::Variant;
 use rand::{Rng, RngExt};
 
-use crate::learner::Sample;
-use crate::record::GameRecord;
+use crate::learner::TrainingSample;
+use crate::record::{CheckedGame, GameRecord, IllegalGame, Sampler, Targets};
 
-/// The newest positions of self-play, from which samples are drawn: evenly, or within a game partly
-/// by how much the search surprised the network ([`GameRecord::weights`]).
-#[derive(Debug, Default)]
+/// The newest positions of self-play in one variant. Draws are even over all positions, or, within a
+/// game, weighted by policy surprise ([`GameRecord::weights`]).
+#[derive(Debug)]
 pub struct ReplayBuffer {
-    games: VecDeque<GameRecord>,
-    /// The number of positions before each game, counted from the first game ever taken in.
+    variant: Arc<Variant>,
+    games: VecDeque<CheckedGame>,
+    /// The number of positions before each game, counted from the first game ever added.
     before: VecDeque<u64>,
     end: u64,
-    /// The share of draws that go by surprise.
+    /// Share of the draws that is weighted by surprise, 0 to 1.
     surprise: f64,
-    /// The sums of the weights of each game's plies, up to each of them; of no game where draws
-    /// are even.
-    sums: VecDeque<Vec<f32>>,
+    /// The cumulative weights of the plies of each game; empty if draws are even.
+    cumulative: VecDeque<Vec<f32>>,
 }
 
 impl ReplayBuffer {
-    /// An empty window, with the share of a game's draws, 0 to 1, that goes by surprise.
-    pub fn new(surprise: f64) -> ReplayBuffer {
-        ReplayBuffer { surprise, ..ReplayBuffer::default() }
-    }
-
-    /// Takes games in at the new end.
-    pub fn extend(&mut self, games: impl IntoIterator<Item = GameRecord>) {
-        for game in games {
-            self.before.push_back(self.end);
-            self.end += game.plies.len() as u64;
-            if self.surprise > 0.0 {
-                self.sums.push_back(sums(&game.weights(self.surprise)));
-            }
-            self.games.push_back(game);
+    /// Returns an empty buffer for games of `variant`. `surprise` is the share of the draws within a
+    /// game, 0 to 1, that is weighted by surprise.
+    pub fn new(variant: Arc<Variant>, surprise: f64) -> ReplayBuffer {
+        ReplayBuffer {
+            variant,
+            games: VecDeque::new(),
+            before: VecDeque::new(),
+            end: 0,
+            surprise,
+            cumulative: VecDeque::new(),
         }
     }
 
-    /// Lets the oldest games go until at most `positions` are left, or one game.
+    /// Adds games as the newest ones.
+    ///
+    /// # Errors
+    /// [`IllegalGame`] for the first illegal one; those before it are added.
+    pub fn extend(
+        &mut self,
+        games: impl IntoIterator<Item = GameRecord>,
+    ) -> Result<(), IllegalGame> {
+        for game in games {
+            let game = CheckedGame::new(Arc::clone(&self.variant), game)?;
+            self.before.push_back(self.end);
+            self.end += game.record().plies.len() as u64;
+            if self.surprise > 0.0 {
+                self.cumulative.push_back(cumulative(&game.record().weights(self.surprise)));
+            }
+            self.games.push_back(game);
+        }
+        Ok(())
+    }
+
+    /// Removes the oldest games until at most `positions` are left, or one game.
     pub fn shrink(&mut self, positions: u64) {
         while self.games.len() > 1 && self.len() > positions {
             self.games.pop_front();
             self.before.pop_front();
-            self.sums.pop_front();
+            self.cumulative.pop_front();
         }
     }
 
-    /// Its games, the oldest first.
+    /// The games, oldest first.
     pub fn games(&self) -> impl Iterator<Item = &GameRecord> + Clone {
-        self.games.iter()
+        self.games.iter().map(CheckedGame::record)
     }
 
-    /// How many positions it holds.
+    /// The number of positions.
     pub fn len(&self) -> u64 {
         self.before.front().map_or(0, |first| self.end - first)
     }
 
-    /// Whether it holds none.
+    /// Returns `true` if there are no positions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A position drawn; `None` if there is none, or if its game does not replay.
-    pub fn draw(
-        &self,
-        variant: &Variant,
-        encoding: &Encoding,
-        rng: &mut impl Rng,
-    ) -> Option<Sample> {
+    /// Returns the sample of a random position; `None` if there are no positions, or if the record of
+    /// the position is inconsistent (its policy or winner is not one of its game).
+    pub fn draw(&self, encoding: &Encoding, rng: &mut impl Rng) -> Option<TrainingSample> {
         let first = *self.before.front()?;
-        let at = (first < self.end).then(|| rng.random_range(first..self.end))?;
-        let game = self.before.partition_point(|before| *before <= at) - 1;
-        let even = (at - self.before[game]) as usize;
-        let nth = match self.sums.get(game) {
-            // A game's weights sum to the number of its plies, as even ones do.
-            Some(sums) => pick(sums, even as f32 + rng.random::<f32>()),
+        if first == self.end {
+            return None;
+        }
+        let drawn = rng.random_range(first..self.end);
+        let game = self.before.partition_point(|before| *before <= drawn) - 1;
+        let even = (drawn - self.before[game]) as usize;
+        let nth = match self.cumulative.get(game) {
+            // The weights of a game sum to the number of its plies.
+            Some(cumulative) => pick(cumulative, even as f32 + rng.random::<f32>()),
             None => even,
         };
-        self.games[game].sample(variant, encoding, nth)
+        let sampler = Sampler { variant: &self.variant, encoding, targets: Targets::default() };
+        sampler.sample_checked(&self.games[game], nth, false)
     }
 }
 
-/// The sums of weights up to each of them.
-fn sums(weights: &[f64]) -> Vec<f32> {
-    let add = |sum: &mut f64, weight: &f64| {
-        *sum += weight;
-        Some(*sum as f32)
-    };
-    weights.iter().scan(0.0, add).collect()
+/// Returns the sums of the weights up to and including each of them.
+fn cumulative(weights: &[f64]) -> Vec<f32> {
+    let mut sum = 0.0;
+    let mut sums = Vec::with_capacity(weights.len());
+    for weight in weights {
+        sum += weight;
+        sums.push(sum as f32);
+    }
+    sums
 }
 
-/// The place at which sums first exceed `level`; the last if none does.
-fn pick(sums: &[f32], level: f32) -> usize {
-    sums.partition_point(|sum| *sum <= level).min(sums.len().saturating_sub(1))
+/// Returns the index of the first sum above `level`, or the last index.
+fn pick(cumulative: &[f32], level: f32) -> usize {
+    cumulative.partition_point(|sum| *sum <= level).min(cumulative.len().saturating_sub(1))
 }
 
-/// How many positions a window holds once `made` have been made in all: it grows as a power of
-/// them, as KataGo's does (Wu 2019, appendix C), from `least` on.
-pub fn window_size(made: u64, least: u64) -> u64 {
+/// Returns the number of positions in the buffer once `generated` have been generated in all: it grows as
+/// a power of them, as in KataGo (Wu 2019, appendix C), starting at `min`.
+pub fn window_size(generated: u64, min: u64) -> u64 {
     const ALPHA: f64 = 0.75;
     const BETA: f64 = 0.4;
-    let ratio = made.max(least) as f64 / least.max(1) as f64;
-    (least as f64 * (1.0 + BETA * (ratio.powf(ALPHA) - 1.0) / ALPHA)) as u64
+    let ratio = generated.max(min) as f64 / min.max(1) as f64;
+    (min as f64 * (1.0 + BETA * (ratio.powf(ALPHA) - 1.0) / ALPHA)) as u64
 }
 
 #[cfg(test)]
 mod tests {
+    use menagerie::rules::MoveList;
+    use menagerie::variant::Catalogue;
+
     use super::*;
     use crate::record::{End, PlyRecord};
 
+    fn variant() -> Arc<Variant> {
+        Catalogue::shipped().get("chess").expect("it is shipped")
+    }
+
+    /// A game in which the first legal move is played `plies` times.
     fn game(plies: usize) -> GameRecord {
-        let ply =
-            PlyRecord { played: 0, policy: Vec::new(), score: None, proven: None, surprise: None };
-        let end = Some(End { winner: None, turns: 0 });
-        GameRecord { start: String::new(), plies: vec![ply; plies], end, ..GameRecord::default() }
+        let mut position = variant().start();
+        let mut record = GameRecord { start: position.fen(), ..GameRecord::default() };
+        record.end = Some(End { winner: None, turns: 0 });
+        let mut legal = MoveList::new();
+        for _ in 0..plies {
+            position.legal_moves(&mut legal);
+            record.plies.push(PlyRecord {
+                played: legal[0].pack().0,
+                policy: Vec::new(),
+                score: None,
+                proven: None,
+                surprise: None,
+            });
+            position.play_unchecked(legal[0]);
+        }
+        record
     }
 
     #[test]
-    fn the_oldest_games_go_first_and_one_stays() {
-        let mut window = ReplayBuffer::default();
-        window.extend([3, 5, 7].map(game));
-        assert_eq!(window.len(), 15);
-        window.shrink(12);
-        assert_eq!(window.len(), 12);
-        window.shrink(11);
-        assert_eq!(window.len(), 7);
-        window.shrink(0);
-        assert_eq!(window.len(), 7);
-        assert_eq!(ReplayBuffer::default().len(), 0);
+    fn shrink_removes_oldest_games_and_keeps_one() {
+        let mut buffer = ReplayBuffer::new(variant(), 0.0);
+        assert_eq!(buffer.len(), 0);
+        buffer.extend([3, 5, 7].map(game)).expect("legal games");
+        assert_eq!(buffer.len(), 15);
+        buffer.shrink(12);
+        assert_eq!(buffer.len(), 12);
+        buffer.shrink(11);
+        assert_eq!(buffer.len(), 7);
+        buffer.shrink(0);
+        assert_eq!(buffer.len(), 7);
     }
 
     #[test]
-    fn draws_go_by_weight() {
-        let sums = sums(&[0.5, 2.25, 0.0, 1.25]);
+    fn extend_refuses_illegal_games() {
+        let mut buffer = ReplayBuffer::new(variant(), 0.0);
+        let mut illegal = game(3);
+        illegal.plies[1].played = 0;
+        assert!(buffer.extend([game(2), illegal]).is_err());
+        assert_eq!(buffer.len(), 2);
+    }
+
+    #[test]
+    fn draws_follow_weights() {
+        let sums = cumulative(&[0.5, 2.25, 0.0, 1.25]);
         let found: Vec<usize> = (0..16).map(|nth| pick(&sums, nth as f32 / 4.0)).collect();
         assert_eq!(found, [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3]);
         assert_eq!(pick(&sums, 4.0), 3, "a rounding error beyond the last");
     }
 
     #[test]
-    fn a_window_grows_slower_than_what_is_made() {
+    fn window_grows_slower_than_generated_positions() {
         assert_eq!(window_size(0, 1000), 1000);
         assert_eq!(window_size(1000, 1000), 1000);
         let sizes: Vec<_> = (1..50).map(|n| window_size(n * 1000, 1000)).collect();

@@ -1,10 +1,9 @@
-//! Exact solution of games of few positions: every placing of the men, worked backwards from the
-//! ends of the game. The oracle against which learning is measured, and the maker of tables.
+//! Exact solutions of games with few positions by retrograde analysis, over all placements of the pieces: the
+//! reference for networks, and the source of tablebases.
 //!
-//! The moves are those of the rules themselves. What bounds time and memory is that men never come
-//! back: positions with fewer men are solved first, in layers, and of the moves of a layer only
-//! those that take nothing are kept in memory while it is solved. With every square full there are
-//! none.
+//! The moves are those of the rules. Time and memory are bounded because captured pieces never return: positions
+//! with fewer pieces are solved first, in layers, and only the moves of a layer that capture nothing are kept in
+//! memory while it is solved. On a full board there are none.
 
 mod layer;
 
@@ -19,40 +18,40 @@ use menagerie::variant::Variant;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
 
-use layer::Layer;
+use layer::SolvedLayer;
 
 use crate::record::replace;
 
-/// All positions of a game of two sides with a given set of men, solved.
+/// All positions of a game of two sides with a given set of pieces, solved.
 ///
-/// Counters and repetition do not enter: a draw by them is what play without progress comes to.
+/// Counters and repetition are ignored: play without progress is a draw.
 #[derive(Debug)]
 pub struct Solution {
     table: SolvedTable,
     size: usize,
 }
 
-/// Why a game cannot be solved here.
+/// Why a game cannot be solved.
 #[derive(Debug, thiserror::Error)]
 pub enum UnsolvableGame {
-    /// Its positions are not numbered.
+    /// The positions of the game cannot be numbered.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// A move leads out of the set: a promotion, say, to a man that is not in it.
-    #[error("a move from \"{fen}\" leads to a position that is not of the men to be solved")]
+    /// A move leads to other pieces, for example by a promotion.
+    #[error("a move in \"{fen}\" leads to pieces that are not in the set to be solved")]
     Open {
-        /// Where the move starts.
+        /// The position before the move.
         fen: String,
     },
-    /// A win takes more plies than a table can say.
-    #[error("a win takes more than {} plies, so that no table can hold it", Entry::MOST_PLIES)]
+    /// A win takes more plies than a table can hold.
+    #[error("a win takes more than {} plies, the limit of a table", Entry::MOST_PLIES)]
     Long,
-    /// There are no threads to work with.
+    /// The threads cannot be started.
     #[error("{0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
-/// A file that is no table of the game.
+/// A file that is not a table of the game.
 #[derive(Debug, thiserror::Error)]
 #[error("the table {}: {reason}", path.display())]
 pub struct UnreadableTable {
@@ -60,9 +59,9 @@ pub struct UnreadableTable {
     reason: String,
 }
 
-/// So often a number is drawn for each position of a sample, until games are given up in which
-/// hardly any position goes on.
-const TRIES: usize = 10_000;
+/// Attempts to draw each position of a sample. Games in which hardly any position is not over give fewer
+/// positions.
+const MAX_SAMPLE_ATTEMPTS: usize = 10_000;
 
 impl From<SolvedTable> for Solution {
     fn from(table: SolvedTable) -> Solution {
@@ -72,22 +71,20 @@ impl From<SolvedTable> for Solution {
 }
 
 impl Solution {
-    /// Solves the positions with at most the men of `selfPlayMen`, kings always among them; without
-    /// such a list, those with any number of all men.
+    /// Solves the positions with at most the pieces of `selfPlayMen`, always with the kings; without that key, the
+    /// positions with any number of all pieces.
     ///
     /// # Errors
-    /// If the variant has too many positions or is no game of kings, or its moves lead out of the
-    /// positions that the men make.
+    /// If the variant has too many positions or is not a game of kings, or a move leads to other pieces.
     pub fn of(variant: &Variant) -> Result<Solution, UnsolvableGame> {
         Solution::with_threads(variant, 1, |_, _| ())
     }
 
-    /// [`Solution::of`] on so many threads, which make no difference to the result. `progress` is
-    /// told when the positions with so many men beside the kings are solved, and how many numbers
-    /// they have.
+    /// [`Solution::of`] on `threads` threads, whose number does not affect the result. Calls `progress` after each
+    /// layer with the number of pieces, not counting the kings, and the number of positions.
     ///
     /// # Errors
-    /// The same; and if the threads cannot be started.
+    /// As for [`Solution::of`], or if the threads cannot be started.
     pub fn with_threads(
         variant: &Variant,
         threads: usize,
@@ -95,81 +92,83 @@ impl Solution {
     ) -> Result<Solution, UnsolvableGame> {
         let index = Index::new(variant)?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build()?;
-        let mut entries = vec![Entry::NOBODY; index.len() as usize];
-        for (men, numbers) in index.layers().enumerate() {
+        let mut entries = vec![Entry::NONE; index.len() as usize];
+        for (pieces, numbers) in index.layers().enumerate() {
             let size = numbers.end - numbers.start;
-            pool.install(|| Layer::new(&index, numbers).solve(&variant.start(), &mut entries))?;
-            progress(men, size);
+            let layer = SolvedLayer::new(&index, numbers);
+            pool.install(|| layer.solve(&variant.start(), &mut entries))?;
+            progress(pieces, size);
         }
         let table = SolvedTable::new(variant, index, entries);
         Ok(Solution::from(table))
     }
 
-    /// What a file has that [`Solution::save`] wrote.
+    /// Reads a file that [`Solution::save`] wrote.
     ///
     /// # Errors
-    /// If it cannot be read, or is no table of `variant`; in words.
+    /// If it cannot be read or is not a table of `variant`.
     pub fn read(variant: &Variant, path: &Path) -> Result<Solution, UnreadableTable> {
-        let wrong = |reason: String| UnreadableTable { path: path.to_owned(), reason };
-        let bytes = fs::read(path).map_err(|error| wrong(error.to_string()))?;
-        let table = SolvedTable::read(variant, &bytes).map_err(|error| wrong(error.to_string()))?;
+        let unreadable = |reason: String| UnreadableTable { path: path.to_owned(), reason };
+        let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+        let table =
+            SolvedTable::read(variant, &bytes).map_err(|error| unreadable(error.to_string()))?;
         Ok(Solution::from(table))
     }
 
-    /// So many different positions in which the game is not over, each as likely as any other;
-    /// fewer if there are not so many.
+    /// Returns up to `count` different positions in which the game is not over, drawn uniformly.
     pub fn sample(&self, count: usize, rng: &mut impl Rng) -> Vec<(Position, Value)> {
-        let goes_on = |(position, _): &(Position, Value)| position.outcome().is_none();
+        let is_open = |(position, _): &(Position, Value)| position.outcome().is_none();
         if count > self.size / 8 {
-            let mut all: Vec<_> = self.iter().filter(goes_on).collect();
+            let mut all: Vec<_> = self.iter().filter(is_open).collect();
             all.shuffle(rng);
             all.truncate(count);
             return all;
         }
         let numbers = self.table.index().len();
-        let (mut chosen, mut found) = (HashSet::new(), Vec::new());
-        for _ in 0..count * TRIES {
+        let mut chosen = HashSet::new();
+        let mut found = Vec::new();
+        for _ in 0..count * MAX_SAMPLE_ATTEMPTS {
             if found.len() == count {
                 break;
             }
-            // Four images share a number at most; where there are fewer, it is chosen less often.
+            // At most four symmetric positions share a number. A number with fewer is drawn less often.
             let mut positions = self.table.positions_of(rng.random_range(0..numbers));
             let image = rng.random_range(0..4);
             if image >= positions.len() {
                 continue;
             }
             let position = positions.swap_remove(image);
-            if goes_on(&position) && chosen.insert(position.0.key()) {
+            if is_open(&position) && chosen.insert(position.0.key()) {
                 found.push(position);
             }
         }
         found
     }
 
-    /// All positions with their values.
+    /// Returns all positions with their values.
     pub fn iter(&self) -> impl Iterator<Item = (Position, Value)> + '_ {
         self.table.positions()
     }
 
-    /// How many positions there are.
+    /// Returns the number of positions.
     pub fn len(&self) -> usize {
         self.size
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no positions.
     pub fn is_empty(&self) -> bool {
         self.size == 0
     }
 
-    /// The value of a position; `None` if its men are not of the set.
+    /// Returns the value of a position; `None` if its pieces are not in the set.
     pub fn value(&self, position: &Position) -> Option<Value> {
         self.table.value(position)
     }
 
-    /// Writes the table of `variant` to a file, whole or not at all, and gives its length in bytes.
+    /// Writes the table of `variant` to a file atomically, and returns its length in bytes.
     ///
     /// # Errors
-    /// If writing fails.
+    /// If the file cannot be written.
     pub fn save(&self, variant: &Variant, path: &Path) -> io::Result<usize> {
         let mut bytes = Vec::new();
         self.table.write(variant, &mut bytes)?;
@@ -177,7 +176,7 @@ impl Solution {
         Ok(bytes.len())
     }
 
-    /// The values, to be written down or looked up.
+    /// Returns the table of the values.
     pub fn table(&self) -> &SolvedTable {
         &self.table
     }

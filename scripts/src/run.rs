@@ -1,12 +1,12 @@
-//! A training run: a folder, or a bucket, that holds all of it and goes on after a kill.
+//! A training run by self-play, in a folder or a bucket. A run that was killed continues.
 //!
 //! ```text
-//! config.toml          what was asked for
-//! state.toml           iterations done, written last: what it does not count is done again
+//! config.toml          the configuration
+//! state.toml           finished iterations, written last: an iteration that is not counted is repeated
 //! games/00000.games    self-play of each iteration
-//! games/00001/         what there is of an iteration that is not done
-//! nets/00000.onnx      the network each iteration played with; 00000 is the fresh one
-//! nets/00000.int8.onnx the same in integers of eight bits, if the run is to use them
+//! games/00001/         finished games of an iteration that is not finished
+//! nets/00000.onnx      the network that each iteration played with; 00000 is the initial one
+//! nets/00000.int8.onnx the same in int8, if the run uses int8
 //! learner/00001.ckpt   weights and optimizer after an iteration; only the newest is kept
 //! metrics.csv          a row an iteration
 //! events.out.tfevents.0.menagerie   the same for TensorBoard
@@ -21,6 +21,7 @@ mod worker;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
 use cpu_time::ProcessTime;
 use indicatif::{ProgressBar, ProgressStyle};
 use menagerie::encoding::Encoding;
@@ -32,7 +33,7 @@ use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::{from_games, from_random_play, planes};
-use crate::learner::{Learner, LearnerError, Losses, Sample};
+use crate::learner::{Learner, LearnerError, Losses, TrainingSample};
 use crate::network::NamedTensor;
 use crate::record::{self, GameRecord};
 use crate::replay_buffer::{ReplayBuffer, window_size};
@@ -41,10 +42,10 @@ use crate::store::Store;
 use crate::{onnx, warm_start};
 pub use config::RunConfig;
 use journal::Journal;
-pub use metrics::Metrics;
+pub use metrics::RunMetrics;
 pub use worker::SelfPlayWorker;
 
-/// A run in its folder.
+/// A training run by self-play.
 #[derive(Debug)]
 pub struct Run {
     store: Store,
@@ -53,45 +54,44 @@ pub struct Run {
     encoding: Encoding,
     state: State,
     learner: Learner,
-    window: ReplayBuffer,
-    log: Vec<Metrics>,
+    buffer: ReplayBuffer,
+    log: Vec<RunMetrics>,
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct State {
-    /// Iterations done.
+    /// Finished iterations.
     iterations: u64,
     /// Games played.
     games: u64,
-    /// Positions they gave.
+    /// Positions of these games.
     positions: u64,
-    /// CPU time spent, in seconds.
+    /// CPU time in seconds.
     cpu_seconds: f64,
 }
 
 const CONFIG: &str = "config.toml";
 const STATE: &str = "state.toml";
 const NETWORK: &str = "network.onnx";
-const QUANTISED: &str = "network.int8.onnx";
+const INT8_NETWORK: &str = "network.int8.onnx";
 
-/// Positions by which a network is quantised.
-const CALIBRATION: usize = 1000;
+/// Number of positions by which the int8 network is calibrated.
+const CALIBRATION_POSITIONS: usize = 1000;
 
 impl Run {
-    /// Opens the run in `store`, which goes on where it stopped, or begins one there with `config`,
-    /// from the weights of `from`, an ONNX file, if given. The configuration of a run that exists is
-    /// its own, not `config`.
+    /// Opens the run in `store`, which continues with its own configuration, or starts a new one with
+    /// `config` and the weights of `from`, an ONNX file, if given.
     ///
     /// # Errors
-    /// What is wrong, with the file.
+    /// The file that cannot be read or does not fit, and why.
     pub fn open(store: Store, config: RunConfig, from: Option<&[u8]>) -> anyhow::Result<Run> {
         let own = RunConfig::of_run(&store)?;
-        let begins = own.is_none();
+        let is_new = own.is_none();
         let config = own.unwrap_or(config);
         config.check()?;
-        if begins {
+        if is_new {
             store.write_toml(CONFIG, &config)?;
         }
         let variant = config.find_variant()?;
@@ -99,81 +99,72 @@ impl Run {
         let state: State = store.find_toml(STATE)?.unwrap_or_default();
         let learner = match (state.iterations, from) {
             (0, Some(bytes)) => {
-                let known = warm_start::network("--from", bytes, &encoding)?;
+                let known = warm_start::read_network("--from", bytes, &encoding)?;
                 let tensors = known.grown(&config.network, config.seed)?.tensors();
-                begin(&config, &encoding, &tensors)?
+                start_learner(&config, &encoding, &tensors)?
             }
-            // A run that was killed before its first iteration was done may have had a `from`.
+            // A run that was killed in its first iteration may have started from weights.
             (0, None) => match store.find(&net(0))? {
                 Some(bytes) => {
-                    let tensors = warm_start::network(&net(0), &bytes, &encoding)?.tensors();
-                    begin(&config, &encoding, &tensors)?
+                    let network = warm_start::read_network(&net(0), &bytes, &encoding)?;
+                    start_learner(&config, &encoding, &network.tensors())?
                 }
-                None => {
-                    let (shape, learner) = (encoding.shape(), config.learner.clone());
-                    Learner::new(shape, &config.network, learner, config.seed)?
-                }
+                None => Learner::new(
+                    encoding.shape(),
+                    &config.network,
+                    config.learner.clone(),
+                    config.seed,
+                )?,
             },
-            (done, _) => {
-                let (shape, learner) = (encoding.shape(), config.learner.clone());
-                Learner::load(&store, &saved(done), shape, &config.network, learner)?
-            }
+            (done, _) => Learner::load(
+                &store,
+                &checkpoint_name(done),
+                encoding.shape(),
+                &config.network,
+                config.learner.clone(),
+            )?,
         };
-        let mut window = ReplayBuffer::new(config.surprise);
-        let size = window_size(state.positions, config.window);
-        let mut held = Vec::new();
-        let mut positions = 0;
-        for iteration in (0..state.iterations).rev() {
-            let name = shard(iteration);
-            let games = record::decode(&name, &store.read(&name)?)?;
-            positions += games.iter().map(|game| game.plies.len() as u64).sum::<u64>();
-            held.push(games);
-            if positions >= size {
-                break;
-            }
-        }
-        window.extend(held.into_iter().rev().flatten());
-        window.shrink(size);
-        let mut log = Metrics::read(&store)?;
+        let buffer = read_buffer(&store, &config, &variant, &state)?;
+        let mut log = RunMetrics::read(&store)?;
         log.retain(|row| row.iteration <= state.iterations);
-        let run = Run { store, config, variant, encoding, state, learner, window, log };
+        let run = Run { store, config, variant, encoding, state, learner, buffer, log };
         if run.state.iterations == 0 {
             run.write_network(0)?;
         }
         Ok(run)
     }
 
-    /// What was asked for.
+    /// The configuration.
     pub fn config(&self) -> &RunConfig {
         &self.config
     }
 
-    /// Iterations done.
+    /// The number of finished iterations.
     pub fn iterations(&self) -> u64 {
         self.state.iterations
     }
 
-    /// CPU time spent in all, this process and those before it.
+    /// CPU time in all, of this process and those before it.
     pub fn cpu(&self) -> Duration {
         Duration::from_secs_f64(self.state.cpu_seconds)
     }
 
-    /// Where the newest network is.
+    /// The path or URL of the newest network.
     pub fn network(&self) -> String {
         format!("{}/{NETWORK}", self.store.place())
     }
 
-    /// Plays and learns until all iterations are done.
+    /// Runs self-play and training until all iterations are finished.
     ///
     /// # Errors
-    /// What went wrong; the run can be opened again.
+    /// If self-play, training or the store fails; the run can be opened again.
     pub fn learn(&mut self) -> anyhow::Result<()> {
-        self.sweep()?;
+        self.remove_leftovers()?;
         while self.state.iterations < self.config.iterations {
             let clock = ProcessTime::now();
             let before = self.state.cpu_seconds;
-            let (games, spent) = self.play()?;
-            let played = clock.elapsed();
+            let (games, stats) = self.play_iteration()?;
+            let selfplay_time = clock.elapsed();
             let positions = games.iter().map(|game| game.plies.len() as u64).sum::<u64>();
             let mut next = State {
                 iterations: self.state.iterations + 1,
@@ -182,39 +173,41 @@ impl Run {
                 cpu_seconds: before,
             };
             let decided = games.iter().filter(|game| game.winner().is_some()).count();
-            let metrics = Metrics::of_games(games.len(), positions, decided, spent);
-            self.window.extend(games);
-            self.window.shrink(window_size(next.positions, self.config.window));
+            let metrics = RunMetrics::of_games(games.len(), positions, decided, stats);
+            self.buffer.extend(games)?;
+            self.buffer.shrink(window_size(next.positions, self.config.window));
             let losses = self.train(next.iterations, positions)?;
-            self.learner.save(&self.store, &saved(next.iterations))?;
+            self.learner.save(&self.store, &checkpoint_name(next.iterations))?;
             self.write_network(next.iterations)?;
             next.cpu_seconds = before + clock.elapsed().as_secs_f64();
             let steps = self.learner.steps();
-            self.log.push(metrics.finish(&next, &losses, played, steps, self.window.len()));
-            Metrics::write(&self.store, &self.log)?;
+            let window = self.buffer.len();
+            self.log.push(metrics.finish(&next, &losses, selfplay_time, steps, window));
+            RunMetrics::write(&self.store, &self.log)?;
             self.store.write_toml(STATE, &next)?;
             self.state = next;
-            self.sweep()?;
+            self.remove_leftovers()?;
         }
         Ok(())
     }
 
-    /// Removes what has done its part: other checkpoints than the one that the state counts, and the parts
-    /// of the last shard. A process that was killed in time may have left them.
-    fn sweep(&self) -> anyhow::Result<()> {
+    /// Removes checkpoints other than that of the state, and the parts of the last shard. A process that was
+    /// killed may have left them.
+    fn remove_leftovers(&self) -> anyhow::Result<()> {
         let done = self.state.iterations;
-        self.store.remove_others(&saved(done))?;
+        self.store.remove_others(&checkpoint_name(done))?;
         match done.checked_sub(1) {
-            Some(last) => Journal::clear(&self.store, &parts(last)),
+            Some(last) => Journal::clear(&self.store, &parts_folder(last)),
             None => Ok(()),
         }
     }
 
-    /// The games of the present iteration: read, as far as an earlier process wrote them, else
-    /// played.
-    fn play(&self) -> anyhow::Result<(Vec<GameRecord>, SelfPlayStats)> {
+    /// Returns the games of the current iteration: those that an earlier process finished are read, the
+    /// others played.
+    fn play_iteration(&self) -> anyhow::Result<(Vec<GameRecord>, SelfPlayStats)> {
         let iteration = self.state.iterations;
-        let (name, count) = (shard(iteration), self.config.games);
+        let count = self.config.games;
+        let name = shard_name(iteration);
         if let Some(bytes) = self.store.find(&name)? {
             return Ok((record::decode(&name, &bytes)?, SelfPlayStats::default()));
         }
@@ -225,26 +218,24 @@ impl Run {
             threads: self.config.threads,
             seed: self.config.seed,
         };
-        let bar = progress(count, iteration, "games");
-        let range = iteration * count..(iteration + 1) * count;
-        worker.play(&self.weights(iteration)?, &name, &parts(iteration), range, &bar)
+        let bar = progress_bar(count, iteration, "games");
+        let numbers = iteration * count..(iteration + 1) * count;
+        let weights = self.weights(iteration)?;
+        worker.play_shard(&weights, &name, &parts_folder(iteration), numbers, &bar)
     }
 
-    /// Learns from as many samples as `positions` new ones call for.
+    /// Takes the training steps that `positions` new positions call for.
     fn train(&mut self, iteration: u64, positions: u64) -> anyhow::Result<Losses> {
         let batch = self.config.batch.max(1);
         let steps = (positions as f64 * self.config.reuse / batch as f64).ceil().max(1.0) as u64;
         self.learner.set_learning_rate(self.config.learning_rate(iteration))?;
         let mut rng = ChaCha8Rng::seed_from_u64(self.config.seed ^ iteration.rotate_left(32));
-        let bar = progress(steps, iteration - 1, "steps");
+        let bar = progress_bar(steps, iteration - 1, "steps");
         let mut losses = Vec::new();
         for _ in 0..steps {
-            let samples = (0..batch).map(|_| {
-                self.window
-                    .draw(&self.variant, &self.encoding, &mut rng)
-                    .ok_or_else(|| anyhow::anyhow!("a recorded game does not replay"))
-            });
-            let samples: Vec<Sample> = samples.collect::<anyhow::Result<_>>()?;
+            let samples: Option<Vec<TrainingSample>> =
+                (0..batch).map(|_| self.buffer.draw(&self.encoding, &mut rng)).collect();
+            let samples = samples.context("a recorded game is inconsistent with its variant")?;
             losses.push(self.learner.step(&samples)?);
             bar.inc(1);
         }
@@ -252,7 +243,7 @@ impl Run {
         Ok(Losses::mean(&losses))
     }
 
-    /// Writes the averaged weights as the network of `iteration`, and as the newest.
+    /// Writes the averaged weights as the network of `iteration` and as the newest network.
     fn write_network(&self, iteration: u64) -> anyhow::Result<()> {
         let name = self.variant.name();
         let run = format!(
@@ -261,20 +252,15 @@ impl Run {
             self.learner.steps(),
             self.config.batch
         );
-        let network_metadata = NetworkMetadata::new(&self.encoding, name, &run);
+        let metadata = NetworkMetadata::new(&self.encoding, name, &run).entries();
         let tensors = self.learner.averaged_tensors();
         let shape = self.encoding.shape();
-        let bytes = append_checksum(onnx::export(
-            shape,
-            &self.config.network,
-            &tensors,
-            &network_metadata.entries(),
-        )?);
+        let bytes =
+            append_checksum(onnx::export(shape, &self.config.network, &tensors, &metadata)?);
         if self.config.quantised {
-            let planes = self.calibration();
-            let quantised = onnx::quantise(&bytes, &planes)?;
-            self.store.write(&quantised_net(iteration), quantised.clone())?;
-            self.store.write(QUANTISED, quantised)?;
+            let int8 = onnx::quantise(&bytes, &self.calibration_planes())?;
+            self.store.write(&int8_network_name(iteration), int8.clone())?;
+            self.store.write(INT8_NETWORK, int8)?;
         }
         self.store.write(&net(iteration), bytes.clone())?;
         Ok(self.store.write(NETWORK, bytes)?)
@@ -282,29 +268,58 @@ impl Run {
 
     /// The network that an iteration plays with.
     fn weights(&self, iteration: u64) -> anyhow::Result<Weights> {
-        let file = |name: String, bytes: Vec<u8>| NetworkFile { name, bytes: bytes.into() };
-        let name = net(iteration);
-        let floats = file(name.clone(), self.store.read(&name)?);
-        let name = quantised_net(iteration);
-        let quantised = match self.config.quantised {
-            true => Some(file(name.clone(), self.store.read(&name)?)),
-            false => None,
+        let float = self.read_network(net(iteration))?;
+        let int8 = if self.config.quantised {
+            Some(self.read_network(int8_network_name(iteration))?)
+        } else {
+            None
         };
-        Ok(Weights::new(floats, quantised))
+        Ok(Weights::new(float, int8))
     }
 
-    /// Positions by which a network is quantised.
-    fn calibration(&self) -> Vec<f32> {
-        let positions = match self.window.is_empty() {
-            true => from_random_play(&self.variant, CALIBRATION, self.config.seed),
-            false => from_games(&self.variant, self.window.games(), CALIBRATION),
+    fn read_network(&self, name: String) -> anyhow::Result<NetworkFile> {
+        let bytes = self.store.read(&name)?.into();
+        Ok(NetworkFile { name, bytes })
+    }
+
+    /// The planes of the positions by which the int8 network is calibrated.
+    fn calibration_planes(&self) -> Vec<f32> {
+        let positions = if self.buffer.is_empty() {
+            from_random_play(&self.variant, CALIBRATION_POSITIONS, self.config.seed)
+        } else {
+            from_games(&self.variant, self.buffer.games(), CALIBRATION_POSITIONS)
         };
         planes(&self.encoding, &positions)
     }
 }
 
-/// A learner of given weights, with no steps taken.
-fn begin(
+/// Reads the newest games of a run into a replay buffer.
+fn read_buffer(
+    store: &Store,
+    config: &RunConfig,
+    variant: &Arc<Variant>,
+    state: &State,
+) -> anyhow::Result<ReplayBuffer> {
+    let size = window_size(state.positions, config.window);
+    let mut shards = Vec::new();
+    let mut positions = 0;
+    for iteration in (0..state.iterations).rev() {
+        let name = shard_name(iteration);
+        let games = record::decode(&name, &store.read(&name)?)?;
+        positions += games.iter().map(|game| game.plies.len() as u64).sum::<u64>();
+        shards.push(games);
+        if positions >= size {
+            break;
+        }
+    }
+    let mut buffer = ReplayBuffer::new(Arc::clone(variant), config.surprise);
+    buffer.extend(shards.into_iter().rev().flatten())?;
+    buffer.shrink(size);
+    Ok(buffer)
+}
+
+/// Returns a learner with the given weights and no steps taken.
+fn start_learner(
     config: &RunConfig,
     encoding: &Encoding,
     tensors: &[NamedTensor],
@@ -312,28 +327,28 @@ fn begin(
     Learner::with_tensors(encoding.shape(), &config.network, config.learner.clone(), tensors)
 }
 
-fn shard(iteration: u64) -> String {
+fn shard_name(iteration: u64) -> String {
     format!("games/{iteration:05}.games")
 }
 
-fn parts(iteration: u64) -> String {
+fn parts_folder(iteration: u64) -> String {
     format!("games/{iteration:05}")
 }
 
-/// The name of an iteration's network.
+/// The name of the network of an iteration.
 pub fn net(iteration: u64) -> String {
     format!("nets/{iteration:05}.onnx")
 }
 
-fn quantised_net(iteration: u64) -> String {
+fn int8_network_name(iteration: u64) -> String {
     format!("nets/{iteration:05}.int8.onnx")
 }
 
-fn saved(iteration: u64) -> String {
+fn checkpoint_name(iteration: u64) -> String {
     format!("learner/{iteration:05}.ckpt")
 }
 
-fn progress(length: u64, iteration: u64, unit: &'static str) -> ProgressBar {
+fn progress_bar(length: u64, iteration: u64, unit: &'static str) -> ProgressBar {
     let template = "iteration {prefix} {bar:30} {pos}/{len} {msg} {eta}";
     let style =
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());

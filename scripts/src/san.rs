@@ -1,30 +1,29 @@
-//! Turns as people write them: `Nbd2`, `exd6`, `e8=Q`, `O-O`, `N@f3` (standard algebraic notation).
+//! Standard algebraic notation: `Nbd2`, `exd6`, `e8=Q`, `O-O`, `N@f3`.
 //!
-//! The text of a single ply is read and written by shakmaty, what it means is found among the legal
-//! moves of any game of the family of chess. A turn of two plies has the wall's square behind a
-//! comma, as Fairy-Stockfish writes it: `Nf3,d5`. Turns that have no such text (cells that are
-//! claimed, walls that are a turn of their own) are written as UCI writes them, and every turn is
-//! read in UCI, too.
+//! shakmaty parses and writes the text of a single ply; the move is found among the legal moves of the position,
+//! in any variant of chess. A turn of two plies has the square of the wall after a comma, as in Fairy-Stockfish:
+//! `Nf3,d5`. Turns without such a text (the cells of connection games, walls that are turns of their own) are
+//! written in the notation of UCI, which is accepted for every turn.
 //!
-//! Signs of check and mate, and of how good a move is thought to be, are read past and not written.
+//! Marks of check, mate and annotation are ignored when reading, and not written.
 
 use menagerie::rules::{Move, MoveList, Position, Role};
 use shakmaty::CastlingSide;
 use shakmaty::san::San;
 
-/// Why a text names no turn. Each quotes it, and the position.
+/// Why a text names no turn.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SanError {
-    /// No legal turn is written so.
-    #[error("\"{text}\" is no legal move in \"{fen}\",")]
+    /// The text is no legal turn.
+    #[error("\"{text}\" is not a legal move in \"{fen}\"")]
     Illegal {
         /// The text.
         text: String,
         /// The position.
         fen: String,
     },
-    /// More than one legal turn is.
-    #[error("\"{text}\" may be more than one move in \"{fen}\",")]
+    /// The text fits more than one legal turn.
+    #[error("\"{text}\" is ambiguous in \"{fen}\"")]
     Ambiguous {
         /// The text.
         text: String,
@@ -33,20 +32,20 @@ pub enum SanError {
     },
 }
 
-/// The plies of one legal turn as text that [`read`] understands in this position.
+/// Returns the text of a legal turn, which [`read`] understands in this position.
 pub fn write(position: &Position, turn: &[Move]) -> String {
     let [first, rest @ ..] = turn else { return String::new() };
-    let Some(mut text) = ply_text(position, *first) else { return in_plies(position, turn) };
+    let Some(mut text) = ply_text(position, *first) else { return uci_text(position, turn) };
     for ply in rest {
-        let Move::Wall(square) = ply else { return in_plies(position, turn) };
+        let Move::Wall(square) = ply else { return uci_text(position, turn) };
         text += &format!(",{square}");
     }
     text
 }
 
-/// The plies of a turn as UCI has each, without the brackets that the turns of two tables have: in
-/// PGN they begin a variation.
-fn in_plies(position: &Position, turn: &[Move]) -> String {
+/// Returns the plies of a turn in the notation of UCI, without the parentheses of bughouse turns: in PGN they
+/// begin a variation.
+fn uci_text(position: &Position, turn: &[Move]) -> String {
     let mut position = position.clone();
     let texts = turn.iter().map(|&ply| {
         let text = position.move_text(ply);
@@ -56,60 +55,62 @@ fn in_plies(position: &Position, turn: &[Move]) -> String {
     texts.collect::<Vec<_>>().join(",")
 }
 
-/// The legal turn that `text` names, in this notation or in UCI's.
+/// Returns the legal turn that `text` names, in algebraic notation or in the notation of UCI.
 ///
 /// # Errors
-/// If it names none, or more than one.
+/// [`SanError::Illegal`] or [`SanError::Ambiguous`].
 pub fn read(position: &Position, text: &str) -> Result<Vec<Move>, SanError> {
     let bare = text.trim_end_matches(['+', '#', '!', '?']);
     let mut parts = bare.split(',');
-    let mut fitting = parts.next().map_or_else(Vec::new, |part| plies(position, part));
-    if fitting.len() > 1 {
+    let mut matching = parts.next().map_or_else(Vec::new, |part| matching_plies(position, part));
+    if matching.len() > 1 {
         return Err(SanError::Ambiguous { text: text.to_owned(), fen: position.fen() });
     }
-    let turn = fitting.pop().and_then(|first| {
-        let (mut position, mut turn) = (position.clone(), vec![first]);
+    let turn = matching.pop().and_then(|first| {
+        let mut position = position.clone();
+        let mut turn = vec![first];
         position.play_unchecked(first);
         for part in parts {
-            let wall = wall(&position, part)?;
+            let wall = parse_wall(&position, part)?;
             position.play_unchecked(wall);
             turn.push(wall);
         }
-        (!position.mid_turn()).then_some(turn)
+        if position.mid_turn() { None } else { Some(turn) }
     });
     turn.or_else(|| position.parse_turn(bare))
         .ok_or_else(|| SanError::Illegal { text: text.to_owned(), fen: position.fen() })
 }
 
-fn legal(position: &Position) -> MoveList {
+fn legal_moves(position: &Position) -> MoveList {
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
     legal
 }
 
-/// The legal plies that a text without a comma may mean.
-fn plies(position: &Position, text: &str) -> Vec<Move> {
+/// Returns the legal plies that match a text without a comma.
+fn matching_plies(position: &Position, text: &str) -> Vec<Move> {
     let text = text.trim_end_matches(['+', '#']);
     let san = match text {
         "0-0" => Some(San::Castle(CastlingSide::KingSide)),
         "0-0-0" => Some(San::Castle(CastlingSide::QueenSide)),
         _ => San::from_ascii(text.as_bytes()).ok(),
     };
-    let mut plies = san.map_or_else(MoveList::new, |_| legal(position));
-    plies.retain(|&m| san.is_some_and(|san| fits(position, san, m)));
+    let Some(san) = san else { return MoveList::new() };
+    let mut plies = legal_moves(position);
+    plies.retain(|&m| matches_san(position, san, m));
     plies
 }
 
-/// The wall that a text names: its square, or as UCI writes the second part of a turn.
-fn wall(position: &Position, text: &str) -> Option<Move> {
+/// Returns the wall move that a text names: by its square, or in the notation of UCI.
+fn parse_wall(position: &Position, text: &str) -> Option<Move> {
     let named = |m: &Move| match m {
         Move::Wall(square) => square.to_string() == text || position.move_text(*m) == text,
         _ => false,
     };
-    legal(position).into_iter().find(named)
+    legal_moves(position).into_iter().find(named)
 }
 
-/// The shortest text of a legal ply that means no other one.
+/// Returns the shortest unambiguous text of a legal ply.
 fn ply_text(position: &Position, m: Move) -> Option<String> {
     let Move::Step { from, to, promotion } = m else {
         let Move::Drop { role, to } = m else { return None };
@@ -119,42 +120,43 @@ fn ply_text(position: &Position, m: Move) -> Option<String> {
         return Some(San::Castle(side).to_string());
     }
     let role = position.view().board.role_at(from)?;
-    let capture = takes(position, m);
-    let legal = legal(position);
-    let (file, rank) = (Some(from.file()), Some(from.rank()));
+    let capture = is_capture(position, m);
+    let legal = legal_moves(position);
+    let file = Some(from.file());
+    let rank = Some(from.rank());
     let forms = [(None, None), (file, None), (None, rank), (file, rank)].into_iter();
-    // A pawn that takes is always named by its file.
+    // A capture by a pawn always has its file.
     let forms = forms.filter(|(file, _)| file.is_some() || !(capture && role == Role::Pawn));
     let mut sans =
         forms.map(|(file, rank)| San::Normal { role, file, rank, capture, to, promotion });
-    let alone = |san: &San| legal.iter().all(|&other| (other == m) == fits(position, *san, other));
-    sans.find(alone).map(|san| san.to_string())
+    let is_unambiguous =
+        |san: &San| legal.iter().all(|&other| (other == m) == matches_san(position, *san, other));
+    sans.find(is_unambiguous).map(|san| san.to_string())
 }
 
-/// Whether a legal ply may be meant. What takes may be written without the `x`, but not the other
-/// way round.
-fn fits(position: &Position, san: San, m: Move) -> bool {
+/// Returns `true` if `san` matches a legal ply. The `x` of a capture is optional.
+fn matches_san(position: &Position, san: San, m: Move) -> bool {
     match (san, m) {
         (San::Castle(side), m) => castling(position, m) == Some(side),
         (San::Put { role, to }, m) => m == Move::Drop { role, to },
         (
             San::Normal { role, file, rank, capture, to, promotion },
-            Move::Step { from, to: goal, promotion: becomes },
+            Move::Step { from, to: target, promotion: promoted_role },
         ) => {
-            to == goal
-                && promotion == becomes
+            to == target
+                && promotion == promoted_role
                 && position.view().board.role_at(from) == Some(role)
                 && file
                     .map_or(role != Role::Pawn || from.file() == to.file(), |it| it == from.file())
                 && rank.is_none_or(|rank| rank == from.rank())
-                && (!capture || takes(position, m))
+                && (!capture || is_capture(position, m))
                 && castling(position, m).is_none()
         }
         _ => false,
     }
 }
 
-/// To which side a legal ply castles: a king that goes to its own rook.
+/// Returns the side to which a legal ply castles: a king that moves to its own rook.
 fn castling(position: &Position, m: Move) -> Option<CastlingSide> {
     let view = position.view();
     let Move::Step { from, to, promotion: None } = m else { return None };
@@ -163,8 +165,8 @@ fn castling(position: &Position, m: Move) -> Option<CastlingSide> {
         .then(|| CastlingSide::from_king_side(from < to))
 }
 
-/// Whether a legal ply takes a man, be it in passing.
-fn takes(position: &Position, m: Move) -> bool {
+/// Returns `true` if a legal ply is a capture, also en passant.
+fn is_capture(position: &Position, m: Move) -> bool {
     let board = position.view().board;
     matches!(m, Move::Step { from, to, .. } if board.occupied().contains(to)
         || board.role_at(from) == Some(Role::Pawn) && from.file() != to.file())

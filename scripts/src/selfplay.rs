@@ -1,5 +1,5 @@
-//! Self-play: many games as state machines on each thread, one leaf a game, one network call
-//! for all.
+//! Self-play: each thread plays many games at once as state machines, and evaluates one leaf of each in
+//! one batch.
 
 mod game;
 
@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use menagerie::nn::{EvalError, Evaluator};
-use menagerie::rules::Position;
 use menagerie::search::{GumbelParams, Params};
 use menagerie::variant::Variant;
 use rand::SeedableRng;
@@ -18,75 +17,75 @@ use serde::{Deserialize, Serialize};
 
 use crate::random_starts::{self, Opening};
 use crate::record::GameRecord;
-use game::{Ask, Game};
+use game::{Progress, SelfPlayGame};
 
 /// How games are played.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelfPlayConfig {
-    /// Visits of the root for each ply.
+    /// Visits of the root at each ply.
     pub visits: usize,
     /// How the root is searched.
     pub root: RootSearch,
-    /// Parameters of the tree's search by name, where they differ from the engine's.
+    /// Search parameters by name that differ from those of the engine.
     pub search: std::collections::BTreeMap<String, f32>,
-    /// Games at once on a thread: the size of its batches.
+    /// Games at once on a thread, which is the batch size.
     pub parallel: usize,
-    /// A game ends as soon as its end is proven.
+    /// Whether a game ends as soon as its result is proven.
     pub stop_when_proven: bool,
-    /// A game of so many plies is broken off as a draw.
+    /// The number of plies after which a game is adjudicated as a draw.
     pub longest: usize,
-    /// How games begin.
+    /// How games start.
     pub opening: Opening,
-    /// When a side gives up, in games of two sides; never if not given.
+    /// When a side resigns, in games of two sides; never if not given.
     pub resignation: Option<Resignation>,
-    /// Few visits for most plies (KataGo's playout cap randomization, Wu 2019, section 3.1); all
-    /// plies alike if not given.
+    /// Fewer visits at most plies (KataGo's playout cap randomization, Wu 2019, section 3.1); the same
+    /// number at all plies if not given.
     pub playout_cap: Option<PlayoutCap>,
 }
 
-/// When a side gives its game up.
+/// When a side resigns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resignation {
-    /// It expects a score of at most this, from -1 to 1 ..
+    /// It resigns at an expected score of at most this, -1 to 1.
     pub score: f32,
-    /// .. in so many of its plies on end.
+    /// The number of its consecutive plies at which it must expect such a score.
     pub plies: usize,
-    /// This share of games is played out all the same, to see how often giving up was wrong.
+    /// Share of games that are played out nevertheless, to count false resignations.
     pub played_out: f64,
 }
 
-/// Which plies are searched in full.
+/// Which plies are searched with all visits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlayoutCap {
-    /// The share of plies that are; only they teach a policy.
+    /// Share of plies with all visits; only they have a policy target.
     pub full: f64,
-    /// Visits of the other plies, which bring the game on.
+    /// Visits at the other plies.
     pub visits: usize,
 }
 
-/// How the root of a search in self-play is explored.
+/// How the root is explored in self-play.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RootSearch {
-    /// Sequential halving with Gumbel noise; the policy learns completed scores.
+    /// Sequential halving with Gumbel noise; the policy target is the improved policy.
     Gumbel {
         /// Moves considered at first.
         considered: usize,
-        /// Weight of a score in logits, beside the most visits.
+        /// `c_visit` of the transformation of scores: added to the most visits of a move.
         c_visit: f32,
-        /// Weight of a score in logits, in all.
+        /// `c_scale` of the transformation of scores: factor of the whole.
         c_scale: f32,
     },
-    /// AlphaZero's: PUCT with Dirichlet noise and temperature; the policy learns visits.
+    /// PUCT with Dirichlet noise and temperature, as in AlphaZero; the policy target is the visits.
     Puct {
-        /// Concentration of the noise, divided among the legal moves.
+        /// Concentration of the noise, divided by the number of legal moves.
         dirichlet: f32,
         /// Share of the noise in the priors.
         noise: f32,
-        /// Plies played in proportion to visits; after them the most visited move is played.
+        /// Plies at which moves are drawn in proportion to visits; later the most visited move is played.
         temperature_plies: usize,
     },
 }
@@ -109,38 +108,44 @@ impl Default for SelfPlayConfig {
 }
 
 impl SelfPlayConfig {
-    /// The parameters of the search.
+    /// Checks the settings and returns the search parameters.
     ///
     /// # Errors
-    /// In words, if a name or a value of the settings makes no sense.
-    pub fn params(&self) -> Result<Params, String> {
-        let share = |name: &str, share: f64| match share {
-            0.0..=1.0 => Ok(()),
-            _ => Err(format!("{name} is {share}, no share of 1")),
-        };
-        share("opening.share", self.opening.share)?;
-        share("resignation.played_out", self.resignation.as_ref().map_or(0.0, |r| r.played_out))?;
-        share("playout_cap.full", self.playout_cap.as_ref().map_or(0.0, |cap| cap.full))?;
+    /// [`SelfPlayError::Share`] and [`SelfPlayError::Search`].
+    pub fn params(&self) -> Result<Params, SelfPlayError> {
+        let played_out = self.resignation.as_ref().map_or(0.0, |rule| rule.played_out);
+        let full = self.playout_cap.as_ref().map_or(0.0, |cap| cap.full);
+        for (name, value) in [
+            ("opening.share", self.opening.share),
+            ("resignation.played_out", played_out),
+            ("playout_cap.full", full),
+        ] {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(SelfPlayError::Share { name, value });
+            }
+        }
         let mut params = Params::default();
-        self.search.iter().try_for_each(|(name, value)| params.set(name, *value))?;
+        for (name, value) in &self.search {
+            params.set(name, *value).map_err(|error| SelfPlayError::Search(error.to_string()))?;
+        }
         Ok(params)
     }
 }
 
-/// What some self-play cost.
+/// Statistics of self-play.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct SelfPlayStats {
     /// Visits of all trees.
     pub visits: u64,
-    /// Positions that the network was asked for.
+    /// Positions that the network evaluated.
     pub evaluations: u64,
     /// CPU time of the threads.
     pub cpu: Duration,
-    /// Games that a side gave up.
+    /// Games that a side resigned.
     pub resigned: u64,
-    /// Games that a side would have given up, but which were played out.
+    /// Games that a side would have resigned, but which were played out.
     pub played_out: u64,
-    /// How many of these it did not lose.
+    /// Games among these that this side did not lose.
     pub false_resignations: u64,
 }
 
@@ -156,50 +161,58 @@ impl std::ops::AddAssign for SelfPlayStats {
 }
 
 /// Games with their numbers.
-pub type Numbered = Vec<(u64, GameRecord)>;
+pub type NumberedGames = Vec<(u64, GameRecord)>;
 
-/// Why self-play stopped.
+/// Why self-play failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SelfPlayError {
-    /// The settings make no sense.
-    #[error("the self-play settings make no sense: {0}")]
-    Config(String),
+    /// A setting that is a share is not one.
+    #[error("invalid self-play configuration: {name} must be between 0 and 1, got {value}")]
+    Share {
+        /// The setting.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// An unknown search parameter, or an invalid value of one.
+    #[error("invalid self-play configuration: {0}")]
+    Search(String),
     /// The network failed.
     #[error(transparent)]
     Evaluation(#[from] EvalError),
 }
 
-/// Plays the games of the given numbers, one evaluator a thread, and gives them by number. Each game
-/// depends on its own number and `seed` alone, if the network's numbers do not depend on its batch: on a
-/// CPU those of [`export`](crate::onnx::export) do not. `done` is called for every game that ends, from any
-/// thread.
+/// Plays the games of the given numbers with one thread for each evaluator, and returns them in the order of
+/// their numbers. A game depends on its number and `seed` only, provided that evaluations do not depend on the
+/// rest of the batch: on a CPU those of networks of [`export`](crate::onnx::export) do not. `done` is called
+/// for every finished game, by any thread.
 ///
 /// # Errors
-/// If the settings make no sense or a network fails; all games are then lost.
-pub fn play<E: Evaluator>(
+/// [`SelfPlayError`] if the settings are invalid or a network fails; all games are then lost.
+pub fn play_games<E: Evaluator>(
     variant: &Variant,
     evaluators: &mut [E],
     config: &SelfPlayConfig,
     games: &[u64],
     seed: u64,
     done: &(dyn Fn(u64, &GameRecord) + Sync),
-) -> Result<(Numbered, SelfPlayStats), SelfPlayError> {
-    let params = config.params().map_err(SelfPlayError::Config)?;
+) -> Result<(NumberedGames, SelfPlayStats), SelfPlayError> {
+    let params = config.params()?;
     let threads = evaluators.len();
-    let finished = Mutex::new((Numbered::new(), SelfPlayStats::default()));
+    let finished = Mutex::new((NumberedGames::new(), SelfPlayStats::default()));
     thread::scope(|scope| {
         let run = |(thread, evaluator): (usize, &mut E)| {
             let numbers = games.iter().copied().skip(thread).step_by(threads);
-            let fresh = |number: u64| {
+            let new_game = |number: u64| {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
                 rng.set_stream(number);
-                let start: Position = random_starts::start(variant, &config.opening, &mut rng);
-                Game::new(number, start, params, config, rng)
+                let start = random_starts::start(variant, &config.opening, &mut rng);
+                SelfPlayGame::new(number, start, params, config, rng)
             };
-            let (records, spent) = worker(evaluator, config, numbers.map(fresh), done)?;
+            let (records, stats) = run_thread(evaluator, config, numbers.map(new_game), done)?;
             let mut finished = finished.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             finished.0.extend(records);
-            finished.1 += spent;
+            finished.1 += stats;
             Ok::<_, SelfPlayError>(())
         };
         let workers: Vec<_> =
@@ -209,49 +222,49 @@ pub fn play<E: Evaluator>(
             Err(panic) => std::panic::resume_unwind(panic),
         })
     })?;
-    let (mut records, spent) =
+    let (mut records, stats) =
         finished.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     records.sort_by_key(|(number, _)| *number);
-    Ok((records, spent))
+    Ok((records, stats))
 }
 
-/// The games of one thread.
-fn worker<'a, E: Evaluator>(
+/// Plays the games of one thread.
+fn run_thread<'a, E: Evaluator>(
     evaluator: &mut E,
     config: &SelfPlayConfig,
-    mut fresh: impl Iterator<Item = Game<'a>>,
+    mut new_games: impl Iterator<Item = SelfPlayGame<'a>>,
     done: &(dyn Fn(u64, &GameRecord) + Sync),
-) -> Result<(Numbered, SelfPlayStats), SelfPlayError> {
+) -> Result<(NumberedGames, SelfPlayStats), SelfPlayError> {
     let clock = ThreadTime::now();
     let mut batch = evaluator.new_batch();
-    let mut playing: Vec<Game<'a>> = Vec::new();
+    let mut playing: Vec<SelfPlayGame<'a>> = Vec::new();
     let mut records = Vec::new();
-    let mut spent = SelfPlayStats::default();
+    let mut stats = SelfPlayStats::default();
     loop {
-        playing.extend(fresh.by_ref().take(config.parallel.max(1) - playing.len()));
+        playing.extend(new_games.by_ref().take(config.parallel.max(1) - playing.len()));
         batch.clear();
         let mut at = 0;
         while let Some(game) = playing.get_mut(at) {
             match game.advance(evaluator, &mut batch) {
-                Ask::Evaluation => at += 1,
-                Ask::Over => {
+                Progress::NeedsEvaluation => at += 1,
+                Progress::Finished => {
                     let game = playing.swap_remove(at);
-                    spent += game.spent();
+                    stats += game.stats();
                     let (number, record) = game.into_record();
                     done(number, &record);
                     records.push((number, record));
-                    playing.extend(fresh.next());
+                    playing.extend(new_games.next());
                 }
             }
         }
         if playing.is_empty() {
-            spent.cpu = clock.elapsed();
-            return Ok((records, spent));
+            stats.cpu = clock.elapsed();
+            return Ok((records, stats));
         }
         evaluator.evaluate(&mut batch)?;
-        spent.evaluations += batch.len() as u64;
+        stats.evaluations += batch.len() as u64;
         for (row, game) in playing.iter_mut().enumerate() {
-            game.take(batch.evaluation(row));
+            game.receive_evaluation(batch.evaluation(row));
         }
     }
 }

@@ -23,7 +23,7 @@ mod weights;
 
 pub use accuracy::HeldOut;
 pub use cache::{PositionCache, VariantCounts};
-pub use config::{Schedule, SparseConfig, SparseSizes, Training};
+pub use config::{DecaySchedule, SparseConfig, SparseSizes, Training};
 pub use labels::{Labeler, Labelled, Outcome};
 pub use loss::Measures;
 pub use network::{SparseNetwork, StartError, Started, StepOptions};

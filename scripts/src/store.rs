@@ -1,8 +1,8 @@
-//! Where a run lives: a folder, or a bucket of an object store.
+//! The storage of a run: a folder, or a bucket of an object store.
 //!
-//! Objects are written whole or not at all, and never appended to; so a run survives a kill at any
-//! moment, and `s3://bucket/run` is the same code as a folder (with the feature `s3`; the
-//! credentials are those of the environment, as AWS names them).
+//! Objects are replaced atomically and never appended to, so that a run survives a kill at any moment, and
+//! `s3://bucket/run` uses the same code as a folder (with the feature `s3`; the credentials are those of the
+//! environment variables of AWS).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use tokio::runtime::{Builder, Runtime};
 use url::Url;
 
-/// A place of named objects; names have slashes, as in a folder.
+/// A folder or bucket of named objects; names may contain slashes.
 #[derive(Clone, Debug)]
 pub struct Store {
     objects: Arc<dyn ObjectStore>,
@@ -24,15 +24,15 @@ pub struct Store {
     runtime: Arc<Runtime>,
 }
 
-/// Why a store could not be opened, or an object not be read or written.
+/// Why a store could not be opened, or an object could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The place cannot be understood or reached.
+    /// The path or URL is invalid or unreachable.
     #[error("cannot open \"{place}\": {reason}")]
     Place {
-        /// What was asked for.
+        /// The path or URL.
         place: String,
-        /// What is wrong.
+        /// Why it cannot be opened.
         reason: String,
     },
     /// An object could not be read, written or removed.
@@ -42,23 +42,23 @@ pub enum StoreError {
         place: String,
         /// The object.
         name: String,
-        /// What went wrong.
+        /// The error.
         source: Box<Error>,
     },
-    /// An object does not say what it should.
+    /// An object is not the TOML document that it should be.
     #[error("{place}/{name}: {reason}")]
     Text {
         /// The store.
         place: String,
         /// The object.
         name: String,
-        /// What is wrong with it.
+        /// Why it is not.
         reason: String,
     },
 }
 
 impl Store {
-    /// Opens a folder, which is made if need be, or what a URL names: `file:///folder`,
+    /// Opens a folder, which is created if it does not exist, or a URL: `file:///folder`,
     /// `s3://bucket/folder`.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Store {
         let folder = match &url {
             None => Some(PathBuf::from(place)),
             Some(url) if url.scheme() == "file" => {
-                Some(url.to_file_path().map_err(|()| refused("it is no path".to_owned()))?)
+                Some(url.to_file_path().map_err(|()| refused("not a path".to_owned()))?)
             }
             Some(_) => None,
         };
@@ -82,7 +82,7 @@ impl Store {
                 let (objects, root) = opened.map_err(|error| refused(error.to_string()))?;
                 (Arc::from(objects), root)
             }
-            (None, None) => return Err(refused("it is no place".to_owned())),
+            (None, None) => return Err(refused("neither a folder nor a URL".to_owned())),
         };
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = Arc::new(runtime.map_err(|error| refused(error.to_string()))?);
@@ -90,12 +90,12 @@ impl Store {
         Ok(Store { objects, root, place, runtime })
     }
 
-    /// What it was opened as.
+    /// The path or URL with which it was opened.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// An object's content; `None` if there is none of that name.
+    /// Returns the content of an object; `None` if there is no object of this name.
     ///
     /// # Errors
     /// [`StoreError::Object`].
@@ -110,35 +110,36 @@ impl Store {
         }
     }
 
-    /// An object's content.
+    /// Returns the content of an object.
     ///
     /// # Errors
-    /// [`StoreError::Object`], also if there is none.
+    /// [`StoreError::Object`], also if there is no object of this name.
     pub fn read(&self, name: &str) -> Result<Vec<u8>, StoreError> {
         self.find(name)?.ok_or_else(|| {
-            let source = "it is not there".into();
+            let source = "no such object".into();
             self.failed(name, Error::NotFound { path: name.to_owned(), source })
         })
     }
 
-    /// What an object says in TOML; `None` if there is none of that name.
+    /// Reads an object in TOML; `None` if there is no object of this name.
     ///
     /// # Errors
     /// [`StoreError::Object`] and [`StoreError::Text`].
     pub fn find_toml<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, StoreError> {
-        let refused = |reason: String| {
-            let (place, name) = (self.place.clone(), name.to_owned());
-            StoreError::Text { place, name, reason }
+        let refused = |reason: String| StoreError::Text {
+            place: self.place.clone(),
+            name: name.to_owned(),
+            reason,
         };
         let Some(bytes) = self.find(name)? else { return Ok(None) };
         let text = String::from_utf8(bytes).map_err(|error| refused(error.to_string()))?;
         toml::from_str(&text).map(Some).map_err(|error| refused(error.to_string()))
     }
 
-    /// Writes an object in TOML, as [`Store::write`] does.
+    /// Writes an object in TOML, atomically.
     ///
     /// # Errors
-    /// [`StoreError::Object`], and [`StoreError::Text`] if TOML has no form for it.
+    /// [`StoreError::Object`], and [`StoreError::Text`] if it cannot be serialised.
     pub fn write_toml(&self, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
         let text = toml::to_string(value).map_err(|error| StoreError::Text {
             place: self.place.clone(),
@@ -148,8 +149,7 @@ impl Store {
         self.write(name, text.into_bytes())
     }
 
-    /// Writes an object, in place of an older one if there is any: at any moment there is the one
-    /// or the other, whole.
+    /// Writes an object, or replaces it, atomically.
     ///
     /// # Errors
     /// [`StoreError::Object`].
@@ -158,7 +158,7 @@ impl Store {
         put.map(drop).map_err(|source| self.failed(name, source))
     }
 
-    /// Removes an object, if it is there.
+    /// Removes an object, if it exists.
     ///
     /// # Errors
     /// [`StoreError::Object`].
@@ -169,7 +169,7 @@ impl Store {
         }
     }
 
-    /// The names of the objects directly in a folder, sorted, without the folder's.
+    /// Returns the names of the objects directly in a folder, sorted and without the folder.
     ///
     /// # Errors
     /// [`StoreError::Object`].
@@ -183,7 +183,7 @@ impl Store {
         Ok(names)
     }
 
-    /// Removes all other objects directly in the folder of the one of this name.
+    /// Removes all objects directly in the folder of this object but the object itself.
     ///
     /// # Errors
     /// [`StoreError::Object`].
@@ -191,7 +191,10 @@ impl Store {
         let (folder, kept) = name.rsplit_once('/').unwrap_or(("", name));
         let mut others = self.list(folder)?;
         others.retain(|other| other != kept);
-        others.iter().try_for_each(|other| self.remove(&format!("{folder}/{other}")))
+        for other in others {
+            self.remove(&format!("{folder}/{other}"))?;
+        }
+        Ok(())
     }
 
     fn name(&self, name: &str) -> Name {
@@ -199,8 +202,11 @@ impl Store {
     }
 
     fn failed(&self, name: &str, source: Error) -> StoreError {
-        let (place, name) = (self.place.clone(), name.to_owned());
-        StoreError::Object { place, name, source: Box::new(source) }
+        StoreError::Object {
+            place: self.place.clone(),
+            name: name.to_owned(),
+            source: Box::new(source),
+        }
     }
 }
 
@@ -215,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_are_found_listed_replaced_and_removed() {
+    fn store_finds_lists_replaces_and_removes_objects() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a run");
         let url = Url::from_directory_path(&path).expect("a URL").to_string();
@@ -248,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_cannot_be_are_quoted() {
+    fn open_quotes_invalid_places() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let inside = file.path().join("run").display().to_string();
         for place in ["what://is/this", "://", inside.as_str()] {

@@ -1,17 +1,17 @@
-//! Supervised learning: a network from recorded games, in a folder that goes on after a kill.
+//! Supervised training of a network from recorded games, in a folder. A run that was killed continues.
 //!
 //! ```text
-//! config.toml          what was asked for
-//! state.toml           what is done, written last: what it does not count is done again
-//! learner/0000001234.ckpt  weights and optimizer after so many steps; only the newest is kept
-//! metrics.csv          a row a checkpoint
+//! config.toml          the configuration
+//! state.toml           the progress, written last: steps that are not counted are repeated
+//! learner/0000001234.ckpt  weights and optimizer after that number of steps; only the newest is kept
+//! metrics.csv          a row for each checkpoint
 //! network.onnx         the averaged weights at the newest checkpoint
 //! ```
 //!
-//! A tenth of the games is held back and never learnt from. Which ones is in the games themselves
-//! (a hash of start and moves), so that more files or another order change nothing about it. The
-//! order of the positions depends on the seed and the number of steps alone: a run that was stopped
-//! comes to the same network as one that was not, if it is given the same records.
+//! A tenth of the games is held out and never trained on. Which ones depends on the games themselves
+//! (a hash of start and moves), not on the files or their order. The order of the positions depends on
+//! the seed and the number of steps only: a run that was stopped ends with the same network as one that
+//! was not, given the same records.
 
 mod config;
 mod dataset;
@@ -22,22 +22,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use cpu_time::ProcessTime;
 use menagerie::encoding::Encoding;
 use menagerie::nn::NetworkMetadata;
 use menagerie::nn::network::append_checksum;
 use menagerie::variant::Variant;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde::{Deserialize, Serialize};
 
-use crate::learner::{Learner, LearnerConfig, Losses, Sample};
-use crate::record::{GameRecord, Sampler, Targets};
+use crate::learner::{Learner, LearnerConfig, Losses, TrainingSample};
+use crate::record::{CheckedGame, GameRecord, IllegalGame, Sampler, Targets};
 use crate::store::Store;
 use crate::{csv_log, onnx, warm_start};
 pub use config::SupervisedConfig;
-use dataset::{Dataset, Spot};
-pub use metrics::Metrics;
+use dataset::{Dataset, DatasetPosition};
+pub use metrics::SupervisedMetrics;
 
-/// A supervised run in its folder.
+/// A supervised training run.
 #[derive(Debug)]
 pub struct Supervised {
     store: Store,
@@ -48,16 +50,16 @@ pub struct Supervised {
     targets: Targets,
     state: State,
     learner: Learner,
-    log: Vec<Metrics>,
+    log: Vec<SupervisedMetrics>,
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct State {
     /// Steps taken.
     steps: u64,
-    /// CPU time spent, in seconds.
+    /// CPU time in seconds.
     cpu_seconds: f64,
 }
 
@@ -67,12 +69,12 @@ const METRICS: &str = "metrics.csv";
 const NETWORK: &str = "network.onnx";
 
 impl Supervised {
-    /// Opens the run in `store`, which goes on where it stopped, or begins one there with `config`.
-    /// The configuration of a run that exists is its own, but for the number of positions. A new
-    /// run starts from the weights of `from`, an ONNX file of the trainer's.
+    /// Opens the run in `store`, which continues with its own configuration except for the number of
+    /// positions, or starts a new one with `config` and the weights of `from`, an ONNX file of the trainer,
+    /// if given.
     ///
     /// # Errors
-    /// What is wrong, with the file.
+    /// The file that cannot be read or does not fit, and why; a game with an illegal move.
     pub fn open(
         store: Store,
         config: SupervisedConfig,
@@ -85,15 +87,19 @@ impl Supervised {
             None => config,
         };
         config.check()?;
-        let (place, game) = (store.place(), &config.variant);
-        let wanted = variant.name();
-        anyhow::ensure!(game == wanted, "{place}/{CONFIG}: a run of {game}, not of {wanted}");
+        anyhow::ensure!(
+            config.variant == variant.name(),
+            "{}/{CONFIG}: a run of {}, not of {}",
+            store.place(),
+            config.variant,
+            variant.name()
+        );
         store.write_toml(CONFIG, &config)?;
         let encoding = Encoding::of(&variant.start());
         let shape = encoding.shape();
-        let data = Dataset::new(games);
-        anyhow::ensure!(!data.learnt.is_empty(), "the records hold no positions to learn from");
-        let targets = config.targets.fitted(data.games_learnt(), variant);
+        let data = Dataset::new(check_games(games, variant)?);
+        anyhow::ensure!(!data.training.is_empty(), "the records hold no positions to train on");
+        let targets = config.targets.fitted(data.training_games(), variant);
         let state: State = store.find_toml(STATE)?.unwrap_or_default();
         let learning = config.learner.clone();
         let learner = match (state.steps, from) {
@@ -101,125 +107,131 @@ impl Supervised {
             (0, Some(path)) => {
                 let fault = |error: String| anyhow::anyhow!("{}: {error}", path.display());
                 let bytes = fs::read(path).map_err(|error| fault(error.to_string()))?;
-                let known = warm_start::network(&path.display().to_string(), &bytes, &encoding)?;
+                let name = path.display().to_string();
+                let known = warm_start::read_network(&name, &bytes, &encoding)?;
                 let tensors = known.grown(&config.network, config.seed)?.tensors();
                 Learner::with_tensors(shape, &config.network, learning, &tensors)
                     .map_err(|error| fault(error.to_string()))?
             }
-            (done, _) => Learner::load(&store, &saved(done), shape, &config.network, learning)?,
+            (done, _) => {
+                let name = checkpoint_name(done);
+                Learner::load(&store, &name, shape, &config.network, learning)?
+            }
         };
-        let mut log: Vec<Metrics> = Metrics::read(&store)?;
+        let mut log: Vec<SupervisedMetrics> = SupervisedMetrics::read(&store)?;
         log.retain(|row| row.steps <= state.steps);
         let variant = Arc::clone(variant);
         Ok(Supervised { store, config, variant, encoding, data, targets, state, learner, log })
     }
 
-    /// What was asked for.
+    /// The configuration.
     pub fn config(&self) -> &SupervisedConfig {
         &self.config
     }
 
-    /// Steps taken.
+    /// The number of steps taken.
     pub fn steps(&self) -> u64 {
         self.state.steps
     }
 
-    /// Positions that are learnt from, and those held back.
+    /// The numbers of training positions and of held-out positions.
     pub fn positions(&self) -> (usize, usize) {
-        (self.data.learnt.len(), self.data.held_back.len())
+        (self.data.training.len(), self.data.held_out.len())
     }
 
-    /// What is learnt, fitted to the records.
+    /// The training targets, fitted to the records.
     pub fn targets(&self) -> Targets {
         self.targets
     }
 
-    /// Where the newest network is.
+    /// The path or URL of the newest network.
     pub fn network(&self) -> String {
         format!("{}/{NETWORK}", self.store.place())
     }
 
-    /// Learns until all positions asked for have been seen. `told` gets the row of each checkpoint.
+    /// Trains on the configured number of positions. `report` receives the row of each checkpoint.
     ///
     /// # Errors
-    /// What went wrong; the run can be opened again.
-    pub fn learn(&mut self, told: &dyn Fn(&Metrics)) -> anyhow::Result<()> {
-        self.sweep()?;
+    /// If training or the store fails; the run can be opened again.
+    pub fn learn(&mut self, report: &dyn Fn(&SupervisedMetrics)) -> anyhow::Result<()> {
+        self.remove_leftovers()?;
         let steps = self.config.steps();
         let every = Duration::from_secs_f64(self.config.checkpoint_seconds);
         let before = self.state.cpu_seconds;
         let clock = ProcessTime::now();
-        let mut saved_at = Instant::now();
+        let mut last_checkpoint = Instant::now();
         let mut losses = Vec::new();
         while self.learner.steps() < steps {
             let batch = self.batch(self.learner.steps())?;
             self.learner.set_learning_rate(self.config.learning_rate(self.learner.steps()))?;
             losses.push(self.learner.step(&batch)?);
-            if saved_at.elapsed() >= every || self.learner.steps() == steps {
-                let held_back = self.measure()?;
+            if last_checkpoint.elapsed() >= every || self.learner.steps() == steps {
+                let held_out = self.measure()?;
                 let state = State {
                     steps: self.learner.steps(),
                     cpu_seconds: before + clock.elapsed().as_secs_f64(),
                 };
-                let row = self.row(&state, &Losses::mean(&losses), &held_back);
+                let row = self.row(&state, &Losses::mean(&losses), &held_out);
                 self.save(state, &row)?;
-                told(&row);
+                report(&row);
                 losses.clear();
-                saved_at = Instant::now();
+                last_checkpoint = Instant::now();
             }
         }
         Ok(())
     }
 
-    /// The samples of a step, made by as many threads as learn.
-    fn batch(&mut self, step: u64) -> anyhow::Result<Vec<Sample>> {
-        let spots = self.data.batch(step, self.config.batch, self.config.seed);
+    /// Returns the samples of a step.
+    fn batch(&mut self, step: u64) -> anyhow::Result<Vec<TrainingSample>> {
+        let positions = self.data.batch(step, self.config.batch, self.config.seed);
         let mirror = self.config.mirror;
-        self.samples(&spots, self.targets, |spot| mirror && spot.coin)
+        self.samples(&positions, self.targets, |position| mirror && position.coin)
     }
 
     fn samples(
         &self,
-        spots: &[Spot],
+        positions: &[DatasetPosition],
         targets: Targets,
-        mirrored: impl Fn(&Spot) -> bool + Sync,
-    ) -> anyhow::Result<Vec<Sample>> {
+        mirrored: impl Fn(&DatasetPosition) -> bool + Sync,
+    ) -> anyhow::Result<Vec<TrainingSample>> {
         let sampler = Sampler { variant: &self.variant, encoding: &self.encoding, targets };
-        let make = |spot: &Spot| {
-            let game = self.data.game(spot);
-            sampler
-                .sample(game, spot.ply, mirrored(spot))
-                .ok_or_else(|| anyhow::anyhow!("the game from \"{}\" does not replay", game.start))
+        let make_sample = |position: &DatasetPosition| {
+            let game = self.data.game(position);
+            let sample = sampler.sample_checked(game, position.ply, mirrored(position));
+            sample.with_context(|| {
+                let start = &game.record().start;
+                format!("the game from \"{start}\" has a policy or winner that it cannot have")
+            })
         };
-        in_parts(spots, self.config.learner.threads, |part| {
-            part.iter().map(make).collect::<anyhow::Result<Vec<_>>>()
-        })
-        .into_iter()
-        .try_fold(Vec::new(), |mut all, part| {
-            all.extend(part?);
-            Ok(all)
-        })
+        let parts = map_in_threads(positions, self.config.learner.threads, |part| {
+            part.iter().map(make_sample).collect::<anyhow::Result<Vec<_>>>()
+        });
+        let mut samples = Vec::with_capacity(positions.len());
+        for part in parts {
+            samples.extend(part?);
+        }
+        Ok(samples)
     }
 
-    /// What the averaged weights make of positions held back: of the teacher's moves as they are,
-    /// and of the games' results, or what was to be expected before the first mistake.
+    /// Returns the losses of the averaged weights on held-out positions, with the recorded moves and results
+    /// as targets, or the expected score before the first mistake.
     fn measure(&self) -> anyhow::Result<Losses> {
-        let spots = self.data.held_back(self.config.held_back_positions);
-        if spots.is_empty() {
+        let positions = self.data.held_out(self.config.held_back_positions);
+        if positions.is_empty() {
             return Ok(Losses::default());
         }
         let learner = Learner::with_tensors(
             self.learner.shape(),
             &self.config.network,
-            // What is there in training only is not in the average either.
+            // The averaged tensors lack the head that exists in training only.
             LearnerConfig { soft_policy_weight: 0.0, ..self.config.learner.clone() },
             &self.learner.averaged_tensors(),
         )?;
         let targets = Targets { score_share: 0.0, smoothing: 0.0, ..self.targets };
-        let samples = self.samples(&spots, targets, |_| false)?;
-        let parts = in_parts(&samples, self.config.learner.threads, |part| {
+        let samples = self.samples(&positions, targets, |_| false)?;
+        let parts = map_in_threads(&samples, self.config.learner.threads, |part| {
             let batches = part.chunks(self.config.batch).filter(|batch| {
-                // The last batch of a part may be smaller, and then weighs too much in the mean.
+                // A smaller last batch of a part would have too much weight in the mean.
                 batch.len() == self.config.batch || part.len() < self.config.batch
             });
             batches.map(|batch| learner.measure(batch)).collect::<Result<Vec<_>, _>>()
@@ -231,12 +243,12 @@ impl Supervised {
         Ok(Losses::mean(&all))
     }
 
-    fn row(&self, state: &State, losses: &Losses, held_back: &Losses) -> Metrics {
+    fn row(&self, state: &State, losses: &Losses, held_out: &Losses) -> SupervisedMetrics {
         let positions = state.steps * self.config.batch as u64;
-        Metrics {
+        SupervisedMetrics {
             steps: state.steps,
             positions,
-            epochs: positions as f64 / self.data.learnt.len() as f64,
+            epochs: positions as f64 / self.data.training.len() as f64,
             cpu_minutes: state.cpu_seconds / 60.0,
             learning_rate: losses.learning_rate,
             loss: losses.total,
@@ -246,52 +258,59 @@ impl Supervised {
             outcome_accuracy: losses.outcome_accuracy,
             score_error: losses.score_error,
             moves_left_loss: losses.moves_left,
-            held_policy_excess: held_back.policy - held_back.policy_floor,
-            held_policy_accuracy: held_back.policy_accuracy,
-            held_outcome_loss: held_back.outcome,
-            held_outcome_accuracy: held_back.outcome_accuracy,
-            held_score_error: held_back.score_error,
-            held_moves_left_loss: held_back.moves_left,
+            held_policy_excess: held_out.policy - held_out.policy_floor,
+            held_policy_accuracy: held_out.policy_accuracy,
+            held_outcome_loss: held_out.outcome,
+            held_outcome_accuracy: held_out.outcome_accuracy,
+            held_score_error: held_out.score_error,
+            held_moves_left_loss: held_out.moves_left,
         }
     }
 
-    /// Writes a checkpoint: learner, network, log, and at last the state that counts them.
-    fn save(&mut self, state: State, row: &Metrics) -> anyhow::Result<()> {
-        self.learner.save(&self.store, &saved(state.steps))?;
+    /// Writes a checkpoint: learner, network, log, and last the state that counts them.
+    fn save(&mut self, state: State, row: &SupervisedMetrics) -> anyhow::Result<()> {
+        self.learner.save(&self.store, &checkpoint_name(state.steps))?;
         let name = self.variant.name();
         let run = format!(
             "train {name}, seed {}, {} steps of {}, {} positions",
             self.config.seed,
             state.steps,
             self.config.batch,
-            self.data.learnt.len()
+            self.data.training.len()
         );
-        let network_metadata = NetworkMetadata::new(&self.encoding, name, &run);
+        let metadata = NetworkMetadata::new(&self.encoding, name, &run).entries();
         let tensors = self.learner.averaged_tensors();
         let shape = self.encoding.shape();
-        let bytes =
-            onnx::export(shape, &self.config.network, &tensors, &network_metadata.entries())?;
+        let bytes = onnx::export(shape, &self.config.network, &tensors, &metadata)?;
         self.store.write(NETWORK, append_checksum(bytes))?;
         self.log.push(row.clone());
-        csv_log::write(&self.store, METRICS, &self.log)?;
+        csv_log::write_rows(&self.store, METRICS, &self.log)?;
         self.store.write_toml(STATE, &state)?;
         self.state = state;
-        self.sweep()
+        self.remove_leftovers()
     }
 
-    /// Removes other checkpoints than the one that the state counts, which a process that was killed in
-    /// time may have left, too.
-    fn sweep(&self) -> anyhow::Result<()> {
-        Ok(self.store.remove_others(&saved(self.state.steps))?)
+    /// Removes checkpoints other than that of the state. A process that was killed may have left them.
+    fn remove_leftovers(&self) -> anyhow::Result<()> {
+        Ok(self.store.remove_others(&checkpoint_name(self.state.steps))?)
     }
 }
 
-fn saved(steps: u64) -> String {
+fn checkpoint_name(steps: u64) -> String {
     format!("learner/{steps:010}.ckpt")
 }
 
-/// Cuts a list among threads and gives their results in order.
-fn in_parts<T: Sync, R: Send>(
+/// Checks that games are legal.
+fn check_games(
+    games: Vec<GameRecord>,
+    variant: &Arc<Variant>,
+) -> Result<Vec<CheckedGame>, IllegalGame> {
+    let games = games.into_par_iter();
+    games.map(|game| CheckedGame::new(Arc::clone(variant), game)).collect()
+}
+
+/// Splits a list into a part for each thread and returns the results of the parts in order.
+fn map_in_threads<T: Sync, R: Send>(
     list: &[T],
     threads: usize,
     work: impl Fn(&[T]) -> R + Sync,
@@ -302,7 +321,7 @@ fn in_parts<T: Sync, R: Send>(
         let running: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
         let join = |thread: std::thread::ScopedJoinHandle<'_, R>| match thread.join() {
             Ok(result) => result,
-            // A thread panics only on a bug, which is then this thread's as well.
+            // A panic is a bug: it continues in this thread.
             Err(panic) => std::panic::resume_unwind(panic),
         };
         running.into_iter().map(join).collect()

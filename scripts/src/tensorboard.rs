@@ -1,22 +1,22 @@
 //! Event files of TensorBoard: scalars over steps.
 //!
-//! A file is a row of records, each its length, the length's checksum, the content and the content's
-//! checksum, where a checksum is CRC-32C, rotated and added to (TensorFlow's `record_writer.cc`);
-//! a content is a message `Event` (`event.proto`). Hand-declared messages, as in `onnx/proto.rs`:
-//! the crate for this (`tensorboard-rs`) writes files itself, and so cannot write into a store.
+//! A file is a sequence of records: the length, the checksum of the length, the content and the checksum of
+//! the content. A checksum is a masked CRC-32C (`record_writer.cc` of TensorFlow); the content is a message
+//! `Event` (`event.proto`). The messages are declared by hand, as in `onnx/proto.rs`: the crate `tensorboard-rs`
+//! writes files itself, and so cannot write into a store.
 
 use prost::Message;
 
 /// A value at a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalar {
-    /// What is measured; slashes group curves.
+    /// The name of the curve; slashes group curves.
     pub tag: String,
     /// The step.
     pub step: i64,
-    /// When, in seconds since 1970 or whatever the run counts.
+    /// The time in seconds, since 1970 or another origin.
     pub seconds: f64,
-    /// How much.
+    /// The value.
     pub value: f32,
 }
 
@@ -46,15 +46,15 @@ struct Value {
     simple_value: Option<f32>,
 }
 
-/// The bytes of an event file.
+/// Returns the content of an event file.
 pub fn events(scalars: &[Scalar]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let version = Some("brain.Event:2".to_owned());
-    record(&mut bytes, &Event { file_version: version, ..Event::default() });
+    write_record(&mut bytes, &Event { file_version: version, ..Event::default() });
     for Scalar { tag, step, seconds, value } in scalars {
         let value = vec![Value { tag: tag.clone(), simple_value: Some(*value) }];
         let summary = Some(Summary { value });
-        record(
+        write_record(
             &mut bytes,
             &Event { wall_time: *seconds, step: *step, file_version: None, summary },
         );
@@ -62,7 +62,7 @@ pub fn events(scalars: &[Scalar]) -> Vec<u8> {
     bytes
 }
 
-fn record(bytes: &mut Vec<u8>, event: &Event) {
+fn write_record(bytes: &mut Vec<u8>, event: &Event) {
     let content = event.encode_to_vec();
     let length = (content.len() as u64).to_le_bytes();
     for part in [&length[..], &content] {
@@ -76,20 +76,20 @@ fn record(bytes: &mut Vec<u8>, event: &Event) {
 mod tests {
     use super::*;
 
-    /// The first record of a file that TensorFlow writes, but for its time.
+    /// The first record is that of a file of TensorFlow, except for its time.
     #[test]
-    fn the_first_record_is_that_of_tensorflow() {
+    fn first_record_is_that_of_tensorflow() {
         let bytes = events(&[]);
-        let wanted = b"\x0f\0\0\0\0\0\0\0";
-        assert_eq!(&bytes[..8], wanted);
+        let expected = b"\x0f\0\0\0\0\0\0\0";
+        assert_eq!(&bytes[..8], expected);
         assert_eq!(&bytes[12..27], b"\x1a\x0dbrain.Event:2");
         assert_eq!(bytes.len(), 31);
-        // CRC-32C of the nine digits is its well-known check value.
+        // The check value of CRC-32C.
         assert_eq!(crc32c::crc32c(b"123456789"), 0xe306_9283);
     }
 
     #[test]
-    fn scalars_come_back() {
+    fn events_hold_scalars() {
         let scalar = Scalar { tag: "loss/policy".to_owned(), step: 7, seconds: 3.5, value: 0.25 };
         let bytes = events(std::slice::from_ref(&scalar));
         let mut rest = &bytes[31..];

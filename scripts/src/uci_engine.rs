@@ -6,72 +6,75 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-pub use answer::{Answer, Line};
+pub use answer::{Answer, InfoLine};
 
 pub use crate::engine_process::EngineError;
-use crate::engine_process::{EngineProcess, PATIENCE};
+use crate::engine_process::{EngineProcess, REPLY_TIMEOUT};
 
 /// A running engine.
 #[derive(Debug)]
 pub struct UciEngine {
     process: EngineProcess,
-    /// The options it told, each with the values it may have, if it told those.
+    /// The options of the engine, each with the values that it accepts; no values if any are.
     options: BTreeMap<String, Vec<String>>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl UciEngine {
-    /// Starts an engine and shakes hands. An answer to anything but a search may take 15 seconds.
+    /// Starts an engine and reads its options. Answers to anything but a search may take [`REPLY_TIMEOUT`].
     ///
     /// # Errors
     /// If it cannot be started or does not answer.
     pub fn start(executable: &Path) -> Result<UciEngine, EngineError> {
-        UciEngine::start_with(executable, PATIENCE)
+        UciEngine::start_with_timeout(executable, REPLY_TIMEOUT)
     }
 
-    /// [`UciEngine::start`] with another patience.
+    /// [`UciEngine::start`] with another time limit.
     ///
     /// # Errors
     /// If it cannot be started or does not answer.
-    pub fn start_with(executable: &Path, patience: Duration) -> Result<UciEngine, EngineError> {
-        UciEngine::shaken(EngineProcess::start(executable, [""; 0])?, patience)
+    pub fn start_with_timeout(
+        executable: &Path,
+        timeout: Duration,
+    ) -> Result<UciEngine, EngineError> {
+        UciEngine::connect(EngineProcess::start(executable, [""; 0])?, timeout)
     }
 
-    /// Shakes hands with an engine that has been started.
+    /// Reads the options of a process that has been started.
     ///
     /// # Errors
     /// If it does not answer.
-    pub fn shaken(process: EngineProcess, patience: Duration) -> Result<UciEngine, EngineError> {
-        let mut engine = UciEngine { process, options: BTreeMap::new(), patience };
-        engine.shake_hands()?;
+    pub fn connect(process: EngineProcess, timeout: Duration) -> Result<UciEngine, EngineError> {
+        let mut engine = UciEngine { process, options: BTreeMap::new(), timeout };
+        engine.read_options()?;
         Ok(engine)
     }
 
-    /// Says `uci` and notes the options that the engine tells. An engine may have other values to
-    /// offer once some are set (a file of variants), so that it may be asked again.
+    /// Sends `uci` and reads the options. Options such as a file of variants change the values of other options,
+    /// so this may be repeated.
     ///
     /// # Errors
-    /// If the engine ends or is silent.
-    pub fn shake_hands(&mut self) -> Result<(), EngineError> {
-        self.say("uci")?;
+    /// If the engine ends or does not answer.
+    pub fn read_options(&mut self) -> Result<(), EngineError> {
+        self.send("uci")?;
         let mut options = BTreeMap::new();
-        self.await_line("uciok", self.patience, |line| options.extend(answer::option(line)))?;
+        self.await_line("uciok", self.timeout, |line| options.extend(answer::parse_option(line)))?;
         self.options = options;
         Ok(())
     }
 
-    /// The executable's path.
+    /// Returns the path of the executable.
     pub fn executable(&self) -> &str {
         self.process.executable()
     }
 
-    /// Whether the engine told that it has this option.
-    pub fn has(&self, name: &str) -> bool {
+    /// Returns `true` if the engine has an option.
+    pub fn has_option(&self, name: &str) -> bool {
         self.options.keys().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Whether the engine told that it has this option and that it takes this value.
-    pub fn takes(&self, name: &str, value: &str) -> bool {
+    /// Returns `true` if the engine has an option that accepts a value.
+    pub fn accepts(&self, name: &str, value: &str) -> bool {
         let same = |(known, _): &(&String, _)| known.eq_ignore_ascii_case(name);
         let values = self.options.iter().find(same).map(|(_, values)| values);
         values.is_some_and(|values| values.is_empty() || values.iter().any(|known| known == value))
@@ -81,117 +84,123 @@ impl UciEngine {
     ///
     /// # Errors
     /// If the pipe is broken.
-    pub fn say(&mut self, line: &str) -> Result<(), EngineError> {
-        self.process.say(line)
+    pub fn send(&mut self, line: &str) -> Result<(), EngineError> {
+        self.process.send(line)
     }
 
-    /// Reads lines until one begins with `word`, and gives it.
+    /// Reads lines until one begins with `word`, and returns it.
     ///
     /// # Errors
-    /// If the engine ends before, or is silent.
-    pub fn answer(&mut self, word: &str) -> Result<String, EngineError> {
-        self.await_line(word, self.patience, |_| ())
+    /// If the engine ends or does not print such a line.
+    pub fn read_until(&mut self, word: &str) -> Result<String, EngineError> {
+        self.await_line(word, self.timeout, |_| ())
     }
 
-    /// Reads lines until one begins with `word` and gives it; `see` is shown those before it.
+    /// Reads lines until one begins with `word`, and returns it. Calls `on_other` with the lines before it.
     fn await_line(
         &mut self,
         word: &str,
-        patience: Duration,
-        mut see: impl FnMut(&str),
+        timeout: Duration,
+        mut on_other: impl FnMut(&str),
     ) -> Result<String, EngineError> {
-        self.process.await_line(word, patience, |line| {
-            let found = line.split_whitespace().next() == Some(word);
-            if !found {
-                see(line);
+        self.process.await_line(word, timeout, |line| {
+            if line.split_whitespace().next() == Some(word) {
+                return Some(line.to_owned());
             }
-            found.then(|| line.to_owned())
+            on_other(line);
+            None
         })
     }
 
     /// Sets an option and waits until the engine is ready.
     ///
     /// # Errors
-    /// If the engine told no such option or value, ends, or is silent.
-    pub fn set(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
-        if !self.takes(name, value) {
-            let (name, value) = (name.to_owned(), value.to_owned());
-            return Err(EngineError::Option { engine: self.executable().to_owned(), name, value });
+    /// [`EngineError::Option`], or if the engine ends or does not answer.
+    pub fn set_option(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
+        if !self.accepts(name, value) {
+            return Err(EngineError::Option {
+                engine: self.executable().to_owned(),
+                name: name.to_owned(),
+                value: value.to_owned(),
+            });
         }
-        self.say(&format!("setoption name {name} value {value}"))?;
+        self.send(&format!("setoption name {name} value {value}"))?;
         self.ready()
     }
 
-    /// Lets the engine forget what it knew, and waits until it is ready.
+    /// Starts a new game and waits until the engine is ready.
     ///
     /// # Errors
-    /// If the engine ends or is silent.
+    /// If the engine ends or does not answer.
     pub fn new_game(&mut self) -> Result<(), EngineError> {
-        self.say("ucinewgame")?;
+        self.send("ucinewgame")?;
         self.ready()
     }
 
     fn ready(&mut self) -> Result<(), EngineError> {
-        self.say("isready")?;
-        self.answer("readyok").map(drop)
+        self.send("isready")?;
+        self.read_until("readyok").map(drop)
     }
 
-    /// Begins what [`UciEngine::go`] does, and does not wait for the answer: that is a line of
-    /// [`UciEngine::poll`].
+    /// Starts a search as [`UciEngine::go`] does, without waiting for its end: a line of [`UciEngine::poll`].
     ///
     /// # Errors
     /// If the pipe is broken.
-    pub fn begin(&mut self, position: &str, limits: &str) -> Result<(), EngineError> {
-        self.say(&format!("position {position}"))?;
-        self.say(&format!("go {limits}"))
+    pub fn start_search(&mut self, position: &str, limits: &str) -> Result<(), EngineError> {
+        self.send(&format!("position {position}"))?;
+        self.send(&format!("go {limits}"))
     }
 
-    /// The next line that the engine has written already, and when it came.
+    /// Returns the next line that the engine has printed, and its time; `None` if there is none.
     ///
     /// # Errors
-    /// If it has ended.
+    /// If the engine has ended.
     pub fn poll(&mut self) -> Result<Option<(Instant, String)>, EngineError> {
         self.process.poll("bestmove")
     }
 
-    /// Lets the engine search: `position` is what follows that word in UCI (`startpos`, or `fen ..`,
-    /// and `moves ..`), `limits` what follows `go` (`nodes 4000`), `patience` how long the answer
-    /// may take.
+    /// Lets the engine search. `position` are the arguments of that command (`startpos`, or `fen ..`, and
+    /// `moves ..`), `limits` those of `go` (`nodes 4000`), and `timeout` is the time limit of the answer.
     ///
     /// # Errors
-    /// If the engine ends, is silent, or its answer names no move.
+    /// If the engine ends, does not answer, or its answer has no move.
     pub fn go(
         &mut self,
         position: &str,
         limits: &str,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Answer, EngineError> {
-        self.begin(position, limits)?;
+        self.start_search(position, limits)?;
         let mut lines = BTreeMap::new();
-        let best = self.await_line("bestmove", patience, |line| {
-            if let Some(found) = Line::read(line) {
-                found.put_into(&mut lines);
+        let best = self.await_line("bestmove", timeout, |line| {
+            if let Some(info) = InfoLine::parse(line) {
+                info.store_in(&mut lines);
             }
         })?;
         Answer::new(&best, lines).ok_or(EngineError::Line { line: best })
     }
 
-    /// The best move in the position of `fen` after `go nodes`, as the engine writes it.
+    /// Returns the best move of `go nodes` in the position of `fen`, as the engine prints it.
     ///
     /// # Errors
-    /// If the engine ends, is silent, or names no move.
+    /// If the engine ends, does not answer, or its answer has no move.
     pub fn best_move(&mut self, fen: &str, nodes: u32) -> Result<String, EngineError> {
         self.new_game()?;
-        let answer = self.go(&format!("fen {fen}"), &format!("nodes {nodes}"), self.patience)?;
+        let answer = self.go(&format!("fen {fen}"), &format!("nodes {nodes}"), self.timeout)?;
         Ok(answer.best)
     }
 }
 
-/// An engine's option as a command line has it, `name=value`.
+/// A text that is not `NAME=VALUE`.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("\"{0}\" is not NAME=VALUE")]
+pub struct NotNameValue(String);
+
+/// Parses `NAME=VALUE`, the form of an engine's option on the command line.
 ///
 /// # Errors
-/// In words, if it is none.
-pub fn name_and_value(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("it is not name=value")?;
+/// [`NotNameValue`] if there is no `=`.
+pub fn parse_name_value(text: &str) -> Result<(String, String), NotNameValue> {
+    let (name, value) = text.split_once('=').ok_or_else(|| NotNameValue(text.to_owned()))?;
     Ok((name.to_owned(), value.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Games to learn: those that are shipped and the user's own.
+//! Variants of the catalogue and of the user's own files.
 
 use std::fs;
 use std::path::Path;
@@ -6,27 +6,25 @@ use std::sync::Arc;
 
 use menagerie::variant::{Catalogue, Variant};
 
-/// The game called `name` among those that are shipped and those of `sections`, in the syntax of
-/// `variants.ini`.
+/// Returns the variant `name` of the catalogue or of `sections`, in the syntax of `variants.ini`.
 ///
 /// # Errors
-/// If there is none of that name, with what is wrong with the sections.
+/// If there is no such variant. The message includes the errors of the sections.
 pub fn find_variant(name: &str, sections: &str) -> anyhow::Result<Arc<Variant>> {
-    let (catalogue, faults) = Catalogue::shipped().extended(sections);
+    let (catalogue, errors) = Catalogue::shipped().extended(sections);
     catalogue.require(name).map_err(|unknown| {
-        let faults: String = faults.iter().map(|fault| format!("\n{fault}")).collect();
-        anyhow::anyhow!("{unknown}{faults}")
+        let errors: String = errors.iter().map(|error| format!("\n{error}")).collect();
+        anyhow::anyhow!("{unknown}{errors}")
     })
 }
 
-/// The text of a file of the user's own games, in the syntax of `variants.ini`; empty if none is
-/// given.
+/// Reads a file of the user's own variants, in the syntax of `variants.ini`. Returns an empty text without a file.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the file cannot be read.
 pub fn read_sections(path: Option<&Path>) -> anyhow::Result<String> {
     let Some(path) = path else { return Ok(String::new()) };
     let bytes = fs::read(path).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
-    // What is no UTF-8 is then a fault of its line, as any other.
+    // Invalid UTF-8 becomes an error of its section.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

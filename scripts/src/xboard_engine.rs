@@ -1,6 +1,6 @@
-//! An engine that speaks the protocol of XBoard (CECP, version 2), as a child process.
+//! An engine that speaks XBoard's protocol (CECP, version 2), as a child process.
 //!
-//! <https://www.gnu.org/software/xboard/engine-intf.html>. Version 1 is not spoken.
+//! <https://www.gnu.org/software/xboard/engine-intf.html>. Version 1 is not supported.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,78 +13,81 @@ use crate::engine_process::{EngineError, EngineProcess};
 #[derive(Debug)]
 pub struct XboardEngine {
     process: EngineProcess,
-    /// What it said of itself, without quotes.
+    /// The features of the engine, without quotes.
     features: BTreeMap<String, String>,
-    /// The options it told.
+    /// The names of the options of the engine.
     options: Vec<String>,
-    patience: Duration,
+    timeout: Duration,
     pings: u32,
-    /// Whether it plays the side to move as soon as it is told of a move.
+    /// The engine answers each move at once: it is not in force mode.
     playing: bool,
 }
 
-/// What an engine answers when it is to move.
+/// The answer of an engine that is to move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// A turn, in its own words; the legs of a turn are joined by commas.
+    /// A turn in the notation of the engine; the legs of a turn are joined by commas.
     Move(String),
-    /// It gives up.
+    /// The engine resigns.
     Resigns,
-    /// It says that the game is over: the result, `1-0` or another.
+    /// The engine claims that the game is over, with this result: `1-0` or another.
     Claims(String),
-    /// It says that it was told of an illegal move, or of something that it does not understand.
+    /// The engine rejects a message, as an illegal move or an unknown command.
     Protests(String),
 }
 
-/// What is said at the beginning of a game.
+/// The start of a game.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beginning<'a> {
-    /// The game as XBoard calls it, `normal` for chess.
+pub struct NewGame<'a> {
+    /// The variant by its name in XBoard's protocol, `normal` for chess.
     pub variant: &'a str,
-    /// Where it begins.
+    /// The FEN of the opening.
     pub fen: &'a str,
-    /// What limits its time or depth: `st 5`, `sd 7`, `level 0 1:00 0.6`.
+    /// The commands that limit time or depth: `st 5`, `sd 7`, `level 0 1:00 0.6`.
     pub limits: &'a [String],
 }
 
-/// How long an engine may take for its first `feature`, as the protocol has it.
-const FIRST_FEATURE: Duration = Duration::from_secs(2);
+/// Time limit of the first `feature`, as in the protocol.
+const FIRST_FEATURE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl XboardEngine {
-    /// Shakes hands with an engine that has been started; an answer to anything but a search may
-    /// take as long as `patience`.
+    /// Reads the features of a process that has been started. Answers to anything but a search may take `timeout`.
     ///
     /// # Errors
-    /// If it ends, says `done=0` and not `done=1` in time, or lacks `setboard`.
-    pub fn shaken(process: EngineProcess, patience: Duration) -> Result<XboardEngine, EngineError> {
-        let (features, options) = Default::default();
-        let mut engine =
-            XboardEngine { process, features, options, patience, pings: 0, playing: false };
-        engine.process.say("xboard")?;
-        engine.process.say("protover 2")?;
-        engine.hear_features()?;
+    /// If the engine ends, sends `done=0` but not `done=1` in time, or lacks `setboard`.
+    pub fn connect(process: EngineProcess, timeout: Duration) -> Result<XboardEngine, EngineError> {
+        let mut engine = XboardEngine {
+            process,
+            features: BTreeMap::new(),
+            options: Vec::new(),
+            timeout,
+            pings: 0,
+            playing: false,
+        };
+        engine.send("xboard")?;
+        engine.send("protover 2")?;
+        engine.read_features()?;
         if engine.feature("setboard") != "1" {
-            let line = "feature setboard=0".to_owned();
-            return Err(EngineError::Line { line });
+            return Err(EngineError::Line { line: "feature setboard=0".to_owned() });
         }
-        // Moves are told and heard as coordinates.
+        // Moves have coordinate notation in both directions.
         if engine.feature("san") == "1" {
-            engine.process.say("rejected san")?;
+            engine.send("rejected san")?;
         }
         Ok(engine)
     }
 
-    fn hear_features(&mut self) -> Result<(), EngineError> {
-        let mut patience = FIRST_FEATURE;
+    fn read_features(&mut self) -> Result<(), EngineError> {
+        let mut timeout = FIRST_FEATURE_TIMEOUT;
         loop {
             let begun = Instant::now();
-            let heard = self.process.await_line("feature", patience, |line| {
-                line.trim().strip_prefix("feature ").map(pairs)
+            let received = self.process.await_line("feature", timeout, |line| {
+                line.trim().strip_prefix("feature ").map(parse_pairs)
             });
-            let pairs = match heard {
+            let pairs = match received {
                 Ok(pairs) => pairs,
-                // One that says nothing of the kind is done, unless it asked for time.
-                Err(EngineError::Silent { .. }) if self.feature("done") != "0" => return Ok(()),
+                // An engine without further features is ready, unless it asked for time.
+                Err(EngineError::Timeout { .. }) if self.feature("done") != "0" => return Ok(()),
                 Err(error) => return Err(error),
             };
             for (name, value) in pairs {
@@ -93,29 +96,29 @@ impl XboardEngine {
                     self.options.push(name.trim().to_owned());
                     continue;
                 }
-                let known = if name == "san" { "rejected" } else { "accepted" };
-                self.process.say(&format!("{known} {name}"))?;
+                let answer = if name == "san" { "rejected" } else { "accepted" };
+                self.send(&format!("{answer} {name}"))?;
                 self.features.insert(name, value);
             }
             match self.feature("done") {
                 "1" => return Ok(()),
-                "0" => patience = self.patience,
-                _ => patience = patience.saturating_sub(begun.elapsed()),
+                "0" => timeout = self.timeout,
+                _ => timeout = timeout.saturating_sub(begun.elapsed()),
             }
         }
     }
 
-    /// What it said of a feature; if nothing, what the protocol takes it to be.
+    /// Returns the value of a feature, or the default of the protocol.
     pub fn feature(&self, name: &str) -> &str {
-        let usual = match name {
+        let default = match name {
             "time" | "draw" | "reuse" | "colors" => "1",
             "ping" | "setboard" | "usermove" | "memory" | "smp" | "san" => "0",
             _ => "",
         };
-        self.features.get(name).map_or(usual, String::as_str)
+        self.features.get(name).map_or(default, String::as_str)
     }
 
-    /// Whether it says that it plays a game; all are thought to play `normal`.
+    /// Returns `true` if the engine plays a variant. All engines play `normal`.
     pub fn plays(&self, variant: &str) -> bool {
         variant == "normal"
             || self.feature("variants").split(',').any(|name| name.trim() == variant)
@@ -124,115 +127,117 @@ impl XboardEngine {
     /// Sets an option, or `memory` in megabytes, or `cores`.
     ///
     /// # Errors
-    /// If it told no such option, or the pipe is broken.
-    pub fn set(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
+    /// [`EngineError::Option`], or if the pipe is broken.
+    pub fn set_option(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
         match name {
-            "memory" if self.feature("memory") == "1" => {
-                self.process.say(&format!("memory {value}"))
-            }
-            "cores" if self.feature("smp") == "1" => self.process.say(&format!("cores {value}")),
+            "memory" if self.feature("memory") == "1" => self.send(&format!("memory {value}")),
+            "cores" if self.feature("smp") == "1" => self.send(&format!("cores {value}")),
             _ if self.options.iter().any(|known| known == name) => {
-                self.process.say(&format!("option {name}={value}"))
+                self.send(&format!("option {name}={value}"))
             }
-            _ => {
-                let (name, value) = (name.to_owned(), value.to_owned());
-                Err(EngineError::Option {
-                    engine: self.process.executable().to_owned(),
-                    name,
-                    value,
-                })
-            }
+            _ => Err(EngineError::Option {
+                engine: self.process.executable().to_owned(),
+                name: name.to_owned(),
+                value: value.to_owned(),
+            }),
         }
     }
 
-    /// A game begins. What the engine said of an earlier one is passed over.
+    /// Starts a game. Lines of an earlier game are ignored.
     ///
     /// # Errors
-    /// If the engine ends or is silent.
-    pub fn begin(&mut self, game: &Beginning<'_>) -> Result<(), EngineError> {
-        self.process.say("new")?;
+    /// If the engine ends or does not answer.
+    pub fn new_game(&mut self, game: &NewGame<'_>) -> Result<(), EngineError> {
+        self.send("new")?;
         if game.variant != "normal" {
-            self.process.say(&format!("variant {}", game.variant))?;
+            self.send(&format!("variant {}", game.variant))?;
         }
         for line in ["force", "easy", "nopost"] {
-            self.process.say(line)?;
+            self.send(line)?;
         }
         self.playing = false;
         for line in game.limits {
-            self.process.say(line)?;
+            self.send(line)?;
         }
-        self.process.say(&format!("setboard {}", game.fen))?;
+        self.send(&format!("setboard {}", game.fen))?;
         self.synchronise()
     }
 
-    /// Waits until all that was said has been heard, if the engine can tell.
+    /// Waits until the engine has read all messages, if it supports `ping`.
     fn synchronise(&mut self) -> Result<(), EngineError> {
         if self.feature("ping") != "1" {
             return Ok(());
         }
         self.pings += 1;
         let number = self.pings.to_string();
-        self.process.say(&format!("ping {number}"))?;
+        self.send(&format!("ping {number}"))?;
         let pong = format!("pong {number}");
-        self.process.await_line(&pong, self.patience, |line| (line.trim() == pong).then_some(()))
+        self.process.await_line(&pong, self.timeout, |line| (line.trim() == pong).then_some(()))
     }
 
-    /// Tells the turns since the engine's last one, written as UCI has them, and lets it play the
-    /// next, which is given likewise. `clocks` are its own
-    /// and its opponent's time left, in milliseconds; `patience` is how long it may take.
+    /// Sends the turns since the engine's last one, in the notation of UCI, and lets it play the next turn, which is
+    /// returned in the same notation. `clocks` are the milliseconds left to the engine and to its opponent;
+    /// `timeout` is the time limit of the answer.
     ///
     /// # Errors
-    /// If it ends, or says nothing of meaning in time.
+    /// If the engine ends or does not answer.
     pub fn go(
         &mut self,
         turns: &[String],
         clocks: Option<(u64, u64)>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Reply, EngineError> {
-        self.ask(turns, clocks)?;
-        let mut told = String::new();
-        self.process.await_line("move", patience, |line| {
-            let reply = reply(line)?;
+        self.start_search(turns, clocks)?;
+        let mut legs = String::new();
+        self.process.await_line("move", timeout, |line| {
+            let reply = parse_reply(line)?;
             let Reply::Move(leg) = reply else { return Some(reply) };
-            told.push_str(&leg);
-            // A turn of two legs may come in two lines, the first with a comma at its end; the
-            // second begins where the first ended.
-            (!told.ends_with(',')).then(|| Reply::Move(legs::read(&std::mem::take(&mut told))))
+            legs.push_str(&leg);
+            // A turn of two legs may have two lines: the first ends with a comma, and the second begins where
+            // the first ended.
+            if legs.ends_with(',') {
+                return None;
+            }
+            Some(Reply::Move(legs::read(&std::mem::take(&mut legs))))
         })
     }
 
-    /// What [`XboardEngine::go`] does before it waits.
+    /// Sends the turns and starts the search, as [`XboardEngine::go`] does, without waiting for the answer.
     ///
     /// # Errors
     /// If the pipe is broken.
-    pub fn ask(&mut self, turns: &[String], clocks: Option<(u64, u64)>) -> Result<(), EngineError> {
-        let at_once = self.playing && turns.len() == 1;
-        if !at_once {
-            self.process.say("force")?;
+    pub fn start_search(
+        &mut self,
+        turns: &[String],
+        clocks: Option<(u64, u64)>,
+    ) -> Result<(), EngineError> {
+        let answers_at_once = self.playing && turns.len() == 1;
+        if !answers_at_once {
+            self.send("force")?;
             for turn in turns {
-                self.tell(turn)?;
+                self.send_turn(turn)?;
             }
         }
         if let Some(clocks) = clocks {
-            self.tell_clocks(clocks)?;
+            self.send_clocks(clocks)?;
         }
-        if at_once {
-            self.tell(&turns[0])?
+        if answers_at_once {
+            self.send_turn(&turns[0])?;
         } else {
-            self.process.say("go")?
-        };
+            self.send("go")?;
+        }
         self.playing = true;
         Ok(())
     }
 
-    /// Tells the engine its own and its opponent's time left, in milliseconds, if it wants to know.
+    /// Sends the milliseconds left to the engine and to its opponent, if it has the feature `time`.
     ///
     /// # Errors
     /// If the pipe is broken.
-    pub fn tell_clocks(&mut self, (own, other): (u64, u64)) -> Result<(), EngineError> {
+    pub fn send_clocks(&mut self, (own, other): (u64, u64)) -> Result<(), EngineError> {
         if self.feature("time") == "1" {
-            self.say(&format!("time {}", own / 10))?;
-            self.say(&format!("otim {}", other / 10))?;
+            self.send(&format!("time {}", own / 10))?;
+            self.send(&format!("otim {}", other / 10))?;
         }
         Ok(())
     }
@@ -241,36 +246,36 @@ impl XboardEngine {
     ///
     /// # Errors
     /// If the pipe is broken.
-    pub fn say(&mut self, line: &str) -> Result<(), EngineError> {
-        self.process.say(line)
+    pub fn send(&mut self, line: &str) -> Result<(), EngineError> {
+        self.process.send(line)
     }
 
-    /// The next line that the engine has written already, and when it came.
+    /// Returns the next line that the engine has printed, and its time; `None` if there is none.
     ///
     /// # Errors
-    /// If it has ended.
+    /// If the engine has ended.
     pub fn poll(&mut self) -> Result<Option<(Instant, String)>, EngineError> {
         self.process.poll("move")
     }
 
-    fn tell(&mut self, turn: &str) -> Result<(), EngineError> {
+    fn send_turn(&mut self, turn: &str) -> Result<(), EngineError> {
         let word = if self.feature("usermove") == "1" { "usermove " } else { "" };
-        self.process.say(&format!("{word}{}", legs::written(turn)))
+        self.send(&format!("{word}{}", legs::written(turn)))
     }
 
-    /// The game is over.
+    /// Ends the game.
     ///
     /// # Errors
     /// If the pipe is broken.
-    pub fn end(&mut self, result: &str, why: &str) -> Result<(), EngineError> {
+    pub fn end_game(&mut self, result: &str, reason: &str) -> Result<(), EngineError> {
         self.playing = false;
-        self.process.say("force")?;
-        self.process.say(&format!("result {result} {{{why}}}"))
+        self.send("force")?;
+        self.send(&format!("result {result} {{{reason}}}"))
     }
 }
 
-/// What a line says about the game; `None` for thoughts and the rest.
-pub fn reply(line: &str) -> Option<Reply> {
+/// Parses a line about the game; `None` for thinking output and other lines.
+pub fn parse_reply(line: &str) -> Option<Reply> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match word {
@@ -282,8 +287,8 @@ pub fn reply(line: &str) -> Option<Reply> {
     }
 }
 
-/// The pairs of a `feature` line: `ping=1 myname="Some Engine"`.
-fn pairs(mut text: &str) -> Vec<(String, String)> {
+/// Parses the pairs of a `feature` line: `ping=1 myname="Some Engine"`.
+fn parse_pairs(mut text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     while let Some((name, rest)) = text.trim_start().split_once('=') {
         let end;
@@ -309,8 +314,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn features_are_read_with_quotes_or_without() {
-        let pairs = pairs("ping=1 myname=\"Some Engine 1.0\" variants=\"normal,duck\"  done=1");
+    fn features_are_parsed_with_and_without_quotes() {
+        let pairs =
+            parse_pairs("ping=1 myname=\"Some Engine 1.0\" variants=\"normal,duck\"  done=1");
         let wanted = [
             ("ping", "1"),
             ("myname", "Some Engine 1.0"),
@@ -318,22 +324,22 @@ mod tests {
             ("done", "1"),
         ];
         assert_eq!(pairs, wanted.map(|(a, b)| (a.to_owned(), b.to_owned())));
-        assert_eq!(super::pairs("option=\"Hash -spin 1 1 9\"")[0].1, "Hash -spin 1 1 9");
-        assert_eq!(super::pairs("nonsense"), []);
-        assert_eq!(super::pairs("cut=\"off"), [("cut".to_owned(), "off".to_owned())]);
+        assert_eq!(parse_pairs("option=\"Hash -spin 1 1 9\"")[0].1, "Hash -spin 1 1 9");
+        assert_eq!(parse_pairs("nonsense"), []);
+        assert_eq!(parse_pairs("cut=\"off"), [("cut".to_owned(), "off".to_owned())]);
     }
 
     #[test]
-    fn replies_are_told_from_thoughts() {
-        assert_eq!(reply("move e2e4"), Some(Reply::Move("e2e4".to_owned())));
-        assert_eq!(reply("resign"), Some(Reply::Resigns));
-        assert_eq!(reply("1-0 {White mates}"), Some(Reply::Claims("1-0".to_owned())));
+    fn replies_differ_from_thinking_output() {
+        assert_eq!(parse_reply("move e2e4"), Some(Reply::Move("e2e4".to_owned())));
+        assert_eq!(parse_reply("resign"), Some(Reply::Resigns));
+        assert_eq!(parse_reply("1-0 {White mates}"), Some(Reply::Claims("1-0".to_owned())));
         let protest = "Illegal move: e2e5";
-        assert_eq!(reply(protest), Some(Reply::Protests(protest.to_owned())));
+        assert_eq!(parse_reply(protest), Some(Reply::Protests(protest.to_owned())));
         for thought in
             ["9 156 1084 48000 Nf3 Nc6", "# move e2e4", "offer draw", "", "tellall hello"]
         {
-            assert_eq!(reply(thought), None, "{thought}");
+            assert_eq!(parse_reply(thought), None, "{thought}");
         }
     }
 }

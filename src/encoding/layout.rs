@@ -1,9 +1,9 @@
-//! What two games' planes have in common.
+//! Layouts of encodings, and the planes that two layouts share.
 
-use super::planes::table_name;
+use super::planes::board_prefix;
 use crate::rules::Color;
 
-/// [`Encoding::layout`](super::Encoding::layout), taken apart.
+/// A parsed [`Encoding::layout`](super::Encoding::layout).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout<'a> {
     board: &'a str,
@@ -12,60 +12,67 @@ pub struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// Reads a layout; `None` if the text is none.
+    /// Parses a layout. Returns `None` if the text is not a layout.
     pub fn read(text: &'a str) -> Option<Layout<'a>> {
         let (board, rest) = text.split_once(" planes: ")?;
         let (planes, policy) = rest.split_once("; policy: ")?;
-        Some(Layout { board, planes: names(planes), policy: names(policy) })
+        Some(Layout { board, planes: split_names(planes), policy: split_names(policy) })
     }
 
-    /// What each input plane stands for.
+    /// Returns the names of the input planes.
     pub fn planes(&self) -> &[&'a str] {
         &self.planes
     }
 
-    /// What each plane of the policy stands for.
+    /// Returns the names of the policy planes.
     pub fn policy(&self) -> &[&'a str] {
         &self.policy
     }
 
-    /// What a network sees and makes of one of two tables that thinks of both alike: the first plane of
-    /// all, and the planes of a table by the names that they have in the game of one. `None` if there are
-    /// not two tables.
-    pub fn of_table(&self) -> Option<Layout<'a>> {
-        let own = |names: &[&'a str]| {
-            let name = |name: &&'a str| name.strip_prefix(table_name(Color::White));
-            names.iter().filter_map(name).collect::<Vec<_>>()
-        };
-        let (first, policy) = (self.planes.first()?, own(&self.policy));
-        let planes = std::iter::once(*first).chain(own(&self.planes)).collect();
-        (!policy.is_empty()).then_some(Layout { board: self.board, planes, policy })
+    /// Returns the layout of one board of bughouse, for a network that evaluates the boards one by one: the
+    /// first plane, and the planes of a board with the names of the one-board game. `None` if the layout
+    /// does not have two boards.
+    pub fn of_board(&self) -> Option<Layout<'a>> {
+        let policy = names_of_first_board(&self.policy);
+        if policy.is_empty() {
+            return None;
+        }
+        let mut planes = vec![*self.planes.first()?];
+        planes.extend(names_of_first_board(&self.planes));
+        Some(Layout { board: self.board, planes, policy })
     }
 
-    /// Where each of its planes stands among those of another layout, the input's and the policy's;
-    /// `None` if that is of another board.
+    /// Returns the indices of the planes in another layout, or `None` if its board has another size.
     pub fn places_in(&self, other: &Layout<'_>) -> Option<Places> {
+        if self.board != other.board {
+            return None;
+        }
         let find = |names: &[&str], among: &[&str]| {
             names.iter().map(|name| among.iter().position(|other| other == name)).collect()
         };
-        (self.board == other.board).then(|| Places {
+        Some(Places {
             planes: find(&self.planes, &other.planes),
             policy: find(&self.policy, &other.policy),
         })
     }
 }
 
-/// Where planes stand among those of another layout, if they are there at all.
+/// The indices of planes in another layout; `None` for planes that it does not have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Places {
-    /// The input's.
+    /// The input planes.
     pub planes: Vec<Option<usize>>,
-    /// The policy's.
+    /// The policy planes.
     pub policy: Vec<Option<usize>>,
 }
 
-/// The names of planes, between which there are spaces. Within a name a space follows a comma.
-fn names(text: &str) -> Vec<&str> {
+/// Returns the names of the planes of the first board of bughouse, without its prefix.
+fn names_of_first_board<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    names.iter().filter_map(|name| name.strip_prefix(board_prefix(Color::White))).collect()
+}
+
+/// Splits the names of planes at spaces. A space after a comma is a part of a name.
+fn split_names(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut start = 0;
     for (at, _) in text.match_indices(' ').filter(|(at, _)| !text[..*at].ends_with(',')) {
@@ -81,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn planes_are_found_by_name_on_the_same_board() {
+    fn layout_finds_planes_by_name() {
         let layout = |text| Layout::read(text).expect("a layout");
         let this = layout("8x8 planes: Board Men(Pawn, true) Wall; policy: Go(0, 1) Wall");
         let other = layout("8x8 planes: Men(Pawn, true) Board; policy: Place Go(0, 1)");
@@ -95,12 +102,12 @@ mod tests {
     }
 
     #[test]
-    fn of_two_tables_one_is_as_in_its_own_game() {
+    fn layout_of_one_board_has_names_of_one_board_game() {
         let two = "8x8 planes: Board Second White.Men(King, true) Black.Men(King, true); policy: \
                    White.Go(0, 1) White.Pass Black.Go(0, 1) Black.Pass";
         let layout = |text| Layout::read(text).expect("a layout");
         let one = layout("8x8 planes: Board Men(King, true); policy: Go(0, 1) Pass");
-        assert_eq!(layout(two).of_table(), Some(one.clone()));
-        assert_eq!(one.of_table(), None);
+        assert_eq!(layout(two).of_board(), Some(one.clone()));
+        assert_eq!(one.of_board(), None);
     }
 }

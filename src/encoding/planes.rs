@@ -1,113 +1,150 @@
-//! The input planes: men, hands, rights and counters, as far as the game has them.
+//! The input planes: pieces, pockets, rights and counters, as far as the game has them.
 
 use crate::rules::{Bitboard, Color, GameSpec, Role, Side, Square, View};
 
-/// What one or more consecutive planes hold.
+/// The content of one input plane. Where it has a `bool`, `true` is the side to move and `false` the
+/// opponent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Plane {
-    /// 1 on each square of the board: convolutions see where it ends.
+enum InputPlane {
+    /// 1 on each square of the board, so that convolutions see the edge.
     Board,
-    /// 1 everywhere if the mover is not the first side.
-    Second,
-    /// 1 everywhere if the position stood before.
+    /// 1 everywhere if the side to move is not the first side.
+    NotFirstSide,
+    /// 1 everywhere if the position has occurred before.
     Repeated,
-    /// The half-move clock, in steps, as a part of its limit.
+    /// The half-move clock in steps, as a fraction of its limit.
     Clock,
-    /// What is claimed by the side so many places after the mover.
+    /// The cells claimed by the side that is this number of places after the side to move.
     Claimed(usize),
-    /// Men of a role of the mover (`true`) or of the opponent.
-    Men(Role, bool),
-    /// How many men of a role are in hand, a quarter each.
-    Hand(Role, bool),
-    /// Men that are promoted pawns.
+    /// The pieces of a role.
+    Pieces(Role, bool),
+    /// The number of pieces of a role in hand, divided by 4.
+    Pocket(Role, bool),
+    /// The pieces that are promoted pawns.
     Promoted,
-    /// Rooks that may castle.
+    /// The rooks that may still castle.
     Castling(bool),
     /// The square of a possible en passant capture.
     EnPassant,
-    /// The squares that are closed, the duck's too.
+    /// The walls and the duck.
     Wall,
-    /// 1 everywhere if the mover has begun its turn and owes the rest of it.
-    Phase,
-    /// How many checks are still to be given, as a part of those at the start.
+    /// 1 everywhere if the side to move must complete its turn.
+    MidTurn,
+    /// The number of checks still needed, as a fraction of those at the start.
     Checks(bool),
-    /// 1 everywhere if the mover is on turn at a table.
+    /// 1 everywhere if the team to move is on turn on this board.
     OnTurn,
-    /// 1 everywhere if it may make a move there now.
-    EvalStats,
-    /// 1 everywhere if the table's game is drawn.
+    /// 1 everywhere if the team to move may move on this board now.
+    MayMove,
+    /// 1 everywhere if this board is drawn.
     Drawn,
-    /// How much more time the mover has there than the opponent at the other table has, in steps.
+    /// The steps by which the team to move has more time here than the opponent on the other board.
     Ahead,
-    /// How much less.
+    /// The steps by which it has less time.
     Behind,
 }
 
-/// The planes of one game.
+impl InputPlane {
+    /// Returns its name in layouts. Networks store these names, so that they must not change.
+    fn name(self) -> String {
+        match self {
+            InputPlane::Board => "Board".to_owned(),
+            InputPlane::NotFirstSide => "Second".to_owned(),
+            InputPlane::Repeated => "Repeated".to_owned(),
+            InputPlane::Clock => "Clock".to_owned(),
+            InputPlane::Claimed(place) => format!("Claimed({place})"),
+            InputPlane::Pieces(role, own) => format!("Men({role:?}, {own})"),
+            InputPlane::Pocket(role, own) => format!("Hand({role:?}, {own})"),
+            InputPlane::Promoted => "Promoted".to_owned(),
+            InputPlane::Castling(own) => format!("Castling({own})"),
+            InputPlane::EnPassant => "EnPassant".to_owned(),
+            InputPlane::Wall => "Wall".to_owned(),
+            InputPlane::MidTurn => "Phase".to_owned(),
+            InputPlane::Checks(own) => format!("Checks({own})"),
+            InputPlane::OnTurn => "OnTurn".to_owned(),
+            InputPlane::MayMove => "Asked".to_owned(),
+            InputPlane::Drawn => "Drawn".to_owned(),
+            InputPlane::Ahead => "Ahead".to_owned(),
+            InputPlane::Behind => "Behind".to_owned(),
+        }
+    }
+}
+
+/// The input planes of one game.
 #[derive(Clone, Debug)]
 pub(super) struct Planes {
-    planes: Vec<Plane>,
+    planes: Vec<InputPlane>,
     sides: usize,
     files: usize,
     ranks: usize,
     mirrored: bool,
     checks: f32,
-    /// Where there are two tables: after the first so many planes, which are of the position as a
-    /// whole, those of the table at which the mover has White follow, then those of the other.
+    /// In bughouse, the number of planes of the position as a whole. The planes of the board on which the
+    /// team to move has white follow, then those of the other board.
     shared: Option<usize>,
 }
 
-/// What the names of a table's planes begin with, by the mover's colour there.
-pub(super) fn table_name(color: Color) -> &'static str {
+/// Returns the prefix of the names of a board's planes, by the color that the team to move has there.
+pub(super) fn board_prefix(color: Color) -> &'static str {
     color.fold_wb("White.", "Black.")
 }
 
-/// From so many milliseconds on, a difference between two clocks is one step greater.
-const LEADS: [i64; 6] = [1_000, 2_000, 5_000, 10_000, 20_000, 60_000];
+/// Each of these differences between two clocks, in milliseconds, that is exceeded counts as a step.
+const LEAD_STEPS_MS: [i64; 6] = [1_000, 2_000, 5_000, 10_000, 20_000, 60_000];
 
-/// A difference between two clocks as the planes tell it: in steps, so that positions a few moves
-/// apart look alike to a cache, and with its sign.
+/// Converts a difference between two clocks to steps with its sign. Steps keep positions a few moves
+/// apart equal for a cache.
 pub(super) fn lead_step(lead: i64) -> i8 {
-    let steps = LEADS.iter().filter(|&&least| lead.abs() > least).count() as i8;
+    let steps = LEAD_STEPS_MS.iter().filter(|&&least| lead.abs() > least).count() as i8;
     if lead < 0 { -steps } else { steps }
 }
 
-/// The half-move clock as the planes tell it: in steps of 8, so that positions a few moves apart
-/// look alike to a cache, up to the limit.
+/// Converts the half-move clock to steps of 8 plies, up to the limit. Steps keep positions a few moves
+/// apart equal for a cache.
 pub(super) fn clock_step(halfmoves: u32) -> u32 {
-    halfmoves.min(CLOCK_LIMIT) / 8
+    halfmoves.min(CLOCK_LIMIT_PLIES) / 8
 }
 
-const CLOCK_LIMIT: u32 = 100;
+const CLOCK_LIMIT_PLIES: u32 = 100;
 
 /// The largest [`clock_step`].
-pub(super) const MAX_CLOCK_STEP: u32 = CLOCK_LIMIT / 8;
+pub(super) const MAX_CLOCK_STEP: u32 = CLOCK_LIMIT_PLIES / 8;
 
 /// The largest [`lead_step`].
-pub(super) const LEAD_STEPS: usize = LEADS.len();
+pub(super) const LEAD_STEPS: usize = LEAD_STEPS_MS.len();
 
 impl Planes {
     pub(super) fn new(game_spec: &GameSpec) -> Planes {
-        let mut planes = vec![Plane::Board];
+        let mut planes = vec![InputPlane::Board];
         let shared = game_spec.tables.then_some(2);
         if game_spec.tables {
-            planes.extend([Plane::Second, Plane::OnTurn, Plane::EvalStats, Plane::Drawn]);
-            planes.extend([Plane::Ahead, Plane::Behind, Plane::Repeated, Plane::Clock]);
+            planes.extend([
+                InputPlane::NotFirstSide,
+                InputPlane::OnTurn,
+                InputPlane::MayMove,
+                InputPlane::Drawn,
+            ]);
+            planes.extend([
+                InputPlane::Ahead,
+                InputPlane::Behind,
+                InputPlane::Repeated,
+                InputPlane::Clock,
+            ]);
         } else if game_spec.places {
-            planes.extend((0..game_spec.sides).map(Plane::Claimed));
+            planes.extend((0..game_spec.sides).map(InputPlane::Claimed));
         } else {
-            planes.extend([Plane::Second, Plane::Repeated, Plane::Clock]);
+            planes.extend([InputPlane::NotFirstSide, InputPlane::Repeated, InputPlane::Clock]);
         }
-        for mine in [true, false] {
-            planes.extend(game_spec.roles.iter().map(|&role| Plane::Men(role, mine)));
-            planes.extend(game_spec.drops.iter().map(|&role| Plane::Hand(role, mine)));
-            planes.extend(game_spec.castling.then_some(Plane::Castling(mine)));
-            planes.extend(game_spec.checks.map(|_| Plane::Checks(mine)));
+        for own in [true, false] {
+            planes.extend(game_spec.roles.iter().map(|&role| InputPlane::Pieces(role, own)));
+            planes.extend(game_spec.drops.iter().map(|&role| InputPlane::Pocket(role, own)));
+            planes.extend(game_spec.castling.then_some(InputPlane::Castling(own)));
+            planes.extend(game_spec.checks.map(|_| InputPlane::Checks(own)));
         }
-        planes.extend(game_spec.promoted.then_some(Plane::Promoted));
-        planes.extend(game_spec.en_passant.then_some(Plane::EnPassant));
-        planes.extend(game_spec.barriers.then_some(Plane::Wall));
-        planes.extend(game_spec.walls.then_some(Plane::Phase));
+        planes.extend(game_spec.promoted.then_some(InputPlane::Promoted));
+        planes.extend(game_spec.en_passant.then_some(InputPlane::EnPassant));
+        planes.extend(game_spec.barriers.then_some(InputPlane::Wall));
+        planes.extend(game_spec.walls.then_some(InputPlane::MidTurn));
         if let Some(shared) = shared {
             planes.extend_from_within(shared..);
         }
@@ -127,88 +164,94 @@ impl Planes {
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        let table = |nth| self.table(nth).map_or("", table_name);
         let planes = self.planes.iter().enumerate();
-        planes.map(|(nth, plane)| format!("{}{plane:?}", table(nth))).collect()
+        let name = |(index, plane): (usize, &InputPlane)| {
+            format!("{}{}", self.board_color(index).map_or("", board_prefix), plane.name())
+        };
+        planes.map(name).collect()
     }
 
-    /// The table whose plane is number `nth`, by the mover's colour there; `None` if that is not
-    /// asked.
-    fn table(&self, nth: usize) -> Option<Color> {
-        let shared = self.shared.filter(|&shared| nth >= shared)?;
-        let each = (self.planes.len() - shared) / 2;
-        Some(Color::from_white(nth < shared + each))
+    /// Returns the color that the team to move has on the board of a plane, or `None` if the plane is not
+    /// that of one of two boards.
+    fn board_color(&self, index: usize) -> Option<Color> {
+        let shared = self.shared.filter(|&shared| index >= shared)?;
+        let planes_per_board = (self.planes.len() - shared) / 2;
+        Some(Color::from_white(index < shared + planes_per_board))
     }
 
     pub(super) fn write(&self, view: View<'_>, out: &mut [f32]) {
         out.fill(0.0);
         let squares = self.files * self.ranks;
         let Some(shared) = self.shared else { return self.write_some(&self.planes, view, out) };
-        let (planes, of_tables) = self.planes.split_at(shared);
+        let (planes, board_planes) = self.planes.split_at(shared);
         let (out, mut rest) = out.split_at_mut(shared * squares);
         self.write_some(planes, view, out);
-        let each = of_tables.len() / 2;
-        for (color, planes) in Color::ALL.into_iter().zip(of_tables.chunks(each)) {
-            let (out, others) = rest.split_at_mut(each * squares);
-            self.write_some(planes, view.table_of(color), out);
+        let planes_per_board = board_planes.len() / 2;
+        for (color, planes) in Color::ALL.into_iter().zip(board_planes.chunks(planes_per_board)) {
+            let (out, others) = rest.split_at_mut(planes_per_board * squares);
+            self.write_some(planes, view.board_view(color), out);
             rest = others;
         }
     }
 
-    /// Writes some of the planes over zeros.
-    fn write_some(&self, planes: &[Plane], view: View<'_>, out: &mut [f32]) {
+    /// Writes some of the planes. `out` is zero before.
+    fn write_some(&self, planes: &[InputPlane], view: View<'_>, out: &mut [f32]) {
         let us = view.turn;
-        let owner = |mine: bool| if mine { us } else { !us };
+        let owner = |own: bool| if own { us } else { !us };
         let flip = self.mirrored && us == Color::Black;
         let squares = self.files * self.ranks;
         for (plane, out) in planes.iter().zip(out.chunks_exact_mut(squares)) {
             match *plane {
-                Plane::Board => out.fill(1.0),
-                Plane::Second if view.mover != Side::WHITE => out.fill(1.0),
-                Plane::OnTurn if view.seat.on_turn => out.fill(1.0),
-                Plane::EvalStats if view.seat.asked => out.fill(1.0),
-                Plane::Drawn if view.seat.drawn => out.fill(1.0),
-                Plane::OnTurn | Plane::EvalStats | Plane::Drawn => {}
-                Plane::Ahead | Plane::Behind => {
-                    let steps = lead_step(view.seat.lead);
-                    let steps = if *plane == Plane::Ahead { steps } else { -steps };
+                InputPlane::Board => out.fill(1.0),
+                InputPlane::NotFirstSide if view.mover != Side::WHITE => out.fill(1.0),
+                InputPlane::OnTurn if view.seat.on_turn => out.fill(1.0),
+                InputPlane::MayMove if view.seat.asked => out.fill(1.0),
+                InputPlane::Drawn if view.seat.drawn => out.fill(1.0),
+                InputPlane::Repeated if view.repeated => out.fill(1.0),
+                InputPlane::MidTurn if view.mid_turn => out.fill(1.0),
+                InputPlane::NotFirstSide
+                | InputPlane::OnTurn
+                | InputPlane::MayMove
+                | InputPlane::Drawn
+                | InputPlane::Repeated
+                | InputPlane::MidTurn => {}
+                InputPlane::Ahead | InputPlane::Behind => {
+                    let lead = lead_step(view.seat.lead);
+                    let steps = if *plane == InputPlane::Ahead { lead } else { -lead };
                     if steps > 0 {
-                        out.fill(f32::from(steps) / LEADS.len() as f32);
+                        out.fill(f32::from(steps) / LEAD_STEPS as f32);
                     }
                 }
-                Plane::Repeated if view.repeated => out.fill(1.0),
-                Plane::Phase if view.mid_turn => out.fill(1.0),
-                Plane::Second | Plane::Repeated | Plane::Phase => {}
-                Plane::Wall => self.mark(view.walls, flip, out),
-                Plane::Clock => {
+                InputPlane::Wall => self.mark(view.walls, flip, out),
+                InputPlane::Clock => {
                     let steps = clock_step(view.halfmoves);
                     if steps > 0 {
-                        out.fill(8.0 * steps as f32 / CLOCK_LIMIT as f32);
+                        out.fill(8.0 * steps as f32 / CLOCK_LIMIT_PLIES as f32);
                     }
                 }
-                Plane::Claimed(seat) => {
-                    let side = view.mover.after(seat, self.sides);
+                InputPlane::Claimed(place) => {
+                    let side = view.mover.after(place, self.sides);
                     self.mark(view.cells[side], flip, out);
                 }
-                Plane::Men(role, mine) => {
-                    self.mark(view.board.by_piece(role.of(owner(mine))), flip, out);
+                InputPlane::Pieces(role, own) => {
+                    self.mark(view.board.by_piece(role.of(owner(own))), flip, out);
                 }
-                Plane::Hand(role, mine) => {
-                    let count = view.hands.map_or(0, |hands| hands[owner(mine)][role]);
+                InputPlane::Pocket(role, own) => {
+                    let count = view.hands.map_or(0, |hands| hands[owner(own)][role]);
                     if count > 0 {
                         out.fill(f32::from(count) / 4.0);
                     }
                 }
-                Plane::Promoted => self.mark(view.promoted, flip, out),
-                Plane::Castling(mine) => {
-                    self.mark(view.castling & view.board.by_color(owner(mine)), flip, out);
+                InputPlane::Promoted => self.mark(view.promoted, flip, out),
+                InputPlane::Castling(own) => {
+                    self.mark(view.castling & view.board.by_color(owner(own)), flip, out);
                 }
-                Plane::EnPassant => {
+                InputPlane::EnPassant => {
                     let square = view.en_passant.map_or(Bitboard::EMPTY, Bitboard::from_square);
                     self.mark(square, flip, out);
                 }
-                Plane::Checks(mine) => {
-                    let left = view.checks.map_or(0, |checks| checks[owner(mine)]);
+                InputPlane::Checks(own) => {
+                    let left = view.checks.map_or(0, |checks| checks[owner(own)]);
                     out.fill(f32::from(left) / self.checks);
                 }
             }
@@ -222,9 +265,38 @@ impl Planes {
     }
 }
 
-/// Where a square of the 8x8 board lies in a plane, rank by rank from the mover's first.
+/// Returns the index of a square of the 8x8 board in a plane, rank by rank from the first rank of the
+/// side to move.
 pub(super) fn cell(square: Square, flip: bool, files: usize, ranks: usize) -> usize {
-    let (file, rank) = (usize::from(square.file()), usize::from(square.rank()));
-    let rank = if flip { ranks - 1 - rank } else { rank };
-    rank * files + file
+    let file = usize::from(square.file());
+    let rank = usize::from(square.rank());
+    let row = if flip { ranks - 1 - rank } else { rank };
+    row * files + file
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::variant::Catalogue;
+
+    #[test]
+    fn plane_names_are_those_of_stored_networks() {
+        let game_spec = Catalogue::shipped().get("bughouse2").expect("shipped").start().game_spec();
+        let names = Planes::new(&game_spec).names();
+        assert_eq!(
+            names[..10],
+            [
+                "Board",
+                "Second",
+                "White.OnTurn",
+                "White.Asked",
+                "White.Drawn",
+                "White.Ahead",
+                "White.Behind",
+                "White.Repeated",
+                "White.Clock",
+                "White.Men(Pawn, true)",
+            ]
+        );
+    }
 }

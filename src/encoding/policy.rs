@@ -1,46 +1,47 @@
-//! The policy planes: AlphaZero's move planes as far as the game needs them, and drops.
+//! The policy planes: the move planes of AlphaZero as far as the game needs them, and drops.
 
 use std::sync::Arc;
 
 use super::PolicyIndex;
-use super::planes::{cell, table_name};
-use crate::rules::{Color, GameSpec, Move, Role, Side, Square, Table};
+use super::planes::{board_prefix, cell};
+use crate::rules::{BoardId, Color, GameSpec, Move, Role, Side, Square};
 
-/// What one policy plane holds: for a move of a man, of the square where it starts; else of the
-/// square where it lands.
+/// The moves of one policy plane. Steps are at their origin, other moves at their destination.
+///
+/// Networks store the `Debug` text of these planes as their names, so that it must not change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Plane {
-    /// So many files and ranks away, along a line or a knight's jump, with the usual promotion.
+enum PolicyPlane {
+    /// A step by this number of files and ranks, like a queen or a knight, with the usual promotion.
     Go(i8, i8),
-    /// A promotion to another man, so many files to the right.
+    /// A promotion to another piece, with a step by this number of files.
     Promote(Role, i8),
     /// A drop.
     Drop(Role),
-    /// A cell that is claimed.
+    /// A claimed cell.
     Place,
-    /// The duck.
+    /// A wall or the duck.
     Wall,
-    /// That the mover sits at this table, on one square; the others stand for nothing.
+    /// Sitting on this board, on the first square. The other squares are unused.
     Pass,
 }
 
-/// The policy planes of one game. Where there are two tables, these are the planes of the one at
-/// which the mover has White; those of the other follow.
+/// The policy planes of one game. In bughouse these are the planes of the board on which the team to
+/// move has white; those of the other board follow.
 #[derive(Clone, Debug)]
 pub(super) struct Policy {
-    planes: Vec<Plane>,
-    tables: bool,
-    /// The plane of each step by files and ranks away, from -7 to 7.
+    planes: Vec<PolicyPlane>,
+    two_boards: bool,
+    /// The plane of each step, by the difference of files and of ranks, from -7 to 7.
     go: Arc<[[u8; 15]; 15]>,
     promotions: Vec<Role>,
-    /// The first plane of the lesser promotions.
+    /// The index of the first plane of other promotions than the usual one.
     promote: usize,
     drops: Vec<Role>,
-    /// The first plane of the drops.
+    /// The index of the first plane of drops.
     drop: usize,
-    /// The plane of the duck.
+    /// The index of the plane of walls.
     wall: usize,
-    /// The plane of sitting.
+    /// The index of the plane of sitting.
     pass: usize,
     files: usize,
     ranks: usize,
@@ -53,38 +54,39 @@ const JUMPS: [(i8, i8); 8] =
 
 impl Policy {
     pub(super) fn new(game_spec: &GameSpec) -> Policy {
-        let (files, ranks) = (game_spec.files as i8, game_spec.ranks as i8);
-        let fits = |&(right, up): &(i8, i8)| right.abs() < files && up.abs() < ranks;
+        let files = game_spec.files as i8;
+        let ranks = game_spec.ranks as i8;
+        let fits_on_board = |&(right, up): &(i8, i8)| right.abs() < files && up.abs() < ranks;
         let mut planes = Vec::new();
         if !game_spec.roles.is_empty() {
-            let far = |n: i8| LINES.map(|(right, up)| (n * right, n * up));
-            let lines = (1..files.max(ranks)).flat_map(far).filter(fits);
-            planes.extend(lines.map(|(right, up)| Plane::Go(right, up)));
+            let steps_of_length = |n: i8| LINES.map(|(right, up)| (n * right, n * up));
+            let lines = (1..files.max(ranks)).flat_map(steps_of_length).filter(fits_on_board);
+            planes.extend(lines.map(|(right, up)| PolicyPlane::Go(right, up)));
         }
         if game_spec.roles.contains(&Role::Knight) {
-            let jumps = JUMPS.into_iter().filter(fits);
-            planes.extend(jumps.map(|(right, up)| Plane::Go(right, up)));
+            let jumps = JUMPS.into_iter().filter(fits_on_board);
+            planes.extend(jumps.map(|(right, up)| PolicyPlane::Go(right, up)));
         }
         let mut go = [[0; 15]; 15];
         for (index, plane) in planes.iter().enumerate() {
-            if let Plane::Go(right, up) = plane {
+            if let PolicyPlane::Go(right, up) = plane {
                 go[offset(*right)][offset(*up)] = index as u8;
             }
         }
         let promote = planes.len();
         for &role in game_spec.promotions.iter().skip(1) {
-            planes.extend([-1, 0, 1].map(|right| Plane::Promote(role, right)));
+            planes.extend([-1, 0, 1].map(|right| PolicyPlane::Promote(role, right)));
         }
         let drop = planes.len();
-        planes.extend(game_spec.drops.iter().map(|&role| Plane::Drop(role)));
-        planes.extend(game_spec.places.then_some(Plane::Place));
+        planes.extend(game_spec.drops.iter().map(|&role| PolicyPlane::Drop(role)));
+        planes.extend(game_spec.places.then_some(PolicyPlane::Place));
         let wall = planes.len();
-        planes.extend(game_spec.walls.then_some(Plane::Wall));
+        planes.extend(game_spec.walls.then_some(PolicyPlane::Wall));
         let pass = planes.len();
-        planes.extend(game_spec.tables.then_some(Plane::Pass));
+        planes.extend(game_spec.tables.then_some(PolicyPlane::Pass));
         Policy {
             planes,
-            tables: game_spec.tables,
+            two_boards: game_spec.tables,
             go: Arc::new(go),
             promotions: game_spec.promotions.clone(),
             promote,
@@ -98,43 +100,43 @@ impl Policy {
         }
     }
 
-    /// Whether there are two tables.
-    pub(super) fn tables(&self) -> bool {
-        self.tables
+    /// Returns `true` if the game has two boards.
+    pub(super) fn has_two_boards(&self) -> bool {
+        self.two_boards
     }
 
     pub(super) fn planes(&self) -> usize {
-        if self.tables { 2 * self.planes.len() } else { self.planes.len() }
+        if self.two_boards { 2 * self.planes.len() } else { self.planes.len() }
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        if !self.tables {
+        if !self.two_boards {
             return self.planes.iter().map(|plane| format!("{plane:?}")).collect();
         }
-        let of_table = |color: Color| {
-            self.planes.iter().map(move |plane| format!("{}{plane:?}", table_name(color)))
+        let board_names = |color: Color| {
+            self.planes.iter().map(move |plane| format!("{}{plane:?}", board_prefix(color)))
         };
-        Color::ALL.into_iter().flat_map(of_table).collect()
+        Color::ALL.into_iter().flat_map(board_names).collect()
     }
 
-    /// That the mover sits at the table where it has `color`.
+    /// Returns the index of sitting on the board on which the team to move has `color`.
     pub(super) fn sits(&self, color: Color) -> PolicyIndex {
         let first = if color.is_black() { self.planes.len() } else { 0 };
         PolicyIndex(((first + self.pass) * self.files * self.ranks) as u16)
     }
 
-    /// A move other than to sit, which is [`Policy::sits`].
+    /// Returns the index of a move other than `Move::Pass`, whose index is [`Policy::sits`].
     pub(super) fn index(&self, mover: Side, m: Move) -> PolicyIndex {
-        // The mover's partner has the other colour at the other table.
-        let (table, m) = m.split();
-        let color = Color::from_white((mover == Side::WHITE) == (table == Table::A));
-        let first = if self.tables && color.is_black() { self.planes.len() } else { 0 };
+        // A team has different colors on the two boards.
+        let (board, m) = m.split();
+        let color = Color::from_white((mover == Side::WHITE) == (board == BoardId::A));
+        let first = if self.two_boards && color.is_black() { self.planes.len() } else { 0 };
         let flip = self.mirrored && color.is_black();
         let (plane, square) = match m {
             Move::Step { from, to, promotion } => (self.step(from, to, promotion, flip), from),
             Move::Drop { role, to } => {
-                let nth = self.drops.iter().position(|&drop| drop == role);
-                (self.drop + nth.unwrap_or(0), to)
+                let number = self.drops.iter().position(|&drop| drop == role);
+                (self.drop + number.unwrap_or(0), to)
             }
             Move::Place(to) => (self.drop + self.drops.len(), to),
             Move::Wall(to) => (self.wall, to),
@@ -147,17 +149,17 @@ impl Policy {
 
     fn step(&self, from: Square, to: Square, promotion: Option<Role>, flip: bool) -> usize {
         let right = i8::from(to.file()) - i8::from(from.file());
-        let up = i8::from(to.rank()) - i8::from(from.rank());
-        let up = if flip { -up } else { up };
-        let chosen = promotion.and_then(|to| self.promotions.iter().position(|&role| role == to));
-        match chosen {
-            Some(nth @ 1..) => self.promote + 3 * (nth - 1) + (right + 1) as usize,
+        let north = i8::from(to.rank()) - i8::from(from.rank());
+        let up = if flip { -north } else { north };
+        let choice = promotion.and_then(|to| self.promotions.iter().position(|&role| role == to));
+        match choice {
+            Some(number @ 1..) => self.promote + 3 * (number - 1) + (right + 1) as usize,
             _ => usize::from(self.go[offset(right)][offset(up)]),
         }
     }
 }
 
-/// Where the table of steps has a difference of files or ranks.
+/// Returns the index of a difference of files or ranks in `Policy::go`.
 fn offset(difference: i8) -> usize {
     (difference + 7) as usize
 }

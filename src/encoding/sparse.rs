@@ -23,7 +23,7 @@ use self::geometry::Geometry;
 use self::inputs::InputBlocks;
 use self::moves::MoveBlocks;
 use self::scene::Scene;
-use super::planes::table_name;
+use super::planes::board_prefix;
 use crate::rules::{Color, GameSpec, Move, Position};
 
 pub use self::blocks::Block;
@@ -103,7 +103,7 @@ impl SparseEncoding {
         let mut move_list = BlockList::default();
         let geometry = Geometry::new(game_spec);
         let prefixes: &[&str] = if game_spec.tables {
-            &[table_name(Color::White), table_name(Color::Black)]
+            &[board_prefix(Color::White), board_prefix(Color::Black)]
         } else {
             &[""]
         };
@@ -163,7 +163,7 @@ impl SparseEncoding {
             inputs.write_board(0, geometry, &first, &mut out.inputs);
             return moves.write(geometry, [&first, &first], legal, &mut out.move_rows);
         }
-        let other_view = view.table_of(!view.turn);
+        let other_view = view.board_view(!view.turn);
         let second = Scene::new(geometry, &other_view, *wall_moves);
         for scene in [&first, &second] {
             let board = usize::from(scene.us.is_black());

@@ -1,4 +1,4 @@
-//! A fixed piece of work whose result tells whether the search has changed.
+//! The bench: a fixed workload whose result shows whether the search has changed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -9,96 +9,98 @@ use crate::rules::{Key, MoveList, Position};
 use crate::search::{Memory, Params, Searcher, Tree};
 use crate::variant::Catalogue;
 
-/// Visits to each position.
+/// Visits per position.
 const VISITS: u32 = 2000;
-/// Positions of each variant: its start, and others after random turns.
+/// Positions per variant: its start, and others after random turns.
 const POSITIONS: usize = 4;
-/// Plies from one of them to the next.
+/// Plies from one position to the next.
 const PLIES: usize = 9;
-/// Leaves at once, whatever the number of threads.
-const BATCH: usize = 4;
-/// Memory for a tree, in bytes: more than it needs.
-const MEMORY: usize = 16 << 20;
+/// Leaves per batch, whatever the number of threads.
+const BATCH_SIZE: usize = 4;
+/// The memory for a tree, more than it needs.
+const TREE_BYTES: usize = 16 << 20;
 
-/// One position of the bench, searched.
+/// A position of the bench, and the result of its search.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Searched {
+pub struct BenchPosition {
     /// The name of the variant.
     pub variant: String,
     /// The position.
     pub fen: String,
     /// The best first ply; `None` if the game is over.
     pub best: Option<String>,
-    /// How often it was visited.
+    /// The number of visits.
     pub nodes: u64,
-    /// What the tree came to take.
+    /// The memory that the tree used.
     pub memory: Memory,
     /// A hash of the moves of the root with their visits and proofs.
     pub signature: u64,
 }
 
-/// Searches fixed positions of every variant of `catalogue` by [`Uniform`], as many `threads` each
-/// a position of its own. What is found is the same on every machine and for any number of threads,
-/// and changes if what the search does or the rules of a game change.
+/// Searches fixed positions of every variant of `catalogue` with a [`Uniform`] policy, in `threads` threads
+/// that search a position each. The result is the same on every machine and for any number of threads.
+/// It changes if the search or the rules of a variant change.
 ///
 /// # Errors
-/// In words, if the search fails.
-pub fn bench(catalogue: &Catalogue, threads: usize) -> Result<Vec<Searched>, EvalError> {
+/// If a search fails or a thread panics.
+pub fn bench(catalogue: &Catalogue, threads: usize) -> Result<Vec<BenchPosition>, EvalError> {
     let starts = catalogue.iter().map(|variant| (variant.name(), variant.start()));
     let work: Vec<_> = starts
-        .flat_map(|(name, start)| positions(start).into_iter().map(move |place| (name, place)))
+        .flat_map(|(name, start)| {
+            positions(start).into_iter().map(move |position| (name, position))
+        })
         .collect();
     let next = AtomicUsize::new(0);
-    let part = || {
-        let mine = || work.get(next.fetch_add(1, Ordering::Relaxed));
-        std::iter::from_fn(mine)
+    let search_remaining = || {
+        std::iter::from_fn(|| work.get(next.fetch_add(1, Ordering::Relaxed)))
             .map(|(name, position)| search(name, position))
             .collect::<Result<Vec<_>, _>>()
     };
     let mut found = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(part)).collect();
-        let mut found = part()?;
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(search_remaining)).collect();
+        let mut found = search_remaining()?;
         for other in others {
-            found.extend(other.join().map_err(|_| EvalError("a thread ended".to_owned()))??);
+            let joined = other.join().map_err(|_| EvalError("a bench thread panicked".to_owned()));
+            found.extend(joined??);
         }
         Ok(found)
     })?;
-    let place = |searched: &Searched| {
-        work.iter().position(|(name, at)| *name == searched.variant && at.fen() == searched.fen)
-    };
-    found.sort_by_key(place);
+    found.sort_by_key(|result| {
+        work.iter()
+            .position(|(name, position)| *name == result.variant && position.fen() == result.fen)
+    });
     Ok(found)
 }
 
-fn search(variant: &str, position: &Position) -> Result<Searched, EvalError> {
+fn search(variant: &str, position: &Position) -> Result<BenchPosition, EvalError> {
     let mut evaluator = Uniform::new(Encoding::of(position).shape());
-    let mut tree = Tree::new(position.clone(), Params::default(), MEMORY);
-    let mut searcher = Searcher::new(&mut tree, &mut evaluator, BATCH);
+    let mut tree = Tree::new(position.clone(), Params::default(), TREE_BYTES);
+    let mut searcher = Searcher::new(&mut tree, &mut evaluator, BATCH_SIZE);
     let mut nodes = 0;
-    while nodes < VISITS && !searcher.tree().settled() {
+    while nodes < VISITS && !searcher.tree().is_proven() {
         nodes += searcher.step(VISITS - nodes)?.visits;
     }
-    let choices = tree.root_moves();
-    let words = choices.iter().flat_map(|choice| {
+    let root_moves = tree.root_moves();
+    let numbers = root_moves.iter().flat_map(|choice| {
         let text = format!("{} {:?}", position.move_text(choice.m), choice.proof);
-        let words: Vec<_> = text.bytes().map(u64::from).collect();
-        words.into_iter().chain([u64::from(choice.visits)])
+        let bytes: Vec<_> = text.bytes().map(u64::from).collect();
+        bytes.into_iter().chain([u64::from(choice.visits)])
     });
-    Ok(Searched {
+    Ok(BenchPosition {
         variant: variant.to_owned(),
         fen: position.fen(),
-        best: choices.first().map(|choice| position.move_text(choice.m)),
+        best: root_moves.first().map(|choice| position.move_text(choice.m)),
         nodes: u64::from(nodes),
         memory: tree.memory(),
-        signature: Key::of(words).0,
+        signature: Key::of(numbers).0,
     })
 }
 
-/// The start and positions on a random way from it. A game that ends begins anew.
+/// Returns the start and positions of a random game from it. A game that ends starts again.
 fn positions(start: Position) -> Vec<Position> {
-    // SplitMix64, our own, so that no crate can change what it gives.
+    // SplitMix64, implemented here so that no crate can change its numbers.
     let mut seed = 0_u64;
-    let mut below = |limit: usize| {
+    let mut random_below = |limit: usize| {
         seed += 1;
         ((u128::from(Key::of([seed]).0) * limit as u128) >> 64) as usize
     };
@@ -114,7 +116,7 @@ fn positions(start: Position) -> Vec<Position> {
                 position = start.clone();
                 position.legal_moves(&mut legal);
             }
-            let Some(&m) = legal.get(below(legal.len())) else { return found };
+            let Some(&m) = legal.get(random_below(legal.len())) else { return found };
             position.play_unchecked(m);
         }
         found.push(position.clone());

@@ -1,13 +1,13 @@
-//! What depth means in a tree search: the number of visits on a logarithmic scale.
+//! The depth of a tree search: the number of visits on a logarithmic scale.
 //!
 //! UCI and XBoard limit searches by depth, and scripts and GUIs expect each depth to cost a few
-//! times the one before. No property of a Monte-Carlo tree behaves so. The principal variation has
+//! times the previous one. No property of a Monte-Carlo tree has this growth. The principal variation has
 //! 12 turns after 200 visits and 17 after 400,000, and the mean depth of all descents, which lc0 and
-//! Monty report, hardly grows at all where many moves are legal. So depth is defined by the work:
+//! Monty report, hardly grows at all where many moves are legal. So depth is defined by visits:
 //! depth `d` is reached by the [`BASE`]`^(d-1)`-th visit of a search. Depth 12 takes 15,217 visits and
 //! depth 20 takes 16,749,953, in every variant and whatever the tree looks like.
 
-/// How many times the visits of one depth the next one takes.
+/// The factor from the visits of one depth to those of the next.
 const BASE: f64 = 2.4;
 
 /// Returns the depth that a search has reached with `visits` visits; 0 without any.

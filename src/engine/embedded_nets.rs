@@ -1,6 +1,7 @@
-//! The networks of the folder `nets/`, and the few that the executable holds itself.
+//! The networks of the folder `nets/`, and the few that are embedded in the executable.
 
 use std::env::current_exe;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::nn::{NetworkFile, Weights};
@@ -9,75 +10,85 @@ use crate::variant::Variant;
 /// The folder of networks.
 const FOLDER: &str = "nets";
 
-/// The number of folders, from that of the executable upwards, in which [`FOLDER`] is looked for: `deps`,
+/// The number of folders, from that of the executable upwards, in which [`FOLDER`] is searched: `deps`,
 /// `release`, a target triple, `target` and the checkout.
 const MAX_PARENTS: usize = 5;
 
-/// The base network, which plays games that have no network of their own.
-const BASE: &str = "base";
+/// The base network, for variants that have no network of their own.
+const BASE_NETWORK: &str = "base";
 
-/// A file in `nets/`: its name and its bytes.
-type Embedded = (&'static str, &'static [u8]);
+/// An embedded file: its name and its bytes.
+type EmbeddedFile = (&'static str, &'static [u8]);
 
-/// A file of `nets/`, by its name.
+/// Embeds a file of `nets/`.
 macro_rules! file {
     ($name:literal) => {
         (concat!("nets/", $name), include_bytes!(concat!("../../nets/", $name)))
     };
 }
 
-/// The networks inside the executable, by the name of the variant: those of the games that README.md begins
-/// with.
-const EMBEDDED: &[(&str, Embedded)] =
+/// The embedded networks, by the name of the variant: those of the games that README.md begins with.
+const EMBEDDED: &[(&str, EmbeddedFile)] =
     &[("3x3", file!("3x3.onnx")), ("chess", file!("chess.int8.onnx"))];
 
-/// Returns the networks for the game whose network plays `variant` as long as it has none of its own, and the
-/// name of that game; `None` if there is no such game.
-pub(super) fn substitutes(variant: &Variant) -> Option<(Vec<Result<Weights, String>>, &str)> {
-    let game = variant.network()?;
-    Some((networks(game), game))
+/// A network file that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read the network \"{name}\": {error}")]
+pub(super) struct UnreadableNetwork {
+    /// The name of the file.
+    pub(super) name: String,
+    /// The error of the system.
+    pub(super) error: io::Error,
+}
+
+type ReadResult = Result<Weights, UnreadableNetwork>;
+
+/// Returns the networks of the variant that `variant` names as a substitute, and the name of that variant;
+/// `None` if it names none.
+pub(super) fn substitutes(variant: &Variant) -> Option<(Vec<ReadResult>, &str)> {
+    let name = variant.network()?;
+    Some((networks(name), name))
 }
 
 /// Returns the base network, if there is one.
-pub(super) fn base() -> Option<Result<Weights, String>> {
-    on_disk(BASE)
+pub(super) fn base() -> Option<ReadResult> {
+    on_disk(BASE_NETWORK)
 }
 
-/// Returns the networks that were made for a game, the best first: that in the folder, and that in the
-/// executable. An error message stands for a file that cannot be read.
-pub(super) fn networks(game: &str) -> Vec<Result<Weights, String>> {
-    on_disk(game).into_iter().chain(embedded(game).map(Ok)).collect()
+/// Returns the networks of a variant, the best first: that in the folder, and the embedded one.
+pub(super) fn networks(variant: &str) -> Vec<ReadResult> {
+    on_disk(variant).into_iter().chain(embedded(variant).map(Ok)).collect()
 }
 
-fn embedded(game: &str) -> Option<Weights> {
-    let (_, (name, bytes)) = EMBEDDED.iter().find(|(name, _)| *name == game)?;
+fn embedded(variant: &str) -> Option<Weights> {
+    let (_, (name, bytes)) = EMBEDDED.iter().find(|(name, _)| *name == variant)?;
     let file = NetworkFile { name: (*name).into(), bytes: (*bytes).into() };
     Some(Weights::new(file, None))
 }
 
-/// Reads the network of a game from the first folder that has one.
-fn on_disk(game: &str) -> Option<Result<Weights, String>> {
-    // The name may come from a file of the user's.
-    if !game.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+/// Reads the network of a variant from the first folder that has one.
+fn on_disk(variant: &str) -> Option<ReadResult> {
+    // The name may come from a user's file.
+    if !variant.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
         return None;
     }
     let path = folders(current_exe().ok().as_deref()).into_iter().find_map(|folder| {
-        let names = [format!("{game}.onnx"), format!("{game}.int8.onnx")];
+        let names = [format!("{variant}.onnx"), format!("{variant}.int8.onnx")];
         names.into_iter().map(|name| folder.join(name)).find(|path| path.is_file())
     })?;
     let name = format!("{FOLDER}/{}", path.file_name()?.to_str()?);
-    let weights = Weights::read(&path, &name);
     Some(
-        weights.map_err(|error| format!("cannot read the network \"{}\": {error}", path.display())),
+        Weights::read(&path, &name)
+            .map_err(|error| UnreadableNetwork { name: path.display().to_string(), error }),
     )
 }
 
-/// Returns where networks may lie: in [`FOLDER`] beside the executable or above it, or in the working
-/// directory.
+/// Returns the folders of networks: [`FOLDER`] in the folder of the executable, in those above it, and in the
+/// working directory.
 fn folders(executable: Option<&Path>) -> Vec<PathBuf> {
-    let home = executable.and_then(Path::parent);
-    let above = home.into_iter().flat_map(|home| home.ancestors().take(MAX_PARENTS));
-    above.chain([Path::new("")]).map(|folder| folder.join(FOLDER)).collect()
+    let own = executable.and_then(Path::parent);
+    let parents = own.into_iter().flat_map(|folder| folder.ancestors().take(MAX_PARENTS));
+    parents.chain([Path::new("")]).map(|folder| folder.join(FOLDER)).collect()
 }
 
 #[cfg(test)]
@@ -92,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_separators_are_no_files() {
+    fn names_with_separators_are_not_read() {
         for name in ["../nets/chess", "a/b", "chess.int8", ""] {
             assert!(networks(name).is_empty(), "{name}");
         }

@@ -1,30 +1,35 @@
-//! The choice of an evaluator: which network, on what, with how many threads.
+//! The evaluators of a session: the network, its backend, and one evaluator per thread.
 
 use std::env::current_exe;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::embedded_nets;
+use super::embedded_nets::{self, UnreadableNetwork};
 use super::options::Options;
 use crate::encoding::Encoding;
 use crate::nn::network::Backend;
 use crate::nn::runtime::{Runtime, RuntimeError};
-use crate::nn::{Cache, Cached, Evaluator, Onnx, Opened, Query, Uniform, Weights};
+use crate::nn::{
+    Cache, Cached, EvalError, Evaluator, Onnx, Opened, Query, UnfitNetwork, Uniform, Weights,
+};
 use crate::rules::MoveList;
 use crate::search::Params;
 use crate::variant::{Catalogue, Variant};
 
-/// An evaluator, and what it was chosen by.
+/// The part of `Hash` that the cache of evaluations takes.
+const CACHE_DIVISOR: usize = 4;
+
+/// Open evaluators, and the settings for which they were opened.
 pub(super) struct EvaluatorPool {
     /// One for each thread that searches, at least one.
     pub(super) evaluators: Vec<Box<dyn Evaluator>>,
-    /// Whether it asks a network.
-    pub(super) network: bool,
-    /// The parameters of a search by it.
+    /// Whether they use a network.
+    has_network: bool,
+    /// The search parameters for them.
     params: Params,
-    /// Whether it stands in for one that was named and could not be had.
-    pub(super) stands_in: bool,
+    /// Whether they replace a network that was named and cannot be used.
+    is_substitute: bool,
     key: EvaluatorKey,
 }
 
@@ -56,120 +61,27 @@ pub fn open_network(
 ) -> Option<VariantNetwork> {
     let mut options = Options::new(Catalogue::shipped());
     weights.clone_into(&mut options.weights);
-    let chosen = EvaluatorPool::new(variant, &options, None, notes);
-    if !chosen.network {
+    let pool = EvaluatorPool::new(variant, &options, None, notes);
+    if !pool.has_network {
         return None;
     }
-    let evaluator = chosen.evaluators.into_iter().next()?;
-    Some(VariantNetwork { evaluator, params: chosen.params, is_substitute: chosen.stands_in })
+    let evaluator = pool.evaluators.into_iter().next()?;
+    Some(VariantNetwork { evaluator, params: pool.params, is_substitute: pool.is_substitute })
 }
 
-/// All that an evaluator is chosen by.
+/// The settings on which the choice of an evaluator depends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct EvaluatorKey {
     variant: String,
-    /// The game of a name may be another one once its file has been read anew.
+    /// The variant of a name may be another one once its file has been read again.
     layout: String,
-    /// The game whose network its section wants.
+    /// The variant that its section names for a substitute network.
     network: Option<String>,
     weights: String,
     backend: Backend,
-    library: String,
+    runtime_library: String,
     threads: usize,
     hash: usize,
-}
-
-impl EvaluatorPool {
-    /// Whether it is still what `options` ask for.
-    pub(super) fn serves(&self, variant: &Variant, options: &Options) -> bool {
-        self.key == EvaluatorKey::new(variant, options)
-    }
-
-    /// What `options` ask for, or the best that can be had in its place: `before`, if it plays
-    /// the same game, or else the evaluator that knows nothing. What there is to know about it
-    /// goes to `notes`, a line each.
-    pub(super) fn new(
-        variant: &Variant,
-        options: &Options,
-        before: Option<EvaluatorPool>,
-        notes: &mut Vec<String>,
-    ) -> EvaluatorPool {
-        let key = EvaluatorKey::new(variant, options);
-        let name = variant.name();
-        let same = |before: &EvaluatorKey| before.variant == name && before.layout == key.layout;
-        let before = before.filter(|before| before.network && same(&before.key));
-        let named = named(options).map(|weights| (weights, name));
-        let wanted = named.is_some();
-        let mut candidates: Vec<_> = named.into_iter().collect();
-        candidates.extend(unnamed(variant, notes));
-        if candidates.is_empty() {
-            notes.push(format!(
-                "{name}: there is no network for it yet, it is played by search alone (Uniform \
-                 evaluator)"
-            ));
-            return EvaluatorPool::uniform(variant, key);
-        }
-        for (at, (candidate, game)) in candidates.into_iter().enumerate() {
-            let opened = candidate.and_then(|weights| {
-                library(options, notes)?;
-                open(variant, options, &weights, game, notes).map_err(|refusal| {
-                    match game == name {
-                        true => refusal,
-                        false => format!("{name}: the network of {game} does not fit it"),
-                    }
-                })
-            });
-            match opened {
-                Ok((evaluators, params)) => {
-                    let stands_in = wanted && at > 0;
-                    return EvaluatorPool { evaluators, network: true, params, stands_in, key };
-                }
-                Err(refusal) if notes.contains(&refusal) => {}
-                Err(refusal) => notes.push(refusal),
-            }
-            if let Some(before) = before {
-                notes.push(format!("{name}: the network from before plays on"));
-                return EvaluatorPool { key, stands_in: wanted, ..before };
-            }
-        }
-        notes.push(format!(
-            "{name}: it is played without a network, by search alone (Uniform evaluator)"
-        ));
-        EvaluatorPool::uniform(variant, key)
-    }
-
-    fn uniform(variant: &Variant, key: EvaluatorKey) -> EvaluatorPool {
-        let shape = Encoding::of(&variant.start()).shape();
-        let stands_in = !key.weights.is_empty();
-        // One thread of it is as fast as several, which would wait for the tree.
-        let evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Uniform::new(shape))];
-        EvaluatorPool { evaluators, network: false, params: Params::blind(), stands_in, key }
-    }
-
-    /// The parameters of a search by it.
-    pub(super) fn params(&self) -> Params {
-        self.params
-    }
-
-    /// The evaluator of this thread.
-    pub(super) fn first(&mut self) -> &mut dyn Evaluator {
-        &mut *self.evaluators[0]
-    }
-
-    /// Puts the evaluator that knows nothing in the place of one that failed.
-    pub(super) fn give_up(&mut self) {
-        self.evaluators = vec![Box::new(Uniform::new(self.first().shape()))];
-        self.network = false;
-        self.params = Params::blind();
-    }
-
-    /// The memory for the tree beside it, in bytes: both together stay within the option `Hash`,
-    /// with something to spare for the leaves and stacks of threads.
-    pub(super) fn tree_bytes(&self, options: &Options) -> usize {
-        let all = options.hash << 20;
-        let cache = if self.network { cache_bytes(options) } else { 0 };
-        all - cache - (all / 16).min(1 << 20)
-    }
 }
 
 impl EvaluatorKey {
@@ -180,115 +92,244 @@ impl EvaluatorKey {
             network: variant.network().map(str::to_owned),
             weights: options.weights.clone(),
             backend: options.backend,
-            library: options.library.clone(),
+            runtime_library: options.runtime_library.clone(),
             threads: options.threads,
             hash: options.hash,
         }
     }
+
+    fn is_same_variant(&self, other: &EvaluatorKey) -> bool {
+        self.variant == other.variant && self.layout == other.layout
+    }
 }
 
-/// The memory for remembered evaluations, in bytes.
+/// Why a network cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum NetworkRefusal {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] UnreadableNetwork),
+    /// There is no ONNX Runtime.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// It is damaged, or not for the variant.
+    #[error("network {name} is refused: {error}")]
+    Unfit {
+        /// The network.
+        name: String,
+        /// What is wrong with it.
+        error: Box<UnfitNetwork>,
+    },
+    /// It fails to evaluate the first positions.
+    #[error("network {name} is refused: {error}")]
+    Eval {
+        /// The network.
+        name: String,
+        /// The error of the evaluator.
+        error: EvalError,
+    },
+}
+
+/// A network that may be used for a variant.
+struct Candidate<'a> {
+    weights: Result<Weights, UnreadableNetwork>,
+    /// The variant for which it was made.
+    made_for: &'a str,
+}
+
+impl EvaluatorPool {
+    /// Returns `true` if these are the evaluators that `options` ask for.
+    pub(super) fn serves(&self, variant: &Variant, options: &Options) -> bool {
+        self.key == EvaluatorKey::new(variant, options)
+    }
+
+    /// Opens the network that `options` ask for. If it cannot be used, takes `previous` if that is for the
+    /// same variant, or else the next best network, or else a uniform policy. Messages for the user are
+    /// appended to `notes`.
+    pub(super) fn new(
+        variant: &Variant,
+        options: &Options,
+        previous: Option<EvaluatorPool>,
+        notes: &mut Vec<String>,
+    ) -> EvaluatorPool {
+        let key = EvaluatorKey::new(variant, options);
+        let name = variant.name();
+        let previous = previous.filter(|pool| pool.has_network && pool.key.is_same_variant(&key));
+        let named = named_network(options).map(|weights| Candidate { weights, made_for: name });
+        let is_named = named.is_some();
+        let mut candidates: Vec<_> = named.into_iter().collect();
+        candidates.extend(shipped_networks(variant, notes));
+        if candidates.is_empty() {
+            notes.push(format!("{name}: no network, using a uniform policy"));
+            return EvaluatorPool::uniform(variant, key);
+        }
+        for (index, Candidate { weights, made_for }) in candidates.into_iter().enumerate() {
+            let opened = weights.map_err(NetworkRefusal::from).and_then(|weights| {
+                load_runtime(options, notes)?;
+                Ok(open(variant, options, &weights, made_for, notes))
+            });
+            let refusal = match opened {
+                Ok(Ok((evaluators, params))) => {
+                    let is_substitute = is_named && index > 0;
+                    return EvaluatorPool {
+                        evaluators,
+                        has_network: true,
+                        params,
+                        is_substitute,
+                        key,
+                    };
+                }
+                Ok(Err(_)) if made_for != name => {
+                    format!("{name}: the {made_for} network does not fit")
+                }
+                Ok(Err(refusal)) | Err(refusal) => refusal.to_string(),
+            };
+            if !notes.contains(&refusal) {
+                notes.push(refusal);
+            }
+            if let Some(previous) = previous {
+                notes.push(format!("{name}: keeping the previous network"));
+                return EvaluatorPool { key, is_substitute: is_named, ..previous };
+            }
+        }
+        notes.push(format!("{name}: no usable network, using a uniform policy"));
+        EvaluatorPool::uniform(variant, key)
+    }
+
+    fn uniform(variant: &Variant, key: EvaluatorKey) -> EvaluatorPool {
+        let shape = Encoding::of(&variant.start()).shape();
+        EvaluatorPool {
+            // One thread is as fast as several, which would wait for the tree.
+            evaluators: vec![Box::new(Uniform::new(shape))],
+            has_network: false,
+            params: Params::without_network(),
+            is_substitute: !key.weights.is_empty(),
+            key,
+        }
+    }
+
+    /// Returns the search parameters for these evaluators.
+    pub(super) fn params(&self) -> Params {
+        self.params
+    }
+
+    /// Returns the evaluator of the first thread.
+    pub(super) fn first(&mut self) -> &mut dyn Evaluator {
+        &mut *self.evaluators[0]
+    }
+
+    /// Replaces evaluators that failed by a uniform policy.
+    pub(super) fn replace_by_uniform(&mut self) {
+        self.evaluators = vec![Box::new(Uniform::new(self.first().shape()))];
+        self.has_network = false;
+        self.params = Params::without_network();
+    }
+
+    /// Returns the memory for the tree, in bytes. The tree and the cache together stay within the option
+    /// `Hash`, with a reserve for the leaves and stacks of threads.
+    pub(super) fn tree_bytes(&self, options: &Options) -> usize {
+        let all = options.hash << 20;
+        let cache = if self.has_network { cache_bytes(options) } else { 0 };
+        all - cache - (all / 16).min(1 << 20)
+    }
+}
+
+/// Returns the memory for cached evaluations, in bytes.
 fn cache_bytes(options: &Options) -> usize {
-    (options.hash << 20) / 4
+    (options.hash << 20) / CACHE_DIVISOR
 }
 
-/// Returns the networks for a variant without the options, the best first, and the game that each was made
-/// for: its own, or else the base and then that of the game it is made from.
-fn unnamed<'a>(
-    variant: &'a Variant,
-    notes: &mut Vec<String>,
-) -> Vec<(Result<Weights, String>, &'a str)> {
+/// Returns the shipped networks for a variant, the best first: its own, or else the base network and then
+/// that of the variant that its section names.
+fn shipped_networks<'a>(variant: &'a Variant, notes: &mut Vec<String>) -> Vec<Candidate<'a>> {
     let name = variant.name();
     let own = embedded_nets::networks(name);
     if !own.is_empty() {
-        return own.into_iter().map(|weights| (weights, name)).collect();
+        return own.into_iter().map(|weights| Candidate { weights, made_for: name }).collect();
     }
-    if variant.wants_no_other_network() {
+    if variant.uses_own_network_only() {
         return Vec::new();
     }
     let has_sparse = Encoding::of(&variant.start()).sparse().is_some();
     let base = if has_sparse { embedded_nets::base() } else { None };
-    let mut found: Vec<_> = base.into_iter().map(|weights| (weights, name)).collect();
-    if let Some((substitutes, game)) = embedded_nets::substitutes(variant) {
-        if found.is_empty() && substitutes.is_empty() {
+    let mut candidates: Vec<_> =
+        base.into_iter().map(|weights| Candidate { weights, made_for: name }).collect();
+    if let Some((substitutes, made_for)) = embedded_nets::substitutes(variant) {
+        if candidates.is_empty() && substitutes.is_empty() {
             notes.push(format!(
-                "{name}: its section wants the network of \"{game}\", which has none"
+                "{name}: there is no \"{made_for}\" network, which its section names"
             ));
         }
-        found.extend(substitutes.into_iter().map(|weights| (weights, game)));
+        candidates.extend(substitutes.into_iter().map(|weights| Candidate { weights, made_for }));
     }
-    found
+    candidates
 }
 
-/// The network that the options name, if they name one.
-fn named(options: &Options) -> Option<Result<Weights, String>> {
+/// Returns the network that the options name, if they name one.
+fn named_network(options: &Options) -> Option<Result<Weights, UnreadableNetwork>> {
     let name = &options.weights;
-    (!name.is_empty()).then(|| {
-        let weights = Weights::read(&place(name), name);
-        weights.map_err(|error| format!("cannot read the network \"{name}\": {error}"))
-    })
+    if name.is_empty() {
+        return None;
+    }
+    Some(
+        Weights::read(&locate(name), name)
+            .map_err(|error| UnreadableNetwork { name: name.clone(), error }),
+    )
 }
 
-/// Where the file `name` is: a relative one starts at the executable's folder or, if nothing is
+/// Returns the path of the file `name`. A relative one starts at the executable's folder or, if nothing is
 /// there, at the working directory.
-fn place(name: &str) -> PathBuf {
-    let beside = current_exe().ok().and_then(|exe| Some(exe.parent()?.join(name)));
-    beside.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from(name))
+fn locate(name: &str) -> PathBuf {
+    let adjacent = current_exe().ok().and_then(|exe| Some(exe.parent()?.join(name)));
+    adjacent.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from(name))
 }
 
-/// Sees to it that ONNX Runtime is loaded.
-fn library(options: &Options, notes: &mut Vec<String>) -> Result<(), String> {
-    let wanted = Some(Path::new(&options.library));
-    let runtime = match Runtime::load(wanted) {
-        // Another one runs already, and it serves as well.
+/// Loads ONNX Runtime, if it is not loaded yet.
+fn load_runtime(options: &Options, notes: &mut Vec<String>) -> Result<(), RuntimeError> {
+    let runtime = match Runtime::load(Some(Path::new(&options.runtime_library))) {
+        // Another library is loaded already. It serves as well.
         Err(error @ RuntimeError::Taken { .. }) => {
             notes.push(error.to_string());
             Runtime::load(None)
         }
         result => result,
-    };
-    let runtime = runtime.map_err(|error| error.to_string())?;
-    notes.extend(runtime.skipped().iter().map(|refusal| format!("passed over: {refusal}")));
+    }?;
+    notes.extend(runtime.skipped().iter().map(|refusal| format!("skipped: {refusal}")));
     Ok(())
 }
 
-/// Opens a network that was made for `game`, once for each thread, and tries it.
+/// Opens a network that was made for the variant `made_for`, once for each thread, and evaluates a batch with
+/// each.
 fn open(
     variant: &Variant,
     options: &Options,
     weights: &Weights,
-    game: &str,
+    made_for: &str,
     notes: &mut Vec<String>,
-) -> Result<(Vec<Box<dyn Evaluator>>, Params), String> {
-    let start = variant.start();
-    let encoding = Encoding::of(&start);
-    let refused = |error: String| format!("network {} is refused: {error}", weights.name());
-    let Opened { network: mut first, file, notes: more } = weights
-        .open(&encoding, game, options.backend)
-        .map_err(|error| refused(error.to_string()))?;
+) -> Result<(Vec<Box<dyn Evaluator>>, Params), NetworkRefusal> {
+    let unfit =
+        |error| NetworkRefusal::Unfit { name: weights.name().to_owned(), error: Box::new(error) };
+    let failed = |error| NetworkRefusal::Eval { name: weights.name().to_owned(), error };
+    let encoding = Encoding::of(&variant.start());
+    let Opened { network: mut first, file, notes: more } =
+        weights.open(&encoding, made_for, options.backend).map_err(unfit)?;
     notes.extend(more);
     let name = variant.name();
-    if game != name {
-        notes.push(format!("{name}: there is no network for it yet, that of {game} plays it"));
+    if made_for != name {
+        notes.push(format!("{name}: using the {made_for} network"));
     }
     if first.network_metadata().is_base() {
-        let trained = first.network_metadata().has_variant(name);
-        let games = if trained { "games of it" } else { "other games" };
-        notes.push(format!("{name}: played with a base network, trained on {games}"));
+        let variants = if first.network_metadata().has_variant(name) {
+            "this variant, among others"
+        } else {
+            "other variants"
+        };
+        notes.push(format!("{name}: using a base network trained on {variants}"));
     }
     if let Some(unseen) = first.unseen() {
-        notes.push(format!("{name}: the network does not see {unseen}"));
+        notes.push(format!("{name}: the network has no input for {unseen}"));
     }
-    let mut legal = MoveList::new();
-    start.legal_moves(&mut legal);
-    let query = Query { encoding: &encoding, position: &start, legal: &legal };
-    // A whole batch, so that a network takes the memory it needs before the first search.
-    let warm = |network: &mut Onnx| {
-        let mut batch = network.new_batch();
-        (0..network.preferred_batch()).for_each(|_| _ = batch.push(query));
-        network.evaluate(&mut batch).map_err(|error| refused(error.to_string()))
-    };
-    warm(&mut first)?;
+    warm_up(&mut first, variant, &encoding).map_err(failed)?;
     notes.push(format!(
         "{name}: network {} ({}), ONNX Runtime {}",
         file.name,
@@ -297,14 +338,30 @@ fn open(
     ));
     // A GPU evaluates one batch while the next is gathered.
     let threads = options.threads.max(if first.backend() == Backend::Cuda { 2 } else { 1 });
-    let session = |_| Onnx::open(&file.bytes, &encoding, game, first.backend(), 1);
-    let others = (1..threads).map(session).collect::<Result<Vec<_>, _>>();
-    let mut others = others.map_err(|error| refused(error.to_string()))?;
-    others.iter_mut().try_for_each(warm)?;
-    let cache = Cache::new(cache_bytes(options));
-    let cache = Arc::new(Mutex::new(cache));
-    let cached =
-        |network| -> Box<dyn Evaluator> { Box::new(Cached::sharing(network, Arc::clone(&cache))) };
     let params = if first.is_sparse() { Params::sparse() } else { Params::default() };
-    Ok(([first].into_iter().chain(others).map(cached).collect(), params))
+    let backend = first.backend();
+    let mut networks = vec![first];
+    for _ in 1..threads {
+        networks.push(Onnx::open(&file.bytes, &encoding, made_for, backend, 1).map_err(unfit)?);
+    }
+    for network in &mut networks[1..] {
+        warm_up(network, variant, &encoding).map_err(failed)?;
+    }
+    let cache = Arc::new(Mutex::new(Cache::new(cache_bytes(options))));
+    let evaluators = networks.into_iter().map(|network| -> Box<dyn Evaluator> {
+        Box::new(Cached::sharing(network, Arc::clone(&cache)))
+    });
+    Ok((evaluators.collect(), params))
+}
+
+/// Evaluates a whole batch of the start, so that the network allocates its memory before the first search.
+fn warm_up(network: &mut Onnx, variant: &Variant, encoding: &Encoding) -> Result<(), EvalError> {
+    let start = variant.start();
+    let mut legal = MoveList::new();
+    start.legal_moves(&mut legal);
+    let mut batch = network.new_batch();
+    for _ in 0..network.preferred_batch() {
+        batch.push(Query { encoding, position: &start, legal: &legal });
+    }
+    network.evaluate(&mut batch)
 }

@@ -1,29 +1,29 @@
-//! How far a search is to go.
+//! The limits of a search.
 
 use std::time::Duration;
 
 use crate::rules::{MAX_SIDES, Move, PerSide, Side};
 use crate::search::Clock;
 
-/// What ends a search. With nothing set it goes on until it is stopped.
+/// The limits of a search. Without any, it continues until it is stopped.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Limits {
-    /// The players' clocks, as far as they are known.
+    /// The players' clocks, as far as they are known. With two boards, those at the first.
     pub clocks: PerSide<Option<Clock>>,
-    /// Those at the second of two tables, White's and Black's; the others are at the first.
-    pub second: PerSide<Option<Clock>>,
+    /// White's and Black's clocks at the second of two boards.
+    pub second_clocks: PerSide<Option<Clock>>,
     /// The time for this turn.
     pub time: Option<Duration>,
-    /// New visits to the root.
+    /// The number of new visits to the root.
     pub nodes: Option<u64>,
     /// The depth to reach. Depth counts new visits on a logarithmic scale, see `engine/depth.rs`.
     pub depth: Option<u64>,
     /// A win within this number of turns of the side to move.
     pub mate: Option<u64>,
-    /// The best turn is held back until the search is stopped.
+    /// Whether the best move is not printed until the search is stopped.
     pub infinite: bool,
-    /// The opponent is searcher: clocks begin to count, and the best turn may be told, once it has
-    /// played as expected.
+    /// Whether the opponent is to move. Clocks count, and the best move may be printed, after it has played
+    /// the expected move.
     pub ponder: bool,
     /// The first plies to choose from; all if empty.
     pub moves: Vec<Move>,
@@ -33,7 +33,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             clocks: PerSide::all(None),
-            second: PerSide::all(None),
+            second_clocks: PerSide::all(None),
             time: None,
             nodes: None,
             depth: None,
@@ -46,20 +46,25 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether there is something to end a search for `mover`, once it is no longer pondering.
-    pub(super) fn end(&self, mover: Side) -> bool {
-        let timed = self.time.is_some() || self.clocks[mover].is_some();
-        !self.infinite && (timed || self.nodes.or(self.depth).or(self.mate).is_some())
+    /// Returns `true` if a limit can end a search for `mover` that is not pondering.
+    pub(super) fn can_end(&self, mover: Side) -> bool {
+        let is_timed = self.time.is_some() || self.clocks[mover].is_some();
+        !self.infinite && (is_timed || self.nodes.or(self.depth).or(self.mate).is_some())
     }
 
-    /// A mover of whose clock nothing was told has the shortest of those that were.
+    /// Limits the number of visits to at most `nodes`.
+    pub(super) fn limit_nodes(&mut self, nodes: u64) {
+        self.nodes = Some(self.nodes.map_or(nodes, |limit| limit.min(nodes)));
+    }
+
+    /// Gives `mover`, if its clock is not known, the shortest clock that is.
     pub(super) fn assume_clock(&mut self, mover: Side) {
-        let told = Side::all(MAX_SIDES).filter_map(|side| self.clocks[side]);
-        let shortest = told.min_by_key(|clock| clock.remaining);
+        let known = Side::all(MAX_SIDES).filter_map(|side| self.clocks[side]);
+        let shortest = known.min_by_key(|clock| clock.remaining);
         self.clocks[mover] = self.clocks[mover].or(shortest);
     }
 
-    /// Leaves of the first plies to choose from only those that are among `best`, unless none is.
+    /// Removes the first plies that are not among `best`, unless none would be left.
     pub(super) fn narrow(&mut self, best: &[Move]) {
         if self.moves.is_empty() {
             self.moves = best.to_vec();

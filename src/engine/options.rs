@@ -1,119 +1,121 @@
-//! The options of the engine: each declared once, with its type, default and range.
+//! The options of the engine. Each is declared once, with its kind, default and range.
 
-use super::skill::{self, BEST, Skill};
+use super::skill::{self, MAX_LEVEL, Skill};
 use crate::nn::network::Backend;
 use crate::variant::Catalogue;
 
-/// What an option takes.
+/// The kind of an option, with its default and range.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// Yes or no.
+pub enum OptionKind {
+    /// True or false.
     Check {
-        /// Unless set.
+        /// The default.
         default: bool,
     },
     /// A number.
     Spin {
-        /// Unless set.
+        /// The default.
         default: i64,
-        /// The least.
+        /// The minimum.
         min: i64,
-        /// The greatest.
+        /// The maximum.
         max: i64,
     },
     /// One of several words.
     Combo {
-        /// Unless set.
+        /// The default.
         default: String,
         /// All of them.
         choices: Vec<String>,
     },
-    /// Nothing: it does something.
+    /// No value: a command.
     Button,
-    /// Text, empty unless set.
+    /// Text, empty by default.
     Text,
 }
 
-/// An option as it is declared.
+/// The declaration of an option.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OptionInfo {
-    /// Its name; case does not matter.
+    /// The name; case does not matter.
     pub name: &'static str,
-    /// What it takes.
-    pub kind: Kind,
+    /// The kind.
+    pub kind: OptionKind,
+    /// The description in docs/options.md: one line.
+    pub help: &'static str,
 }
 
-/// Why an option was not set. Each quotes the text.
+/// Why an option was not set. The messages quote the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum OptionError {
-    /// There is no such option.
-    #[error("no option is called \"{0}\"")]
+    /// There is no option of this name.
+    #[error("unknown option \"{0}\"")]
     Unknown(String),
-    /// It does not take such a value.
-    #[error("option {name} takes {wanted}, not \"{value}\"")]
+    /// The value is invalid.
+    #[error("option {name} must be {expected}, not \"{value}\"")]
     Value {
         /// The option.
         name: &'static str,
-        /// What it takes.
-        wanted: String,
-        /// What it was given.
+        /// The valid values.
+        expected: String,
+        /// The invalid value.
         value: String,
     },
 }
 
-/// What all options are set to.
+/// The values of all options.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// `UCI_Variant`: the name of the game.
+    /// `UCI_Variant`: the name of the variant.
     pub variant: String,
     /// `UCI_Chess960`: castling is written as king takes rook.
     pub chess960: bool,
-    /// `Threads`: how many evaluate side by side.
+    /// `Threads`: the number of threads that evaluate.
     pub threads: usize,
-    /// `MinibatchSize`: the most positions that a thread has evaluated at once; 0 for what suits the
-    /// network and what it runs on.
-    pub batch: usize,
-    /// `Gumbel`: whether visits to the root are spread by sequential halving, where it is known when
-    /// the search ends.
+    /// `MinibatchSize`: the most positions that a thread evaluates at once; 0 for the best size for the
+    /// network and its backend.
+    pub minibatch_size: usize,
+    /// `Gumbel`: whether visits to the root are distributed by sequential halving, if the end of the search
+    /// is known.
     pub gumbel: bool,
-    /// `Hash`: memory for the tree and the evaluations, in MB.
+    /// `Hash`: memory for the tree and the cache of evaluations, in MB.
     pub hash: usize,
-    /// `MultiPV`: how many lines are reported.
-    pub lines: usize,
-    /// `Move Overhead`: what is lost between the clock and the engine, in milliseconds.
+    /// `MultiPV`: the number of lines in a report.
+    pub multi_pv: usize,
+    /// `Move Overhead`: time lost between the clock and the engine in each turn, in milliseconds.
     pub overhead: u64,
-    /// `Skill Level`: how well to play, from 0 to 20.
+    /// `Skill Level`: the strength, from 0 to 20.
     pub skill: u64,
-    /// `UCI_LimitStrength`: whether `UCI_Elo` takes the place of `Skill Level`.
+    /// `UCI_LimitStrength`: whether `UCI_Elo` replaces `Skill Level`.
     pub limit_strength: bool,
-    /// `UCI_Elo`: how well to play, in Elo above the lowest level, which is called 500.
+    /// `UCI_Elo`: the strength in Elo, of which the lowest level has 500.
     pub elo: u64,
-    /// `UCI_ShowWDL`: reports tell the chances to win, draw and lose.
+    /// `UCI_ShowWDL`: whether reports contain the WDL.
     pub show_wdl: bool,
-    /// `WeightsFile`: the network's file; empty for the one that is shipped.
+    /// `WeightsFile`: the network file; empty for the shipped network.
     pub weights: String,
     /// `Backend`: what the network runs on.
     pub backend: Backend,
-    /// `RuntimeLibrary`: the library that runs networks; empty to search for it.
-    pub library: String,
-    /// `Team`: which team plays, of a game of two tables: `white` has White at the first, `black`
-    /// at the second, and `auto` is whoever is to move.
+    /// `RuntimeLibrary`: the ONNX Runtime library; empty to search for it.
+    pub runtime_library: String,
+    /// `Team`: the team that the engine plays in bughouse on two boards: `white` has White on the first board,
+    /// `black` on the second, and `auto` is the team to move.
     pub team: String,
-    /// `Mode`: whether that team has more time (`sit`) or less (`go`), or as the clocks say.
+    /// `Mode`: whether that team has more time (`sit`), less (`go`), or what its clocks show.
     pub mode: String,
-    /// `BughouseMate`: whether a mate that a man may block ends a game of two tables.
+    /// `BughouseMate`: whether a mate ends a game on two boards even if a piece in hand could block it.
     pub mate: String,
-    /// `VariantPath`: files of games beside those that are shipped.
-    pub files: String,
-    /// `SyzygyPath`: where tables of endings are.
-    pub tables: String,
+    /// `VariantPath`: files of variants in addition to the shipped ones.
+    pub variant_path: String,
+    /// `SyzygyPath`: the folders of Syzygy tables.
+    pub syzygy_path: String,
     /// `TablePath`: the file of a solved game's table; empty for none.
-    pub table: String,
-    /// `Debug Log File`: where all that is said goes, too; empty for nowhere.
-    pub log: String,
+    pub table_path: String,
+    /// `Debug Log File`: the file to which all input and output is logged; empty for none.
+    pub log_file: String,
 }
 
-/// What an option was set to, read by its kind.
+/// A value, parsed by the kind of its option.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Value<'a> {
     Flag(bool),
@@ -124,7 +126,7 @@ enum Value<'a> {
 
 type Setter = fn(&mut Options, Value<'_>);
 
-/// Sets a field from the kind of value that its option takes.
+/// Returns a setter of a field for values of a kind.
 macro_rules! set {
     ($field:ident, Number) => {
         |options, value| {
@@ -142,14 +144,14 @@ macro_rules! set {
     };
 }
 
-/// All options, in the order to show them.
-fn table(catalogue: &Catalogue) -> Vec<(OptionInfo, Setter)> {
-    let option = |name, kind, set: Setter| (OptionInfo { name, kind }, set);
-    let check = |default| Kind::Check { default };
-    let spin = |default, min, max| Kind::Spin { default, min, max };
+/// Returns all options and their setters, in the order of display.
+fn option_table(catalogue: &Catalogue) -> Vec<(OptionInfo, Setter)> {
+    let option = |name, kind, set: Setter, help| (OptionInfo { name, kind, help }, set);
+    let check = |default| OptionKind::Check { default };
+    let spin = |default, min, max| OptionKind::Spin { default, min, max };
     let combo = |choices: Vec<String>| {
         let default = choices.first().cloned().unwrap_or_default();
-        Kind::Combo { default, choices }
+        OptionKind::Combo { default, choices }
     };
     fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
         words.map(str::to_owned).into()
@@ -157,126 +159,259 @@ fn table(catalogue: &Catalogue) -> Vec<(OptionInfo, Setter)> {
     let variants = catalogue.iter().map(|variant| variant.name().to_owned());
     let backends = Backend::ALL.map(|backend| backend.to_string());
     vec![
-        option("UCI_Variant", combo(variants.collect()), set!(variant, Text)),
-        option("UCI_Chess960", check(false), set!(chess960, Flag)),
-        option("Threads", spin(1, 1, 256), set!(threads, Number)),
-        option("MinibatchSize", spin(0, 0, 1024), set!(batch, Number)),
-        option("Gumbel", check(false), set!(gumbel, Flag)),
-        option("Hash", spin(256, 1, 32768), set!(hash, Number)),
-        option("Clear Hash", Kind::Button, |_, _| {}),
-        option("MultiPV", spin(1, 1, 500), set!(lines, Number)),
-        option("Ponder", check(false), |_, _| {}),
-        option("Move Overhead", spin(30, 0, 10_000), set!(overhead, Number)),
-        option("Skill Level", spin(BEST as i64, 0, BEST as i64), set!(skill, Number)),
-        option("UCI_LimitStrength", check(false), set!(limit_strength, Flag)),
+        option(
+            "UCI_Variant",
+            combo(variants.collect()),
+            set!(variant, Text),
+            "Name of the variant. A change starts a new game.",
+        ),
+        option(
+            "UCI_Chess960",
+            check(false),
+            set!(chess960, Flag),
+            "Castling moves are written as king takes rook, and KQkq in a FEN mean the \
+             outermost rooks.",
+        ),
+        option(
+            "Threads",
+            spin(1, 1, 256),
+            set!(threads, Number),
+            "Search threads, each with its own network session: at least two on a GPU, always \
+             one without a network.",
+        ),
+        option(
+            "MinibatchSize",
+            spin(0, 0, 1024),
+            set!(minibatch_size, Number),
+            "Positions that a thread evaluates in one batch; 0 selects 8 on a CPU and 64 on a GPU.",
+        ),
+        option(
+            "Gumbel",
+            check(false),
+            set!(gumbel, Flag),
+            "Distributes the visits of the root by sequential halving, as in self-play. Only \
+             for searches with a known end.",
+        ),
+        option(
+            "Hash",
+            spin(256, 1, 32768),
+            set!(hash, Number),
+            "Memory of the search tree and the evaluation cache, in MB. A full tree drops its \
+             least visited subtrees.",
+        ),
+        option(
+            "Clear Hash",
+            OptionKind::Button,
+            |_, _| {},
+            "Clears the search tree and the evaluation cache.",
+        ),
+        option(
+            "MultiPV",
+            spin(1, 1, 500),
+            set!(multi_pv, Number),
+            "Number of lines in the output, by rank of the move.",
+        ),
+        option(
+            "Ponder",
+            check(false),
+            |_, _| {},
+            "Allows the GUI to let the engine search in the opponent's time.",
+        ),
+        option(
+            "Move Overhead",
+            spin(30, 0, 10_000),
+            set!(overhead, Number),
+            "Latency of the GUI and the network for each move, in ms.",
+        ),
+        option(
+            "Skill Level",
+            spin(MAX_LEVEL as i64, 0, MAX_LEVEL as i64),
+            set!(skill, Number),
+            "Playing strength. Each level below 20 limits the visits of a turn (2 at level 0, \
+             115 at 10, 4,433 at 19) and adds randomness. Analysis is not limited.",
+        ),
+        option(
+            "UCI_LimitStrength",
+            check(false),
+            set!(limit_strength, Flag),
+            "Uses `UCI_Elo` instead of `Skill Level`.",
+        ),
         option(
             "UCI_Elo",
-            spin(1350, skill::RANGE[0] as i64, skill::RANGE[1] as i64),
+            spin(1350, skill::MIN_ELO as i64, skill::MAX_ELO as i64),
             set!(elo, Number),
+            "Playing strength in Elo, mapped to skill levels 0 to 20. Calibrated in crazyhouse \
+             only; 500 is an arbitrary zero.",
         ),
-        option("UCI_ShowWDL", check(false), set!(show_wdl, Flag)),
-        option("UCI_AnalyseMode", check(false), |_, _| {}),
-        option("Team", combo(words(["auto", "white", "black"])), set!(team, Text)),
-        option("Mode", combo(words(["clock", "sit", "go"])), set!(mode, Text)),
-        option("BughouseMate", combo(words(["atonce", "blockable"])), set!(mate, Text)),
-        option("VariantPath", Kind::Text, set!(files, Text)),
-        option("WeightsFile", Kind::Text, set!(weights, Text)),
-        option("Backend", combo(backends.into()), |options, value| {
-            if let Value::Text(name) = value {
-                options.backend = name.parse().unwrap_or_default();
-            }
-        }),
-        option("RuntimeLibrary", Kind::Text, set!(library, Text)),
-        option("SyzygyPath", Kind::Text, set!(tables, Text)),
-        option("TablePath", Kind::Text, set!(table, Text)),
-        option("Debug Log File", Kind::Text, set!(log, Text)),
+        option(
+            "UCI_ShowWDL",
+            check(false),
+            set!(show_wdl, Flag),
+            "Adds win, draw and loss in per mille to info lines.",
+        ),
+        option(
+            "UCI_AnalyseMode",
+            check(false),
+            |_, _| {},
+            "Accepted for GUIs that set it; has no effect.",
+        ),
+        option(
+            "Team",
+            combo(words(["auto", "white", "black"])),
+            set!(team, Text),
+            "bughouse2: the team that the engine plays. `white` has White on board A, `auto` is \
+             the side to move. `white` and `black` also select bughouse2.",
+        ),
+        option(
+            "Mode",
+            combo(words(["clock", "sit", "go"])),
+            set!(mode, Text),
+            "bughouse2: whether the team may sit (`sit`), must move (`go`), or follows the \
+             clocks (`clock`).",
+        ),
+        option(
+            "BughouseMate",
+            combo(words(["atonce", "blockable"])),
+            set!(mate, Text),
+            "bughouse2: with `blockable` a checkmate does not end the game while the partner \
+             may provide a piece to block it.",
+        ),
+        option(
+            "VariantPath",
+            OptionKind::Text,
+            set!(variant_path, Text),
+            "Files of custom variants, separated by `:` (`;` on Windows).",
+        ),
+        option(
+            "WeightsFile",
+            OptionKind::Text,
+            set!(weights, Text),
+            "Network file; empty for the shipped network of the variant.",
+        ),
+        option(
+            "Backend",
+            combo(backends.into()),
+            |options, value| {
+                if let Value::Text(name) = value {
+                    options.backend = name.parse().unwrap_or_default();
+                }
+            },
+            "Device of the network; `auto` uses a GPU if ONNX Runtime and the machine support it.",
+        ),
+        option(
+            "RuntimeLibrary",
+            OptionKind::Text,
+            set!(runtime_library, Text),
+            "ONNX Runtime library or its folder; empty for the default search path.",
+        ),
+        option(
+            "SyzygyPath",
+            OptionKind::Text,
+            set!(syzygy_path, Text),
+            "Folders with Syzygy tablebases (chess, atomic, antichess).",
+        ),
+        option(
+            "TablePath",
+            OptionKind::Text,
+            set!(table_path, Text),
+            "Tablebase file of a solved variant. Its memory is not counted in `Hash`.",
+        ),
+        option(
+            "Debug Log File",
+            OptionKind::Text,
+            set!(log_file, Text),
+            "File to which all input and output is appended.",
+        ),
     ]
 }
 
 impl Options {
-    /// What is set before anybody sets anything.
+    /// Returns the defaults.
     pub(super) fn new(catalogue: &Catalogue) -> Options {
         let mut options = Options {
             variant: String::new(),
             chess960: false,
             threads: 1,
-            batch: 0,
+            minibatch_size: 0,
             gumbel: false,
             hash: 1,
-            lines: 1,
+            multi_pv: 1,
             overhead: 0,
-            skill: BEST,
+            skill: MAX_LEVEL,
             limit_strength: false,
-            elo: skill::RANGE[1],
+            elo: skill::MAX_ELO,
             show_wdl: false,
             team: String::new(),
             mode: String::new(),
             mate: String::new(),
             weights: String::new(),
             backend: Backend::Auto,
-            library: String::new(),
-            files: String::new(),
-            tables: String::new(),
-            table: String::new(),
-            log: String::new(),
+            runtime_library: String::new(),
+            variant_path: String::new(),
+            syzygy_path: String::new(),
+            table_path: String::new(),
+            log_file: String::new(),
         };
-        for (OptionInfo { kind, .. }, set) in table(catalogue) {
+        for (OptionInfo { kind, .. }, set) in option_table(catalogue) {
             let default = match &kind {
-                Kind::Check { default } => Value::Flag(*default),
-                Kind::Spin { default, .. } => Value::Number(*default),
-                Kind::Combo { default, .. } => Value::Text(default),
-                Kind::Text => Value::Text(""),
-                Kind::Button => Value::Pressed,
+                OptionKind::Check { default } => Value::Flag(*default),
+                OptionKind::Spin { default, .. } => Value::Number(*default),
+                OptionKind::Combo { default, .. } => Value::Text(default),
+                OptionKind::Text => Value::Text(""),
+                OptionKind::Button => Value::Pressed,
             };
             set(&mut options, default);
         }
         options
     }
 
-    /// All options, in the order to show them.
+    /// Returns all options, in the order of display.
     pub(super) fn declarations(catalogue: &Catalogue) -> Vec<OptionInfo> {
-        table(catalogue).into_iter().map(|(declaration, _)| declaration).collect()
+        option_table(catalogue).into_iter().map(|(declaration, _)| declaration).collect()
     }
 
-    /// The strength that is asked for; `None` without limit.
+    /// Returns the strength limit, if there is one.
     pub(super) fn skill(&self) -> Option<Skill> {
-        Skill::new(match self.limit_strength {
-            true => skill::level(self.elo as f64),
-            false => self.skill as f64,
+        Skill::new(if self.limit_strength {
+            skill::level_of_elo(self.elo as f64)
+        } else {
+            self.skill as f64
         })
     }
 
-    /// Sets an option to what `value` says; returns its name as it is declared.
+    /// Sets an option. Returns its name as it is declared.
     ///
     /// # Errors
-    /// If there is no such option, or it does not take such a value.
+    /// [`OptionError::Unknown`] if there is no such option, [`OptionError::Value`] if the value is invalid.
     pub(super) fn set(
         &mut self,
         catalogue: &Catalogue,
         name: &str,
         value: &str,
     ) -> Result<&'static str, OptionError> {
-        let found = table(catalogue).into_iter().find(|(o, _)| o.name.eq_ignore_ascii_case(name));
-        let Some((OptionInfo { name, kind }, set)) = found else {
+        let found =
+            option_table(catalogue).into_iter().find(|(o, _)| o.name.eq_ignore_ascii_case(name));
+        let Some((OptionInfo { name, kind, .. }, set)) = found else {
             return Err(OptionError::Unknown(name.to_owned()));
         };
-        let (read, wanted) = match &kind {
-            Kind::Check { .. } => {
+        let (parsed, expected) = match &kind {
+            OptionKind::Check { .. } => {
                 let flag = ["false", "true"].iter().position(|w| value.eq_ignore_ascii_case(w));
-                (flag.map(|place| Value::Flag(place == 1)), "true or false".to_owned())
+                (flag.map(|index| Value::Flag(index == 1)), "true or false".to_owned())
             }
-            Kind::Spin { min, max, .. } => {
+            OptionKind::Spin { min, max, .. } => {
                 let number = value.parse().ok().filter(|number| (min..=max).contains(&number));
                 (number.map(Value::Number), format!("a number from {min} to {max}"))
             }
-            Kind::Combo { choices, .. } => {
+            OptionKind::Combo { choices, .. } => {
                 let choice = choices.iter().find(|choice| choice.eq_ignore_ascii_case(value));
                 (choice.map(|choice| Value::Text(choice)), format!("one of {}", choices.join(", ")))
             }
-            Kind::Text => (Some(Value::Text(value)), String::new()),
-            Kind::Button => (Some(Value::Pressed), String::new()),
+            OptionKind::Text => (Some(Value::Text(value)), String::new()),
+            OptionKind::Button => (Some(Value::Pressed), String::new()),
         };
-        let value = read.ok_or_else(|| OptionError::Value { name, wanted, value: value.into() })?;
+        let value =
+            parsed.ok_or_else(|| OptionError::Value { name, expected, value: value.into() })?;
         set(self, value);
         Ok(name)
     }
@@ -287,7 +422,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_take_what_they_declare() {
+    fn options_accept_declared_values_only() {
         let catalogue = Catalogue::shipped();
         let mut options = Options::new(catalogue);
         assert_eq!((options.variant.as_str(), options.threads, options.hash), ("chess", 1, 256));
@@ -316,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn strength_is_asked_for_by_level_or_by_elo() {
+    fn strength_is_set_by_level_or_elo() {
         let catalogue = Catalogue::shipped();
         let mut options = Options::new(catalogue);
         assert_eq!(options.skill(), None);
@@ -336,12 +471,14 @@ mod tests {
 
     #[test]
     fn defaults_are_within_their_ranges() {
-        for OptionInfo { name, kind } in Options::declarations(Catalogue::shipped()) {
+        for OptionInfo { name, kind, .. } in Options::declarations(Catalogue::shipped()) {
             match kind {
-                Kind::Spin { default, min, max } => {
+                OptionKind::Spin { default, min, max } => {
                     assert!(min <= default && default <= max && max <= 1 << 31, "{name}");
                 }
-                Kind::Combo { default, choices } => assert!(choices.contains(&default), "{name}"),
+                OptionKind::Combo { default, choices } => {
+                    assert!(choices.contains(&default), "{name}")
+                }
                 _ => {}
             }
         }

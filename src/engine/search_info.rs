@@ -1,4 +1,4 @@
-//! What a search tells while it runs and when it ends.
+//! The events of a search: reports while it runs, and its result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,92 +6,92 @@ use std::time::Duration;
 use crate::rules::{PerSide, Side};
 use crate::search::{Proof, RootMove};
 
-/// Takes what a search tells, in the order in which it happens, on the thread that searches.
+/// Receives the events of a search in order, on the thread that searches.
 pub type Sink = Arc<dyn Fn(Event) + Send + Sync>;
 
-/// Something that a search tells.
+/// An event of a search or a perft.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
-    /// Something to know, in words.
+    /// A message for the user.
     Note(String),
-    /// How one of the best lines stands.
+    /// The state of one of the best lines.
     SearchInfo(SearchInfo),
     /// The end of a search.
     Best(SearchResult),
-    /// How many paths begin with a turn.
-    Paths {
+    /// The number of paths that begin with a turn.
+    PerftTurn {
         /// The turn.
         turn: String,
-        /// The paths.
+        /// The number of paths.
         count: u64,
     },
-    /// The end of a count of paths: how many there are in all; `None` if it was stopped.
-    AllPaths(Option<u64>),
+    /// The end of a perft: the total number of paths; `None` if it was stopped.
+    PerftTotal(Option<u64>),
 }
 
-/// How one of the best lines stands. Turns are whole turns, however many plies they have, and are
-/// written as the game's rules write them.
+/// The state of one of the best lines. Turns are whole turns of one or more plies, in the notation of
+/// the game's rules.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SearchInfo {
-    /// Its rank among the lines, from 1.
+    /// The rank among the lines, from 1.
     pub rank: usize,
-    /// The depth reached: the visits of this search on a logarithmic scale, see `engine/depth.rs`.
+    /// The depth: the visits of this search on a logarithmic scale, see `engine/depth.rs`.
     pub depth: usize,
-    /// Turns of the deepest line looked at.
-    pub deepest: usize,
-    /// What the line is worth to the side to move.
+    /// The number of turns of the deepest line.
+    pub seldepth: usize,
+    /// The score of the line for the side to move.
     pub score: Score,
     /// The expected score of each side, from -1 to 1.
     pub values: PerSide<f32>,
-    /// How many sides there are.
+    /// The number of sides.
     pub sides: usize,
-    /// Wdl of the side to move.
-    pub chances: Wdl,
-    /// Turns until the game ends.
+    /// The WDL of the side to move.
+    pub wdl: Wdl,
+    /// The expected number of turns until the game ends.
     pub moves_left: f32,
     /// Visits to the root in this search.
     pub nodes: u64,
     /// Positions found in tables in this search.
-    pub hits: u64,
-    /// How full the memory for the tree is, in thousandths.
-    pub full: usize,
+    pub tb_hits: u64,
+    /// The used part of the memory for the tree, in permille.
+    pub hashfull: usize,
     /// Time since the search began.
     pub time: Duration,
     /// The turns.
-    pub line: Vec<String>,
+    pub pv: Vec<String>,
 }
 
 impl SearchInfo {
-    /// Visits a second.
-    pub fn speed(&self) -> u64 {
+    /// Returns the visits per second.
+    pub fn nps(&self) -> u64 {
         (self.nodes as f64 / self.time.as_secs_f64().max(1e-3)) as u64
     }
 }
 
-/// How much an evaluator was asked.
+/// The number of evaluations of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EvalStats {
-    /// Positions.
+    /// Evaluated positions.
     pub positions: u64,
-    /// The batches in which they were.
+    /// The batches that contained them.
     pub batches: u64,
 }
 
-/// What a line is worth to the side to move.
+/// The score of a line for the side to move.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Score {
     /// An expected score, from -1 to 1.
     Expected(f32),
-    /// A proven win in so many turns of the side to move.
+    /// A proven win in this number of turns of the side to move.
     Won(u32),
-    /// A proven loss after so many turns of the side to move.
+    /// A proven loss in this number of turns of the side to move.
     Lost(u32),
 }
 
 impl Score {
-    /// What is proven, or else the expected score, for one of `sides` sides.
+    /// Returns the proven score, or else the expected score, of one of `sides` sides.
     pub(super) fn new(proof: Proof, expected: f32, sides: usize) -> Score {
-        // Of the turns until the end, which the side to move begins, so many are its own.
+        // The side to move begins, so that its share of the turns is rounded up.
         let own = |turns: u8| u32::from(turns).div_ceil(sides.max(1) as u32);
         match proof {
             Proof::Won(turns) if turns > 0 => Score::Won(own(turns)),
@@ -102,47 +102,60 @@ impl Score {
     }
 }
 
-/// The chances of one side; they add up to 1.
+/// The probabilities of win, draw and loss for one side. Their sum is 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Wdl {
-    /// It wins.
+    /// The side wins.
     pub win: f32,
-    /// Nobody wins.
+    /// No side wins.
     pub draw: f32,
     /// Another side wins.
     pub loss: f32,
 }
 
 impl Wdl {
-    /// The chances of a side that expects `score` when nobody wins with probability `draw`.
+    /// Returns the WDL of a side with the expected `score` if no side wins with probability `draw`.
     pub(super) fn new(score: f32, draw: f32) -> Wdl {
         let win = ((1.0 + score - draw) / 2.0).clamp(0.0, 1.0);
         let draw = draw.clamp(0.0, 1.0 - win);
         Wdl { win, draw, loss: 1.0 - win - draw }
     }
 
-    /// In thousandths that add up to 1000: won, drawn and lost.
+    /// Returns win, draw and loss in permille. Their sum is 1000.
     pub fn permille(self) -> [u32; 3] {
-        let part = |chance: f32| (chance * 1000.0).round() as u32;
-        let win = part(self.win).min(1000);
-        let draw = part(self.draw).min(1000 - win);
+        let rounded = |probability: f32| (probability * 1000.0).round() as u32;
+        let win = rounded(self.win).min(1000);
+        let draw = rounded(self.draw).min(1000 - win);
         [win, draw, 1000 - win - draw]
     }
 }
 
-/// What a search would play.
+/// The result of a search.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SearchResult {
-    /// What was asked of the evaluator, in all threads.
+    /// The number of evaluations, in all threads.
     pub asked: EvalStats,
-    /// The turn; `None` if the game is over.
+    /// The turn to play; `None` if the game is over.
     pub turn: Option<String>,
-    /// The reply it expects.
+    /// The expected reply.
     pub reply: Option<String>,
-    /// The first plies of all turns, the best first, and what is known of each.
-    pub choices: Vec<(String, RootMove)>,
-    /// The side that plays it.
+    /// The first plies of all turns and their statistics, best first.
+    pub root_moves: Vec<(String, RootMove)>,
+    /// The side that plays the turn.
     pub mover: Side,
+}
+
+impl SearchResult {
+    /// Returns the result of a position in which `mover` has no turn.
+    pub(super) fn without_turn(mover: Side) -> SearchResult {
+        SearchResult {
+            asked: EvalStats::default(),
+            turn: None,
+            reply: None,
+            root_moves: Vec::new(),
+            mover,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -150,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn proofs_count_the_turns_of_the_mover() {
+    fn score_counts_turns_of_the_side_to_move() {
         let score = |proof| Score::new(proof, 0.25, 2);
         assert_eq!(score(Proof::Won(1)), Score::Won(1));
         assert_eq!(score(Proof::Won(3)), Score::Won(2));
@@ -162,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn chances_add_up() {
+    fn wdl_adds_up() {
         for (score, draw) in [(0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.333, 0.334), (0.9, 0.9)] {
             assert_eq!(Wdl::new(score, draw).permille().iter().sum::<u32>(), 1000);
         }

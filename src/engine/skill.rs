@@ -1,70 +1,78 @@
-//! Strength limits: how to play less well than one can.
+//! Strength limits: fewer visits, and moves that are not the best.
 
 use rand::{Rng, RngExt};
 
 use crate::search::{Proof, RootMove};
 
-/// The level that knows no limit.
-pub(super) const BEST: u64 = 20;
-/// Visits of level 0, and by how much each level multiplies them.
-const VISITS: f64 = 2.0;
-const GROWTH: f64 = 1.5;
+/// The level without a limit.
+pub(super) const MAX_LEVEL: u64 = 20;
+/// Visits of level 0.
+const BASE_VISITS: f64 = 2.0;
+/// The factor from the visits of one level to those of the next.
+const VISITS_FACTOR: f64 = 1.5;
 
-/// What levels are worth in Elo, the lowest called 500: matches of 200 games of crazyhouse between
-/// neighbours with the shipped network had 225 (169 to 294), 478 (398 to 615), 531 (441 to 705) and
-/// 700 (577 to 1508). What the last level, which is limited by time alone, is worth is a guess.
-const ELO: [(f64, f64); 6] =
+/// The Elo of levels, of which the lowest is defined as 500. Matches of 200 games of crazyhouse between
+/// neighbouring levels with the shipped network gave differences of 225 (169 to 294), 478 (398 to 615),
+/// 531 (441 to 705) and 700 (577 to 1508). The Elo of the last level, which is limited by time alone, is a
+/// guess.
+const ELO_OF_LEVEL: [(f64, f64); 6] =
     [(500.0, 0.0), (725.0, 4.0), (1203.0, 8.0), (1734.0, 12.0), (2434.0, 16.0), (2850.0, 20.0)];
 
-/// The least and the greatest Elo that can be asked for.
-pub(super) const RANGE: [u64; 2] = [500, 2850];
+/// The minimum of `UCI_Elo`.
+pub(super) const MIN_ELO: u64 = 500;
+/// The maximum of `UCI_Elo`.
+pub(super) const MAX_ELO: u64 = 2850;
 
-/// The level of so many Elo.
-pub(super) fn level(elo: f64) -> f64 {
-    let part = ELO.windows(2).find(|pair| elo <= pair[1].0);
-    part.map_or(BEST as f64, |pair| {
-        let [(low, from), (high, to)] = [pair[0], pair[1]];
-        from + (to - from) * ((elo - low) / (high - low)).max(0.0)
+/// Returns the level for a strength in Elo, by linear interpolation.
+pub(super) fn level_of_elo(elo: f64) -> f64 {
+    let segment = ELO_OF_LEVEL.windows(2).find(|pair| elo <= pair[1].0);
+    segment.map_or(MAX_LEVEL as f64, |pair| {
+        let [(low_elo, low), (high_elo, high)] = [pair[0], pair[1]];
+        low + (high - low) * ((elo - low_elo) / (high_elo - low_elo)).max(0.0)
     })
 }
 
-/// A limited strength: few visits, and not always the best move found by them.
+/// A limited strength: few visits, and not always the best move.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Skill {
-    /// The most visits that a turn may take.
+    /// The maximum number of visits of a turn.
     pub(super) visits: u64,
-    /// Moves are played in proportion to their visits to the power of one by this.
+    /// Moves are played in proportion to visits^(1 / temperature).
     temperature: f32,
 }
 
 impl Skill {
-    /// The strength of a level from 0 to [`BEST`], fractions included; `None` from [`BEST`] on.
+    /// Returns the strength of a level, fractions included; `None` from [`MAX_LEVEL`] on.
     pub(super) fn new(level: f64) -> Option<Skill> {
-        let visits = (VISITS * GROWTH.powf(level)) as u64;
-        let temperature = (1.0 - level / BEST as f64) as f32;
-        (level < BEST as f64).then_some(Skill { visits, temperature })
+        if level >= MAX_LEVEL as f64 {
+            return None;
+        }
+        let visits = (BASE_VISITS * VISITS_FACTOR.powf(level)) as u64;
+        let temperature = (1.0 - level / MAX_LEVEL as f64) as f32;
+        Some(Skill { visits, temperature })
     }
 
-    /// Which of the root's moves is played, the best being the first. A proven win is always played,
-    /// and a proven loss only if there is nothing else.
-    pub(super) fn pick(&self, choices: &[RootMove], rng: &mut impl Rng) -> usize {
-        let won = |choice: &RootMove| matches!(choice.proof, Proof::Won(_));
-        let lost = |choice: &RootMove| matches!(choice.proof, Proof::Lost(_));
-        let most = choices.iter().map(|choice| choice.visits).max().unwrap_or(0);
-        if choices.first().is_none_or(|first| won(first) || lost(first)) || most == 0 {
+    /// Returns the index of the root move to play; the best move has index 0. A proven win is always
+    /// played, and a proven loss only if there is no other move.
+    pub(super) fn pick(&self, root_moves: &[RootMove], rng: &mut impl Rng) -> usize {
+        let Some(best) = root_moves.first() else { return 0 };
+        let max_visits = root_moves.iter().map(|root_move| root_move.visits).max().unwrap_or(0);
+        if matches!(best.proof, Proof::Won(_) | Proof::Lost(_)) || max_visits == 0 {
             return 0;
         }
-        let weight = |choice: &RootMove| match lost(choice) {
-            true => 0.0,
-            false => (choice.visits as f32 / most as f32).powf(1.0 / self.temperature),
+        let weight = |root_move: &RootMove| {
+            if matches!(root_move.proof, Proof::Lost(_)) {
+                return 0.0;
+            }
+            (root_move.visits as f32 / max_visits as f32).powf(1.0 / self.temperature)
         };
-        let total: f32 = choices.iter().map(weight).sum();
-        let mut left = rng.random::<f32>() * total;
-        let past = choices.iter().position(|choice| {
-            left -= weight(choice);
-            left < 0.0
+        let total: f32 = root_moves.iter().map(weight).sum();
+        let mut remaining = rng.random::<f32>() * total;
+        let picked = root_moves.iter().position(|root_move| {
+            remaining -= weight(root_move);
+            remaining < 0.0
         });
-        past.unwrap_or(0)
+        picked.unwrap_or(0)
     }
 }
 
@@ -76,20 +84,22 @@ mod tests {
     use super::*;
     use crate::rules::{Move, PerSide, Square};
 
-    fn choice(visits: u32, proof: Proof) -> RootMove {
+    fn root_move(visits: u32, proof: Proof) -> RootMove {
         let m = Move::Place(Square::A1);
-        let (value, prior, draw) = (PerSide::all(0.0), 0.1, 0.0);
-        RootMove { m, prior, visits, value, draw, moves_left: 10.0, proof }
+        let value = PerSide::all(0.0);
+        RootMove { m, prior: 0.1, visits, value, draw: 0.0, moves_left: 10.0, proof }
     }
 
     #[test]
-    fn each_level_is_more_certain_than_the_one_below() {
-        let choices = [60, 0, 30, 10].map(|visits| choice(visits, Proof::Open));
+    fn levels_pick_the_best_move_more_often() {
+        let choices = [60, 0, 30, 10].map(|visits| root_move(visits, Proof::Open));
         let mut rng = SmallRng::seed_from_u64(1);
         let mut share = |level| {
             let skill = Skill::new(level).expect("limited");
             let mut counts = [0; 4];
-            (0..4000).for_each(|_| counts[skill.pick(&choices, &mut rng)] += 1);
+            for _ in 0..4000 {
+                counts[skill.pick(&choices, &mut rng)] += 1;
+            }
             assert_eq!(counts[1], 0);
             counts[0] as f32 / 4000.0
         };
@@ -102,21 +112,21 @@ mod tests {
     }
 
     #[test]
-    fn more_elo_is_a_higher_level() {
-        assert_eq!(RANGE.map(|elo| level(elo as f64)), [0.0, BEST as f64]);
-        assert_eq!([1203.0, 1468.5].map(level), [8.0, 10.0]);
-        let levels: Vec<_> = (RANGE[0]..=RANGE[1]).map(|elo| level(elo as f64)).collect();
+    fn level_grows_with_elo() {
+        assert_eq!([MIN_ELO, MAX_ELO].map(|elo| level_of_elo(elo as f64)), [0.0, MAX_LEVEL as f64]);
+        assert_eq!([1203.0, 1468.5].map(level_of_elo), [8.0, 10.0]);
+        let levels: Vec<_> = (MIN_ELO..=MAX_ELO).map(|elo| level_of_elo(elo as f64)).collect();
         assert!(levels.windows(2).all(|pair| pair[0] < pair[1]));
     }
 
     #[test]
-    fn proofs_come_before_chance() {
+    fn proofs_decide_the_pick() {
         let mut rng = SmallRng::seed_from_u64(1);
         let skill = Skill::new(0.0).expect("limited");
-        let won = [choice(1, Proof::Won(3)), choice(50, Proof::Open)];
-        let lost = [choice(1, Proof::Open), choice(50, Proof::Lost(Some(2)))];
-        let all_lost = [choice(1, Proof::Lost(Some(4))), choice(50, Proof::Lost(Some(2)))];
-        let none = [choice(0, Proof::Open), choice(0, Proof::Open)];
+        let won = [root_move(1, Proof::Won(3)), root_move(50, Proof::Open)];
+        let lost = [root_move(1, Proof::Open), root_move(50, Proof::Lost(Some(2)))];
+        let all_lost = [root_move(1, Proof::Lost(Some(4))), root_move(50, Proof::Lost(Some(2)))];
+        let none = [root_move(0, Proof::Open), root_move(0, Proof::Open)];
         for _ in 0..200 {
             for choices in [&won, &lost, &all_lost, &none] {
                 assert_eq!(skill.pick(choices, &mut rng), 0);

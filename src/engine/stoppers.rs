@@ -1,182 +1,246 @@
-//! When a search is over: its limits, and the clock.
+//! Stop conditions of a search: visits, time, mate, proof, memory and commands.
 
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
+use super::limits::Limits;
 use super::search_info::Score;
-use super::search_job::{Progress, Search};
-use crate::search::{Budget, Clock, Proof, Step, Tree};
+use crate::search::{Budget, Clock, Proof, Tree};
 
-/// Between two looks at the state of a search for a report or for the clock.
-const LOOK: Duration = Duration::from_millis(10);
-/// Between two looks at the clock alone, which costs as much as part of a visit.
-const CHECK: Duration = Duration::from_micros(50);
+/// Time between two checks whether the choice is clear enough to stop early, and between two reports.
+const FULL_CHECK_INTERVAL: Duration = Duration::from_millis(10);
+/// Time between two checks of the clock alone, each of which costs as much as part of a visit.
+const CLOCK_CHECK_INTERVAL: Duration = Duration::from_micros(50);
 /// The visits after which a search for a mate ends without one, for each turn of the mate, if
 /// commands wait for its end or no one can stop it any more.
 const MATE_VISITS_PER_TURN: u64 = 1 << 18;
-/// How much better than the favourite another move must be to cost more time.
-const DOUBT: f32 = 0.01;
-/// A search whose favourite cannot be overtaken may stop at this part of its soft limit, not before: the
+/// The difference of expected scores by which another move must be better than the best move to cost
+/// more time.
+const VALUE_MARGIN: f32 = 0.01;
+/// A search whose best move cannot be overtaken may stop at this part of its soft limit, not before: the
 /// time saved in such turns is often left over at the end of the game.
 const EARLY_STOP_DIVISOR: u32 = 2;
+/// The visits from one check of a proof to the next grow by this part of the visits.
+const PROOF_CHECK_DIVISOR: u64 = 16;
 
-/// A search's limits beside how far it has come.
-pub(super) struct Stoppers<'a> {
-    search: &'a Search,
-    progress: Progress,
-    /// Whether the tree can grow no more.
-    full: bool,
-    /// The visits after which the clock is looked at again.
-    next_check: u64,
-    next_look: Duration,
-    /// The visits after which the proof of a restricted root is looked at again.
-    next_proof: u64,
+/// What a session sends to a search in progress.
+#[derive(Debug, Default)]
+pub(super) struct SearchControl {
+    /// Whether the search must end at once.
+    pub(super) stop: AtomicBool,
+    /// Whether commands wait for the end of the search, or no more will come.
+    pub(super) unattended: AtomicBool,
+    /// When the opponent played the expected move.
+    pub(super) ponder_hit: OnceLock<Instant>,
 }
 
-impl<'a> Stoppers<'a> {
-    pub(super) fn new(search: &'a Search) -> Stoppers<'a> {
-        let progress = Progress::default();
-        let (next_look, next_check, next_proof) = (Duration::ZERO, 0, 0);
-        Stoppers { search, progress, full: false, next_check, next_look, next_proof }
+/// The limits of a search, and when it began.
+pub(super) struct StopConditions {
+    pub(super) limits: Limits,
+    /// Time that is lost in each turn between the clock and the engine.
+    pub(super) overhead: Duration,
+    /// Whether visits to the root are distributed by sequential halving.
+    pub(super) gumbel: bool,
+    pub(super) begun: Instant,
+    pub(super) control: Arc<SearchControl>,
+}
+
+impl StopConditions {
+    /// Returns `true` if the search was stopped by a command.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.control.stop.load(Ordering::Relaxed)
     }
 
-    /// How far the search has come.
-    pub(super) fn progress(&mut self) -> &mut Progress {
-        &mut self.progress
+    /// Returns `true` as long as the opponent has not played the expected move.
+    pub(super) fn is_pondering(&self) -> bool {
+        self.limits.ponder && self.control.ponder_hit.get().is_none()
     }
 
-    /// Counts what a round has done.
-    pub(super) fn count(&mut self, step: Step) {
-        self.progress.visits += u64::from(step.visits);
-        self.progress.asked.positions += u64::from(step.evaluations);
-        self.progress.asked.batches += u64::from(step.evaluations > 0);
-        if step.full && !self.full {
-            self.full = true;
-            self.search.note("the memory is too small to search on: option Hash gives it more");
-        }
+    /// Returns `true` if the best move must not be printed yet.
+    pub(super) fn holds_best_move(&self) -> bool {
+        !self.is_stopped() && (self.limits.infinite || self.is_pondering())
     }
 
-    /// The most leaves that a thread has evaluated at once, if the user has an opinion.
-    pub(super) fn batch(&self) -> Option<usize> {
-        Some(self.search.batch).filter(|&batch| batch > 0)
-    }
-
-    /// How many more visits are asked for.
-    pub(super) fn left(&self) -> u32 {
-        let nodes = self.search.limits.nodes.unwrap_or(u64::MAX);
-        nodes.saturating_sub(self.progress.visits).try_into().unwrap_or(u32::MAX)
-    }
-
-    /// How much of a planned search is over, from 0 to 1; `None` if there is no plan, or its end is
-    /// not known.
-    pub(super) fn part(&self, tree: &Tree) -> Option<f32> {
-        let (search, visits) = (self.search, self.progress.visits);
-        if !search.gumbel || search.limits.infinite || search.pondering() {
-            return None;
-        }
-        let by_visits = search.limits.nodes.map(|nodes| visits as f32 / nodes.max(1) as f32);
-        let time = search.limits.time.map(|time| time - search.overhead.min(time / 2));
-        let clock = search.limits.clocks[tree.root().turn()];
-        let time = time.or(clock.map(|clock| self.budget(clock, tree).soft));
-        let by_time =
-            time.map(|time| search.elapsed().as_secs_f32() / time.as_secs_f32().max(1e-3));
-        by_visits.into_iter().chain(by_time).reduce(f32::max)
-    }
-
-    /// Whether the search has come to an end. Reports on the way.
-    pub(super) fn is_over(&mut self, tree: &Tree) -> bool {
-        if tree.is_empty() {
-            return false;
-        }
-        let ended = self.left() == 0 || self.full || tree.settled();
-        if ended || self.search.is_stopped() || self.goal(tree) {
-            return true;
-        }
-        if self.progress.visits < self.next_check {
-            return false;
-        }
-        let elapsed = self.search.begun.elapsed();
-        let speed = self.progress.visits as f64 / elapsed.as_secs_f64().max(1e-3);
-        self.next_check = self.progress.visits + (speed * CHECK.as_secs_f64()) as u64;
-        if elapsed < self.next_look {
-            return self.out_of_time(tree, false);
-        }
-        self.next_look = elapsed + LOOK;
-        self.search.report(tree, &mut self.progress, false);
-        self.out_of_time(tree, true)
-    }
-
-    /// Whether there is nothing left to find: the mate that was asked for, or the result of the
-    /// moves that the search is restricted to.
-    fn goal(&mut self, tree: &Tree) -> bool {
-        let limits = &self.search.limits;
-        if let Some(mate) = limits.mate {
-            let score = Score::new(tree.proof(), 0.0, tree.root().game_spec().sides);
-            if matches!(score, Score::Won(turns) if u64::from(turns) <= mate) {
-                return true;
-            }
-            let unattended = self.search.control.unattended.load(Ordering::Relaxed);
-            if unattended && self.progress.visits >= mate.saturating_mul(MATE_VISITS_PER_TURN) {
-                return true;
-            }
-        }
-        // The proof of a root whose moves are restricted is never complete.
-        let restricted = !limits.moves.is_empty() && limits.depth.or(limits.mate).is_some();
-        if !restricted || self.progress.visits < self.next_proof {
-            return false;
-        }
-        self.next_proof = self.progress.visits + 1 + self.progress.visits / 16;
-        tree.lines(1).pop().is_none_or(|line| line.choice.proof != Proof::Open)
+    /// Returns the time that counts: since the search began, or since the opponent played the expected
+    /// move.
+    fn elapsed(&self) -> Duration {
+        self.control.ponder_hit.get().unwrap_or(&self.begun).elapsed()
     }
 
     /// Returns the time for the turn at the root of `tree`, by the length of the game that the network
     /// expects there.
     fn budget(&self, clock: Clock, tree: &Tree) -> Budget {
         let sides = tree.root().game_spec().sides as f32;
-        let game_turns = Some(tree.moves_left() / sides).filter(|&turns| turns > 0.0);
-        clock.budget(self.search.overhead, game_turns)
+        let game_turns = tree.moves_left() / sides;
+        clock.budget(self.overhead, if game_turns > 0.0 { Some(game_turns) } else { None })
+    }
+}
+
+/// Decides whether a search is over.
+pub(super) struct Stoppers<'a> {
+    conditions: &'a StopConditions,
+    /// Whether the tree has no room to grow.
+    hash_full: bool,
+    /// The number of visits at which the clock is checked again.
+    next_clock_check: u64,
+    /// The time of the next full check.
+    next_full_check: Duration,
+    /// The number of visits at which the proof of a restricted root is checked again.
+    next_proof_check: u64,
+    report_due: bool,
+}
+
+impl<'a> Stoppers<'a> {
+    pub(super) fn new(conditions: &'a StopConditions) -> Stoppers<'a> {
+        Stoppers {
+            conditions,
+            hash_full: false,
+            next_clock_check: 0,
+            next_full_check: Duration::ZERO,
+            next_proof_check: 0,
+            report_due: false,
+        }
     }
 
-    /// Whether the time is up; with `closely`, also whether the rest of it would be wasted.
-    fn out_of_time(&self, tree: &Tree, closely: bool) -> bool {
-        let search = self.search;
-        if search.limits.infinite || search.pondering() {
+    /// Stops the search because the tree has no room to grow. Returns `true` the first time.
+    pub(super) fn set_hash_full(&mut self) -> bool {
+        !std::mem::replace(&mut self.hash_full, true)
+    }
+
+    /// Returns `true` once for each full check that did not end the search.
+    pub(super) fn take_report_due(&mut self) -> bool {
+        std::mem::take(&mut self.report_due)
+    }
+
+    /// Returns the number of visits until the node limit, after `visits` visits.
+    pub(super) fn remaining_visits(&self, visits: u64) -> u32 {
+        let nodes = self.conditions.limits.nodes.unwrap_or(u64::MAX);
+        nodes.saturating_sub(visits).try_into().unwrap_or(u32::MAX)
+    }
+
+    /// Returns how much of a search by sequential halving is over, from 0 to 1; `None` if the search
+    /// does not halve or its end is not known.
+    pub(super) fn fraction_done(&self, tree: &Tree, visits: u64) -> Option<f32> {
+        let conditions = self.conditions;
+        let limits = &conditions.limits;
+        if !conditions.gumbel || limits.infinite || conditions.is_pondering() {
+            return None;
+        }
+        let by_visits = limits.nodes.map(|nodes| visits as f32 / nodes.max(1) as f32);
+        let move_time = limits.time.map(|time| time - conditions.overhead.min(time / 2));
+        let clock = limits.clocks[tree.root().turn()];
+        let time = move_time.or(clock.map(|clock| conditions.budget(clock, tree).soft));
+        let by_time =
+            time.map(|time| conditions.elapsed().as_secs_f32() / time.as_secs_f32().max(1e-3));
+        by_visits.into_iter().chain(by_time).reduce(f32::max)
+    }
+
+    /// Returns `true` if the search is over after `visits` visits.
+    pub(super) fn should_stop(&mut self, tree: &Tree, visits: u64) -> bool {
+        if tree.is_empty() {
             return false;
         }
-        let elapsed = search.elapsed();
-        if let Some(time) = search.limits.time
-            && elapsed + search.overhead.min(time / 2) >= time
+        if self.remaining_visits(visits) == 0
+            || self.hash_full
+            || tree.is_proven()
+            || self.conditions.is_stopped()
+            || self.mate_stop(tree, visits)
+            || self.proof_stop(tree, visits)
         {
             return true;
         }
-        let Some(clock) = search.limits.clocks[tree.root().turn()] else { return false };
-        let Budget { soft, hard } = self.budget(clock, tree);
-        if elapsed >= hard || search.gumbel && elapsed >= soft {
-            return true;
-        }
-        // A plan is gone through to its end: visits say little of which move is best.
-        if !closely || search.gumbel {
+        if visits < self.next_clock_check {
             return false;
         }
-        let choices = tree.root_moves();
-        let Some((first, others)) = choices.split_first() else { return true };
+        let elapsed = self.conditions.begun.elapsed();
+        let visits_per_second = visits as f64 / elapsed.as_secs_f64().max(1e-3);
+        self.next_clock_check =
+            visits + (visits_per_second * CLOCK_CHECK_INTERVAL.as_secs_f64()) as u64;
+        if elapsed < self.next_full_check {
+            return self.time_stop(tree);
+        }
+        self.next_full_check = elapsed + FULL_CHECK_INTERVAL;
+        let stop = self.time_stop(tree) || self.early_stop(tree, visits);
+        self.report_due = !stop;
+        stop
+    }
+
+    /// The mate that `go mate` asks for is found, or given up.
+    fn mate_stop(&self, tree: &Tree, visits: u64) -> bool {
+        let Some(mate) = self.conditions.limits.mate else { return false };
+        let score = Score::new(tree.proof(), 0.0, tree.root().game_spec().sides);
+        if matches!(score, Score::Won(turns) if u64::from(turns) <= mate) {
+            return true;
+        }
+        let unattended = self.conditions.control.unattended.load(Ordering::Relaxed);
+        unattended && visits >= mate.saturating_mul(MATE_VISITS_PER_TURN)
+    }
+
+    /// The best of the moves that the search is restricted to is proven, in a search by depth or for a
+    /// mate. The proof of a restricted root is never complete.
+    fn proof_stop(&mut self, tree: &Tree, visits: u64) -> bool {
+        let limits = &self.conditions.limits;
+        let is_restricted = !limits.moves.is_empty() && limits.depth.or(limits.mate).is_some();
+        if !is_restricted || visits < self.next_proof_check {
+            return false;
+        }
+        self.next_proof_check = visits + 1 + visits / PROOF_CHECK_DIVISOR;
+        tree.lines(1).pop().is_none_or(|line| line.choice.proof != Proof::Open)
+    }
+
+    /// Returns the budget of the side to move; `None` if it has no clock or the clock does not count.
+    fn clock_budget(&self, tree: &Tree) -> Option<Budget> {
+        if self.conditions.limits.infinite || self.conditions.is_pondering() {
+            return None;
+        }
+        let clock = self.conditions.limits.clocks[tree.root().turn()]?;
+        Some(self.conditions.budget(clock, tree))
+    }
+
+    /// The time for the turn is used up.
+    fn time_stop(&self, tree: &Tree) -> bool {
+        let conditions = self.conditions;
+        if conditions.limits.infinite || conditions.is_pondering() {
+            return false;
+        }
+        let elapsed = conditions.elapsed();
+        if let Some(time) = conditions.limits.time
+            && elapsed + conditions.overhead.min(time / 2) >= time
+        {
+            return true;
+        }
+        let Some(Budget { soft, hard }) = self.clock_budget(tree) else { return false };
+        elapsed >= hard || conditions.gumbel && elapsed >= soft
+    }
+
+    /// The best move is clear, so that the rest of the time on the clock would be wasted.
+    fn early_stop(&self, tree: &Tree, visits: u64) -> bool {
+        let Some(Budget { soft, .. }) = self.clock_budget(tree) else { return false };
+        // Sequential halving goes through all of its phases: visits say little about the best move.
+        if self.conditions.gumbel {
+            return false;
+        }
+        let elapsed = self.conditions.elapsed();
+        let root_moves = tree.root_moves();
+        let Some((best, others)) = root_moves.split_first() else { return true };
         if others.is_empty() {
             return true;
         }
         let mover = tree.root().turn();
-        let better = first.value[mover] + DOUBT;
+        let better = best.value[mover] + VALUE_MARGIN;
         if others.iter().any(|other| other.visits > 0 && other.value[mover] > better) {
             return false;
         }
         if elapsed >= soft {
             return true;
         }
-        // The others cannot catch up in the time that is left, and none is thought better already.
+        // The others cannot catch up in the remaining time, and none has a better value already.
         let second = others.iter().map(|other| other.visits).max().unwrap_or(0);
-        let speed = self.progress.visits as f64 / search.begun.elapsed().as_secs_f64().max(1e-3);
-        let coming = speed * (soft - elapsed).as_secs_f64();
-        first.proof == Proof::Open
+        let seconds = self.conditions.begun.elapsed().as_secs_f64().max(1e-3);
+        let coming = visits as f64 / seconds * (soft - elapsed).as_secs_f64();
+        best.proof == Proof::Open
             && elapsed > soft / EARLY_STOP_DIVISOR
-            && f64::from(first.visits) - f64::from(second) > coming
+            && f64::from(best.visits) - f64::from(second) > coming
     }
 }

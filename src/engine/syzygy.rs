@@ -1,6 +1,7 @@
-//! Syzygy tables of endings: which of them a game has, and what they know of a position.
+//! Syzygy tables: the tables of a variant, and probes of positions.
 
 use std::fmt;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,12 +12,12 @@ use shakmaty_syzygy::{AmbiguousWdl, Syzygy, SyzygyError, Tablebase, Wdl};
 use crate::rules::{Move, MoveList, Position, ProvenValue};
 use crate::variant::Variant;
 
-/// What was found of a game's tables in the folders of `SyzygyPath`.
+/// The tables of a variant in the folders of `SyzygyPath`.
 #[derive(Default)]
 pub(super) struct SyzygyTables {
     variant: String,
     folders: String,
-    tables: Option<Arc<dyn Probe>>,
+    tables: Option<Arc<dyn SyzygyProbe>>,
 }
 
 impl fmt::Debug for SyzygyTables {
@@ -26,60 +27,62 @@ impl fmt::Debug for SyzygyTables {
 }
 
 impl SyzygyTables {
-    /// Looks for the tables of `variant` in `folders`, a list as the environment's `PATH` is
-    /// written; and what there is to know about it, a line each.
-    pub(super) fn new(variant: &Variant, folders: &str) -> (SyzygyTables, Vec<String>) {
+    /// Opens the tables of `variant` in `folders`, a list like the environment's `PATH`. Also returns
+    /// messages for the user.
+    pub(super) fn open(variant: &Variant, folders: &str) -> (SyzygyTables, Vec<String>) {
         let name = variant.name();
-        let mut endings =
-            SyzygyTables { variant: name.to_owned(), folders: folders.to_owned(), tables: None };
-        if folders.is_empty() {
-            return (endings, Vec::new());
-        }
         let (tables, notes) = match name {
-            "chess" => found::<Chess>(name, folders, true),
-            "atomic" => found::<Atomic>(name, folders, false),
-            "antichess" => found::<Antichess>(name, folders, false),
-            // No user's game has such a name: those of the catalogue are taken.
-            _ => (None, vec![format!("{name}: there are no tables of endings for it")]),
+            _ if folders.is_empty() => (None, Vec::new()),
+            "chess" => find_tables::<Chess>(name, folders, true),
+            "atomic" => find_tables::<Atomic>(name, folders, false),
+            "antichess" => find_tables::<Antichess>(name, folders, false),
+            // A user's variant cannot have one of these names: they are those of shipped variants.
+            _ => (None, vec![format!("{name}: Syzygy tables do not support this variant")]),
         };
-        endings.tables = tables;
-        (endings, notes)
+        let tables = SyzygyTables { variant: name.to_owned(), folders: folders.to_owned(), tables };
+        (tables, notes)
     }
 
-    /// Whether it is still what is asked for.
+    /// Returns `true` if these are the tables of `variant` in `folders`.
     pub(super) fn serves(&self, variant: &Variant, folders: &str) -> bool {
         self.folders == folders && (folders.is_empty() || self.variant == variant.name())
     }
 
-    pub(super) fn tables(&self) -> Option<Arc<dyn Probe>> {
+    pub(super) fn tables(&self) -> Option<Arc<dyn SyzygyProbe>> {
         self.tables.clone()
     }
 }
 
-/// The tables of the game `name` in `folders`, if there are any; and what there is to know about
-/// them.
-fn found<S>(name: &str, folders: &str, by_mate: bool) -> (Option<Arc<dyn Probe>>, Vec<String>)
+/// Opens the tables of the variant `name` in `folders`, if there are any. Also returns messages for the
+/// user.
+fn find_tables<S>(
+    name: &str,
+    folders: &str,
+    ends_by_mate: bool,
+) -> (Option<Arc<dyn SyzygyProbe>>, Vec<String>)
 where
     S: shakmaty::Position + FromSetup + Syzygy + Clone + fmt::Debug + Send + Sync + 'static,
 {
-    let (mut tables, mut files, mut notes) = (Tablebase::<S>::new(), 0, Vec::new());
+    let mut tables = Tablebase::<S>::new();
+    let mut files = 0;
+    let mut notes = Vec::new();
     for path in std::env::split_paths(folders).filter(|path| !path.as_os_str().is_empty()) {
-        match add(&mut tables, &path) {
+        match add_folder(&mut tables, &path) {
             Ok(count) => files += count,
-            Err(error) => notes.push(format!("tables of \"{}\": {error}", path.display())),
+            Err(error) => notes.push(format!("cannot read \"{}\": {error}", path.display())),
         }
     }
     if files == 0 {
-        notes.push(format!("{name}: no tables of endings in \"{folders}\""));
+        notes.push(format!("{name}: no Syzygy tables in \"{folders}\""));
         return (None, notes);
     }
-    let men = tables.max_pieces();
-    notes.push(format!("{name}: {files} tables of endings of up to {men} men"));
-    (Some(Arc::new(Tables { tables, by_mate })), notes)
+    let pieces = tables.max_pieces();
+    notes.push(format!("{name}: found {files} Syzygy tables (up to {pieces} pieces)"));
+    (Some(Arc::new(VariantTables { tables, ends_by_mate })), notes)
 }
 
-/// Adds the tables of a folder, those too that stand beside a damaged one.
-fn add<S>(tables: &mut Tablebase<S>, folder: &Path) -> std::io::Result<usize>
+/// Adds the tables of a folder, except those that are damaged. Returns their number.
+fn add_folder<S>(tables: &mut Tablebase<S>, folder: &Path) -> io::Result<usize>
 where
     S: shakmaty::Position + Syzygy + Clone,
 {
@@ -88,29 +91,29 @@ where
         let path = entry?.path();
         match tables.add_file(&path) {
             Ok(()) => count += 1,
-            // Another game's, or no table.
-            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {}
+            // A table of another variant, or another kind of file.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
             Err(error) => log::warn!("table \"{}\": {error}", path.display()),
         }
     }
     Ok(count)
 }
 
-/// Tables of one game's endings, which threads may share.
-pub(super) trait Probe: Send + Sync {
-    /// The result of a position right after a capture or the move of a pawn. Of others the tables do
-    /// not know whether the win comes in time.
-    fn known(&self, position: &Position) -> Option<ProvenValue>;
+/// The tables of one variant, which threads may share.
+pub(super) trait SyzygyProbe: Send + Sync {
+    /// Returns the result of a position right after a capture or a pawn move. For other positions, the
+    /// tables do not contain whether the win comes in time.
+    fn probe(&self, position: &Position) -> Option<ProvenValue>;
 
-    /// The result of every legal move, and which of them to choose from; `None` if not all that may
-    /// follow is in the tables.
-    fn root(&self, position: &Position) -> Option<RootProbe>;
+    /// Returns the result of every legal move, and which of them to choose from; `None` if not all positions
+    /// that may follow are in the tables.
+    fn probe_root(&self, position: &Position) -> Option<RootProbe>;
 }
 
-/// What the tables know of the moves of a position.
+/// The results of the moves of a position.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct RootProbe {
-    /// The score of the mover after each legal move, the 50-move rule considered: 1 for a win, 0 for
+    /// The score of the mover after each legal move, under the 50-move rule: 1 for a win, 0 for
     /// a draw (also one by that rule), -1 for a loss.
     pub(super) scores: Vec<(Move, i8)>,
     /// The moves to choose from: all keep the best result, and make progress where the search alone
@@ -118,89 +121,90 @@ pub(super) struct RootProbe {
     pub(super) best: MoveList,
 }
 
-/// The tables of one game.
-struct Tables<S: shakmaty::Position + Clone + Syzygy> {
+/// The tables of one variant.
+struct VariantTables<S: shakmaty::Position + Clone + Syzygy> {
     tables: Tablebase<S>,
-    /// Whether games end by mating a bare king. Not so in antichess and in atomic chess.
-    by_mate: bool,
+    /// Whether games end by mating a bare king. False for antichess and atomic chess.
+    ends_by_mate: bool,
 }
 
-impl<S> Probe for Tables<S>
+impl<S> SyzygyProbe for VariantTables<S>
 where
     S: shakmaty::Position + FromSetup + Syzygy + Clone + fmt::Debug + Send + Sync,
 {
-    fn known(&self, position: &Position) -> Option<ProvenValue> {
+    fn probe(&self, position: &Position) -> Option<ProvenValue> {
         let view = position.view();
         if view.halfmoves > 0 || view.board.occupied().count() > self.tables.max_pieces() {
             return None;
         }
-        let wdl = heard(self.tables.probe_wdl_after_zeroing(&as_shakmaty(position)?))?;
+        let wdl = log_error(self.tables.probe_wdl_after_zeroing(&as_shakmaty(position)?))?;
         let score = match wdl {
             Wdl::Win => 1,
             Wdl::Loss => -1,
-            // The fifty moves come first.
+            // Drawn by the 50-move rule.
             Wdl::CursedWin | Wdl::Draw | Wdl::BlessedLoss => 0,
         };
         Some(ProvenValue { score, plies: None })
     }
 
-    fn root(&self, position: &Position) -> Option<RootProbe> {
-        // A capture may lead into the tables, but of quiet moves they would know nothing.
+    fn probe_root(&self, position: &Position) -> Option<RootProbe> {
+        // A capture may lead into the tables, but quiet moves would not.
         if position.view().board.occupied().count() > self.tables.max_pieces() {
             return None;
         }
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
-        let ranked = legal.into_iter().map(|m| {
-            let mut next = position.clone();
-            next.play_unchecked(m);
-            match next.result() {
-                Some(outcome) => {
-                    let result = 2 * outcome.score(position.turn());
-                    Some(RankedMove { m, result, progress: 0, keeps_material: true })
-                }
-                None => {
-                    let (result, progress) = rank(&self.tables, &as_shakmaty(&next)?)?;
-                    let keeps_material = !can_capture(&next);
-                    Some(RankedMove { m, result, progress, keeps_material })
-                }
-            }
-        });
+        let ranked = legal.into_iter().map(|m| self.rank_move(position, m));
         let ranked = ranked.collect::<Option<Vec<_>>>()?;
         let scores = ranked.iter().map(|ranked| (ranked.m, ranked.result / 2)).collect();
-        Some(RootProbe { scores, best: choose(position, ranked, self.by_mate) })
+        Some(RootProbe { scores, best: choose(position, ranked, self.ends_by_mate) })
     }
 }
 
-/// A legal move, and what the tables know of it.
+impl<S> VariantTables<S>
+where
+    S: shakmaty::Position + FromSetup + Syzygy + Clone,
+{
+    fn rank_move(&self, position: &Position, m: Move) -> Option<RankedMove> {
+        let mut next = position.clone();
+        next.play_unchecked(m);
+        if let Some(outcome) = next.result() {
+            let result = 2 * outcome.score(position.turn());
+            return Some(RankedMove { m, result, progress: 0, keeps_material: true });
+        }
+        let (result, progress) = rank(&self.tables, &as_shakmaty(&next)?)?;
+        Some(RankedMove { m, result, progress, keeps_material: !can_capture(&next) })
+    }
+}
+
+/// A legal move and its result in the tables.
 #[derive(Clone, Copy, Debug)]
 struct RankedMove {
     m: Move,
-    /// From a loss (-2) to a win (2), with what the 50-move rule spoils between them and a draw.
+    /// From a loss (-2) to a win (2). 1 and -1 are wins and losses that the 50-move rule makes draws.
     result: i8,
-    /// The greater, the nearer is the next capture or pawn move among wins, and the farther among
-    /// losses.
+    /// Greater for wins with a nearer next capture or pawn move, and for losses with a farther one.
     progress: i32,
     /// Whether the opponent cannot capture anything.
     keeps_material: bool,
 }
 
-/// From this number of plies without a capture or pawn move on, a won ending is played by the
-/// distance to the next one, as far as that gives nothing away.
+/// From this number of plies without a capture or pawn move on, a won endgame is played by the
+/// distance to the next one, among moves that lose no material.
 const PLIES_BY_SEARCH: u32 = 20;
-/// From this number of plies on it is played by that distance alone.
+/// From this number of plies on, it is played by that distance alone.
 const PLIES_KEEPING_MATERIAL: u32 = 60;
-/// A win that needs fewer plies than this, those already counted included, is safe from the 50-move
+/// A win in fewer plies than this, including those already counted, is safe from the 50-move
 /// rule: 100, less one for the move itself and one for the rounding of tables.
 const SAFE_PLIES: i32 = 98;
 
-/// The moves to choose from.
+/// Returns the moves to choose from.
 ///
 /// The tables' distance (DTZ) is not the distance to mate: the shortest way to a capture may be to
-/// give a piece away. It leads straight to mate only if no piece of the winner can be spared.
-/// Otherwise every move that wins in time and gives nothing away may be searched, until there is
+/// lose a piece. It leads straight to mate only if the winner needs all of its pieces.
+/// Otherwise every move that wins in time and loses no material may be searched, until there is
 /// no progress.
-fn choose(position: &Position, mut moves: Vec<RankedMove>, by_mate: bool) -> MoveList {
+fn choose(position: &Position, mut moves: Vec<RankedMove>, ends_by_mate: bool) -> MoveList {
     let Some(result) = moves.iter().map(|ranked| ranked.result).max() else {
         return MoveList::new();
     };
@@ -210,10 +214,10 @@ fn choose(position: &Position, mut moves: Vec<RankedMove>, by_mate: bool) -> Mov
         let counted = view.halfmoves as i32;
         let in_time = |ranked: &RankedMove| counted.saturating_sub(ranked.progress) < SAFE_PLIES;
         let keeps = |ranked: &RankedMove| in_time(ranked) && ranked.keeps_material;
-        if by_mate && view.halfmoves < PLIES_KEEPING_MATERIAL && moves.iter().any(keeps) {
+        if ends_by_mate && view.halfmoves < PLIES_KEEPING_MATERIAL && moves.iter().any(keeps) {
             moves.retain(keeps);
         }
-        let searched = by_mate
+        let searched = ends_by_mate
             && view.halfmoves < PLIES_BY_SEARCH
             && !view.repeated
             && can_spare_a_piece(view.board, view.turn);
@@ -229,15 +233,16 @@ fn choose(position: &Position, mut moves: Vec<RankedMove>, by_mate: bool) -> Mov
     moves.into_iter().map(|ranked| ranked.m).collect()
 }
 
-/// Whether `color` could still mate a bare king without one of its pieces.
+/// Returns `true` if `color` could still mate a bare king without one of its pieces.
 fn can_spare_a_piece(board: &Board, color: Color) -> bool {
     let own = board.material_side(color);
-    let (minors, majors) = (own.bishop + own.knight, own.rook + own.queen + own.pawn);
-    // Two minor pieces of which one is a bishop mate, or any other piece alone.
+    let minors = own.bishop + own.knight;
+    let majors = own.rook + own.queen + own.pawn;
+    // A major piece or a pawn mates alone, two minor pieces if one is a bishop.
     majors >= 2 || majors == 1 && minors >= 1 || minors >= 3
 }
 
-/// Whether the side to move can capture anything.
+/// Returns `true` if the side to move can capture a piece.
 fn can_capture(position: &Position) -> bool {
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
@@ -246,14 +251,12 @@ fn can_capture(position: &Position) -> bool {
     legal.iter().any(|&m| matches!(m, Move::Step { to, .. } if theirs.contains(to)))
 }
 
-/// How good it is to have moved to `next`: what follows with the counter as it is, from a loss (-2)
-/// to a win (2) with what the counter spoils between them and a draw; then, among wins, how near the
-/// next capture or pawn move is, and among losses how far.
+/// Returns the result and the progress of a move to `next`; see [`RankedMove`].
 fn rank<S>(tables: &Tablebase<S>, next: &S) -> Option<(i8, i32)>
 where
     S: shakmaty::Position + Syzygy + Clone,
 {
-    let dtz = heard(tables.probe_dtz(next))?;
+    let dtz = log_error(tables.probe_dtz(next))?;
     let plies = if next.halfmoves() == 0 { 0 } else { dtz.ignore_rounding().0.abs() };
     Some(match AmbiguousWdl::from_dtz_and_halfmoves(dtz, next.halfmoves()) {
         AmbiguousWdl::Loss => (2, -1 - plies),
@@ -265,13 +268,12 @@ where
     })
 }
 
-/// What a table said, if it said anything; that a file is missing or damaged ends no search.
-fn heard<T>(said: Result<T, SyzygyError>) -> Option<T> {
-    said.inspect_err(|error| log::debug!("{error}")).ok()
+/// Returns the result of a probe, if there is one. A file that is missing or damaged ends no search.
+fn log_error<T>(result: Result<T, SyzygyError>) -> Option<T> {
+    result.inspect_err(|error| log::debug!("{error}")).ok()
 }
 
-/// A position as the tables' own rules have it; `None` if they have none like it, as with castling
-/// rights.
+/// Converts a position for the tables; `None` if they do not contain it, as with castling rights.
 fn as_shakmaty<S: FromSetup>(position: &Position) -> Option<S> {
     let view = position.view();
     if !view.castling.is_empty() {

@@ -1,24 +1,34 @@
-//! What is known for certain of a game beside its rules: the table of a solved one, and those of
-//! endings.
+//! Perfect play: the table of a solved game, and Syzygy tables.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::syzygy::{Probe, RootProbe};
+use super::syzygy::{RootProbe, SyzygyProbe};
 use crate::encoding::Shape;
 use crate::nn::{Batch, CachedEval, EvalError, Evaluator, Query};
 use crate::rules::{Move, Position, ProvenValue};
-use crate::tablebase::SolvedTable;
+use crate::tablebase::{SolvedTable, TableError};
 use crate::variant::Variant;
 
-/// The bytes of a file by which it is told whether it is a table, and of which game.
-const HEAD: u64 = 256;
-/// The most bytes of a file: more than any table has.
-const MOST: u64 = 1 << 33;
+/// The bytes of a file that show whether it is a table, and of which variant.
+const HEADER_BYTES: u64 = 256;
+/// The maximum size of a file: larger than any table.
+const MAX_FILE_BYTES: u64 = 1 << 33;
 
-/// What came of looking for a table.
+/// Why a file cannot be used as the table of a solved game.
+#[derive(Debug, thiserror::Error)]
+enum SolvedTableError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] io::Error),
+    /// It is not a table of the variant.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+/// The table of a solved game in the file of `TablePath`.
 #[derive(Debug, Default)]
 pub(super) struct SolvedTableFile {
     variant: String,
@@ -27,32 +37,27 @@ pub(super) struct SolvedTableFile {
 }
 
 impl SolvedTableFile {
-    /// Looks for the table of `variant` in the file `path`, none if that is empty; and what there
-    /// is to know about it.
-    pub(super) fn new(variant: &Variant, path: &str) -> (SolvedTableFile, Option<String>) {
-        let lookup = |table: Option<SolvedTable>| SolvedTableFile {
-            variant: variant.name().to_owned(),
-            path: path.to_owned(),
-            table: table.map(Arc::new),
-        };
-        if path.is_empty() {
-            return (lookup(None), None);
-        }
+    /// Opens the table of `variant` in the file `path`; none if that is empty. Also returns a message for
+    /// the user.
+    pub(super) fn open(variant: &Variant, path: &str) -> (SolvedTableFile, Option<String>) {
         let name = variant.name();
-        match read(variant, path) {
-            Ok(table) => {
-                let numbers = table.index().len();
-                let note = format!("{name}: played by the table \"{path}\", {numbers} entries");
-                (lookup(Some(table)), Some(note))
-            }
-            Err(reason) => {
-                let note = format!("{name}: the table \"{path}\" is not used: {reason}");
-                (lookup(None), Some(note))
-            }
+        let mut file =
+            SolvedTableFile { variant: name.to_owned(), path: path.to_owned(), table: None };
+        if path.is_empty() {
+            return (file, None);
         }
+        let note = match read_table(variant, path) {
+            Ok(table) => {
+                let positions = table.index().len();
+                file.table = Some(Arc::new(table));
+                format!("{name}: using the solved table \"{path}\", {positions} entries")
+            }
+            Err(error) => format!("{name}: cannot use the solved table \"{path}\": {error}"),
+        };
+        (file, Some(note))
     }
 
-    /// Whether it is still what is asked for.
+    /// Returns `true` if this is the table of `variant` in the file `path`.
     pub(super) fn serves(&self, variant: &Variant, path: &str) -> bool {
         self.path == path && (path.is_empty() || self.variant == variant.name())
     }
@@ -62,71 +67,75 @@ impl SolvedTableFile {
     }
 }
 
-/// Reads a table; why not, in words.
-fn read(variant: &Variant, path: &str) -> Result<SolvedTable, String> {
-    let words = |error: io::Error| error.to_string();
-    let mut file = File::open(path).map_err(words)?;
+fn read_table(variant: &Variant, path: &str) -> Result<SolvedTable, SolvedTableError> {
+    let mut file = File::open(path)?;
     let mut bytes = Vec::new();
-    (&mut file).take(HEAD).read_to_end(&mut bytes).map_err(words)?;
-    // A long file of something else is not read to its end.
+    (&mut file).take(HEADER_BYTES).read_to_end(&mut bytes)?;
+    // A long file of another kind is not read to its end.
     if SolvedTable::variant_of(&bytes).is_some_and(|found| found == variant.name()) {
-        file.take(MOST).read_to_end(&mut bytes).map_err(words)?;
+        file.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
     }
-    SolvedTable::read(variant, &bytes).map_err(|error| error.to_string())
+    Ok(SolvedTable::read(variant, &bytes)?)
 }
 
-/// What is known for certain while one search lasts, and how often it was of use.
+/// The tables that a search probes, and the number of its hits.
 #[derive(Default)]
 pub(super) struct Tablebases {
-    /// The table of a solved game.
-    pub(super) table: Option<Arc<SolvedTable>>,
-    /// Tables of endings. Not probed while the root itself is in them: a win known without its
-    /// length would hide quicker mates.
-    endings: Option<Arc<dyn Probe>>,
-    /// What they know of the root's moves, if it is in them.
-    root: Option<RootProbe>,
+    solved: Option<Arc<SolvedTable>>,
+    /// Not probed while the root itself is in them: a win of unknown length would hide quicker mates.
+    syzygy: Option<Arc<dyn SyzygyProbe>>,
+    /// The results of the root's moves, if the root is in the Syzygy tables.
+    root_probe: Option<RootProbe>,
     hits: AtomicU64,
 }
 
 impl Tablebases {
     pub(super) fn new(
-        table: Option<Arc<SolvedTable>>,
-        endings: Option<Arc<dyn Probe>>,
-        root: Option<RootProbe>,
+        solved: Option<Arc<SolvedTable>>,
+        syzygy: Option<Arc<dyn SyzygyProbe>>,
+        root_probe: Option<RootProbe>,
     ) -> Tablebases {
-        let hits = root.as_ref().map_or(0, |root| root.scores.len() as u64);
-        let endings = endings.filter(|_| root.is_none());
-        Tablebases { table, endings, root, hits: AtomicU64::new(hits) }
+        let hits = root_probe.as_ref().map_or(0, |probe| probe.scores.len() as u64);
+        let syzygy = if root_probe.is_some() { None } else { syzygy };
+        Tablebases { solved, syzygy, root_probe, hits: AtomicU64::new(hits) }
     }
 
-    /// The score of the mover after a move of the root, if the tables of endings know it: 1, 0 or -1.
+    /// Returns the table of a solved game.
+    pub(super) fn solved_table(&self) -> Option<&SolvedTable> {
+        self.solved.as_deref()
+    }
+
+    /// Returns the score of the mover after a move of the root, 1, 0 or -1, if the Syzygy tables contain
+    /// it.
     pub(super) fn root_score(&self, m: Move) -> Option<i8> {
-        let scores = &self.root.as_ref()?.scores;
+        let scores = &self.root_probe.as_ref()?.scores;
         scores.iter().find(|&&(other, _)| other == m).map(|&(_, score)| score)
     }
 
-    /// How many positions were known so far.
+    /// Returns the number of positions found so far.
     pub(super) fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
 
-    fn known(&self, position: &Position) -> Option<ProvenValue> {
-        let in_table = || Some(ProvenValue::from(self.table.as_ref()?.value(position)?));
-        let in_endings = || self.endings.as_ref()?.known(position);
-        let known = in_table().or_else(in_endings)?;
+    fn probe(&self, position: &Position) -> Option<ProvenValue> {
+        let value =
+            self.probe_solved(position).or_else(|| self.syzygy.as_ref()?.probe(position))?;
         self.hits.fetch_add(1, Ordering::Relaxed);
-        Some(known)
+        Some(value)
+    }
+
+    fn probe_solved(&self, position: &Position) -> Option<ProvenValue> {
+        Some(ProvenValue::from(self.solved.as_ref()?.value(position)?))
     }
 }
 
-/// An evaluator beside what is known for certain.
+/// An evaluator that finds proven values in tablebases.
 pub(super) struct TablebaseEvaluator<'a> {
     evaluator: &'a mut dyn Evaluator,
     tablebases: &'a Tablebases,
 }
 
 impl<'a> TablebaseEvaluator<'a> {
-    /// Puts `tablebases` beside `evaluator`.
     pub(super) fn new(
         evaluator: &'a mut dyn Evaluator,
         tablebases: &'a Tablebases,
@@ -153,7 +162,7 @@ impl Evaluator for TablebaseEvaluator<'_> {
     }
 
     fn known(&self, position: &Position) -> Option<ProvenValue> {
-        self.tablebases.known(position)
+        self.tablebases.probe(position)
     }
 
     fn forget(&mut self) {

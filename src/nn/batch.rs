@@ -1,4 +1,4 @@
-//! Positions on their way through a network, and what came out.
+//! Batches of encoded positions and their evaluations.
 
 mod lists;
 
@@ -11,8 +11,7 @@ use crate::encoding::sparse::IndexMap;
 use crate::encoding::{PolicyIndex, Shape, SparseEncoding};
 use crate::rules::{Key, Position, Side};
 
-/// Some positions as planes or as sparse lists, and their evaluations once an evaluator has filled them
-/// in.
+/// Positions as planes or as sparse lists, with evaluations that an evaluator fills in.
 #[derive(Clone, Debug)]
 pub struct Batch {
     rows: Vec<Row>,
@@ -21,7 +20,7 @@ pub struct Batch {
     outcome: Vec<f32>,
     moves_left: Vec<f32>,
     logits: Vec<f32>,
-    /// The positions themselves, if they are kept.
+    /// The positions, if the evaluator needs them.
     positions: Option<Vec<Position>>,
 }
 
@@ -43,7 +42,7 @@ struct PlaneInputs {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     key: Key,
-    tables: [Key; 2],
+    board_keys: [Key; 2],
     first_legal: usize,
     legal: usize,
 }
@@ -51,25 +50,25 @@ struct Row {
 /// The evaluation of one position.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Evaluation<'a> {
-    /// Probabilities of the ways the game may end: that the mover wins, that the side after it
-    /// wins, and so on in turn order, and last that nobody does.
+    /// The probabilities of the outcomes: a win of the side to move, a win of the next side in turn order,
+    /// and so on, and last a draw.
     pub outcome: &'a [f32],
-    /// How many turns the game is expected to last.
+    /// The expected number of turns until the game ends.
     pub moves_left: f32,
     /// The policy: a logit for each legal move, in the order of the legal moves.
     pub logits: &'a [f32],
 }
 
 impl Evaluation<'_> {
-    /// The policy as probabilities, in the order of the legal moves.
+    /// Returns the policy as probabilities, in the order of the legal moves.
     pub fn policy(&self) -> Vec<f32> {
         let mut policy = self.logits.to_vec();
         softmax(&mut policy);
         policy
     }
 
-    /// The expected score of `side` when `mover` is to move, from -1 to 1: a win counts 1, a draw
-    /// 0, another side's win -1.
+    /// Returns the expected score of `side` when `mover` is to move, from -1 to 1: a win counts 1, a draw 0,
+    /// another side's win -1.
     pub fn score(&self, side: Side, mover: Side) -> f32 {
         let Some((draw, wins)) = self.outcome.split_last() else { return 0.0 };
         let win = wins.get(side.seat_from(mover, wins.len())).copied().unwrap_or(0.0);
@@ -80,20 +79,24 @@ impl Evaluation<'_> {
 /// Turns logits into probabilities.
 pub(super) fn softmax(logits: &mut [f32]) {
     let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    logits.iter_mut().for_each(|logit| *logit = (*logit - highest).exp());
+    for logit in &mut *logits {
+        *logit = (*logit - highest).exp();
+    }
     let total: f32 = logits.iter().sum();
-    logits.iter_mut().for_each(|part| *part /= total);
+    for weight in logits {
+        *weight /= total;
+    }
 }
 
 impl Batch {
-    /// An empty batch of positions encoded as planes, in `shape`.
+    /// Returns an empty batch of positions encoded as planes in `shape`.
     pub fn new(shape: Shape) -> Batch {
         let inputs = PlaneInputs { shape, planes: Vec::new(), legal: Vec::new() };
         Batch::with_inputs(Inputs::Planes(inputs), shape.outcomes)
     }
 
-    /// Returns an empty batch of positions in a sparse encoding. With `map`, the network reads the indices
-    /// that it gives to those of the encoding.
+    /// Returns an empty batch of positions in a sparse encoding. With `map`, indices of the
+    /// encoding are mapped to those of the network.
     pub fn sparse(encoding: &SparseEncoding, map: Option<Arc<IndexMap>>) -> Batch {
         let outcomes = encoding.shape().outcomes;
         Batch::with_inputs(Inputs::Sparse(SparseLists::new(encoding, map)), outcomes)
@@ -111,25 +114,27 @@ impl Batch {
         }
     }
 
-    /// The same, but it keeps the positions for its evaluator.
+    /// Returns the batch, which also stores the positions from now on.
     pub(super) fn keeping_positions(self) -> Batch {
         Batch { positions: Some(Vec::new()), ..self }
     }
 
-    /// How many positions it holds.
+    /// Returns the number of positions.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether it holds no position.
+    /// Returns `true` if there is no position.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Empties it.
+    /// Removes all positions.
     pub fn clear(&mut self) {
         self.rows.clear();
-        self.positions.iter_mut().for_each(Vec::clear);
+        if let Some(positions) = &mut self.positions {
+            positions.clear();
+        }
         match &mut self.inputs {
             Inputs::Planes(inputs) => {
                 inputs.planes.clear();
@@ -142,10 +147,10 @@ impl Batch {
         self.logits.clear();
     }
 
-    /// Adds a position; says in which row it stands.
+    /// Adds a position. Returns its row.
     ///
     /// # Panics
-    /// If the encoding is not of the batch's shape.
+    /// If the encoding has another shape than the batch.
     pub fn push(&mut self, query: Query<'_>) -> usize {
         let Query { encoding, position, legal } = query;
         match &mut self.inputs {
@@ -153,18 +158,20 @@ impl Batch {
             Inputs::Sparse(lists) => lists.push(position, legal),
         }
         let key = encoding.input_key(position);
-        let tables = encoding.table_keys(position);
-        self.positions.iter_mut().for_each(|kept| kept.push(position.clone()));
+        let board_keys = encoding.board_keys(position).unwrap_or([key; 2]);
+        if let Some(positions) = &mut self.positions {
+            positions.push(position.clone());
+        }
         let first_legal = self.logits.len();
-        let (tables, legal) = (tables.unwrap_or([key; 2]), legal.len());
-        self.rows.push(Row { key, tables, first_legal, legal });
+        let legal = legal.len();
+        self.rows.push(Row { key, board_keys, first_legal, legal });
         self.outcome.resize(self.rows.len() * self.outcomes, 0.0);
         self.moves_left.resize(self.rows.len(), 0.0);
         self.logits.resize(first_legal + legal, 0.0);
         self.rows.len() - 1
     }
 
-    /// The planes of all rows, `[rows, planes, height, width]`; empty for a sparse encoding.
+    /// Returns the planes of all rows, `[rows, planes, height, width]`; empty for a sparse encoding.
     pub fn planes(&self) -> &[f32] {
         match &self.inputs {
             Inputs::Planes(inputs) => &inputs.planes,
@@ -172,7 +179,7 @@ impl Batch {
         }
     }
 
-    /// The planes of one row, `[planes, height, width]`; `None` for a sparse encoding.
+    /// Returns the planes of one row, `[planes, height, width]`, or `None` for a sparse encoding.
     pub fn planes_of(&self, row: usize) -> Option<&[f32]> {
         match &self.inputs {
             Inputs::Planes(PlaneInputs { shape, planes, .. }) => {
@@ -190,7 +197,7 @@ impl Batch {
         }
     }
 
-    /// Returns all rows as a request to a sparse network, and where its outputs go: the logits of all
+    /// Returns all rows as a request to a sparse network, and the buffers of its outputs: the logits of all
     /// legal moves, the outcomes and the moves left of all rows. `None` if the batch holds planes.
     pub(super) fn sparse_request(&mut self) -> Option<(SparseRequest<'_>, [&mut [f32]; 3])> {
         match &mut self.inputs {
@@ -202,22 +209,23 @@ impl Batch {
         }
     }
 
-    /// The input key of a row's position.
+    /// Returns the input key of a row's position.
     pub fn key(&self, row: usize) -> Key {
         self.rows[row].key
     }
 
-    /// The keys of its two tables, in the order of their planes ([`Encoding::table_keys`]).
-    pub(super) fn tables(&self, row: usize) -> [Key; 2] {
-        self.rows[row].tables
+    /// Returns the keys of the two boards of a row, in the order of their planes
+    /// ([`Encoding::board_keys`](crate::encoding::Encoding::board_keys)).
+    pub(super) fn board_keys(&self, row: usize) -> [Key; 2] {
+        self.rows[row].board_keys
     }
 
-    /// The position of a row, if positions are kept.
+    /// Returns the position of a row, if the batch stores positions.
     pub(super) fn position(&self, row: usize) -> Option<&Position> {
         self.positions.as_ref()?.get(row)
     }
 
-    /// Where the policy has the legal moves of a row's position; empty for a sparse encoding.
+    /// Returns the policy indices of the legal moves of a row. Empty for a sparse encoding.
     pub fn legal(&self, row: usize) -> &[PolicyIndex] {
         let Row { first_legal, legal, .. } = self.rows[row];
         match &self.inputs {
@@ -226,8 +234,8 @@ impl Batch {
         }
     }
 
-    /// Fills in the evaluation of a row: `outcome` and `moves_left` as in [`Evaluation`], and the
-    /// logit that `logit` gives for each legal move, by its place among them.
+    /// Fills in the evaluation of a row: `outcome` and `moves_left` as in [`Evaluation`], and for each legal
+    /// move `logit` of its index in the list.
     pub fn fill(
         &mut self,
         row: usize,
@@ -237,12 +245,15 @@ impl Batch {
     ) {
         let Row { first_legal, legal, .. } = self.rows[row];
         self.fill_values(row, outcome, moves_left);
-        let logits = &mut self.logits[first_legal..][..legal];
-        logits.iter_mut().zip((0..legal).map(logit)).for_each(|(out, logit)| *out = logit);
+        for (out, logit) in
+            self.logits[first_legal..][..legal].iter_mut().zip((0..legal).map(logit))
+        {
+            *out = logit;
+        }
     }
 
-    /// As [`Batch::fill`] with the logit that `logit` gives for the policy index of each legal move. Only
-    /// for a batch of planes: a sparse encoding has no such indices, and the logits stay zero.
+    /// Like [`Batch::fill`], but `logit` takes the policy index of each legal move. Only for a batch of
+    /// planes: a sparse encoding has no policy indices, and the logits stay zero.
     pub fn fill_indexed(
         &mut self,
         row: usize,
@@ -254,8 +265,9 @@ impl Batch {
         self.fill_values(row, outcome, moves_left);
         if let Inputs::Planes(inputs) = &self.inputs {
             let indices = &inputs.legal[first_legal..][..legal];
-            let logits = &mut self.logits[first_legal..][..legal];
-            logits.iter_mut().zip(indices).for_each(|(out, &index)| *out = logit(index));
+            for (out, &index) in self.logits[first_legal..][..legal].iter_mut().zip(indices) {
+                *out = logit(index);
+            }
         }
     }
 
@@ -264,7 +276,7 @@ impl Batch {
         self.moves_left[row] = moves_left;
     }
 
-    /// The evaluation of a row, once filled in.
+    /// Returns the evaluation of a row.
     pub fn evaluation(&self, row: usize) -> Evaluation<'_> {
         let Row { first_legal, legal, .. } = self.rows[row];
         Evaluation {

@@ -1,4 +1,4 @@
-//! Remembers evaluations by what the network would be shown.
+//! A cache of evaluations, by the input of the network.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,42 +6,42 @@ use super::{Batch, CachedEval, EvalError, Evaluator, Query};
 use crate::encoding::Shape;
 use crate::rules::{Key, Position, ProvenValue};
 
-/// Evaluations, of positions or of tables, in a memory of fixed size, in which the newest overwrite
-/// the oldest.
+/// A cache of evaluations, of positions or of boards, of fixed size. The newest entries overwrite the oldest.
 ///
-/// A ring of 32-bit words holds them one after another: the key, how many numbers follow, and the
-/// numbers. A table says where the newest of each place begins.
+/// A ring of 32-bit words holds the entries: the key (2 words), the number of values, and the values. A hash
+/// table of two entries a bucket has their places in the ring.
 #[derive(Debug)]
 pub struct Cache {
     ring: Vec<u32>,
-    /// Words that the ring may have, and where the next entry begins.
+    /// The maximum number of words of the ring.
     limit: usize,
+    /// The index of the next entry in the ring.
     next: usize,
-    /// For each place where in the ring its two newest entries begin, and one more; 0 for none.
-    table: Vec<[u32; 2]>,
+    /// For each bucket, the indices of its two newest entries in the ring plus 1, or 0 for none.
+    buckets: Vec<[u32; 2]>,
 }
 
-/// Words of an entry before its numbers.
-const HEAD: usize = 3;
-/// Words of the ring for each place in the table: two positions of some 25 legal moves.
-const ENTRIES: usize = 64;
+/// The number of words of an entry before its values.
+const HEADER_WORDS: usize = 3;
+/// The number of words of the ring for each bucket: two positions of some 25 legal moves.
+const WORDS_PER_BUCKET: usize = 64;
 
 impl Cache {
-    /// A cache of `bytes` of memory.
+    /// Returns an empty cache of `bytes` bytes.
     pub fn new(bytes: usize) -> Cache {
         let words = (bytes / size_of::<u32>()).min(u32::MAX as usize);
-        let places = (words / (ENTRIES + 2)).max(1);
-        let limit = words - (2 * places).min(words);
+        let buckets = (words / (WORDS_PER_BUCKET + 2)).max(1);
+        let limit = words - (2 * buckets).min(words);
         let mut ring = Vec::new();
-        // If there is not so much, nothing is remembered.
+        // Without enough memory, nothing is cached.
         let limit = if ring.try_reserve_exact(limit).is_ok() { limit } else { 0 };
-        Cache { ring, limit, next: 0, table: vec![[0; 2]; places] }
+        Cache { ring, limit, next: 0, buckets: vec![[0; 2]; buckets] }
     }
 
-    /// Remembers numbers, which come in several parts, under a key.
-    pub(super) fn remember(&mut self, key: Key, parts: &[&[f32]]) {
+    /// Inserts values, which come in several parts, under a key.
+    pub(super) fn insert(&mut self, key: Key, parts: &[&[f32]]) {
         let count: usize = parts.iter().map(|part| part.len()).sum();
-        let words = HEAD + count;
+        let words = HEADER_WORDS + count;
         if words > self.limit {
             return;
         }
@@ -50,73 +50,73 @@ impl Cache {
         }
         let start = self.next;
         self.next += words;
-        let head = [key.0 as u32, (key.0 >> 32) as u32, count as u32];
-        let numbers = parts.iter().copied().flatten().map(|number| number.to_bits());
-        let entry = head.into_iter().chain(numbers);
+        let header = [key.0 as u32, (key.0 >> 32) as u32, count as u32];
+        let values = parts.iter().copied().flatten().map(|value| value.to_bits());
+        let entry = header.into_iter().chain(values);
         if start + words > self.ring.len() {
             self.ring.truncate(start);
             self.ring.extend(entry);
         } else {
-            let room = &mut self.ring[start..start + words];
-            room.iter_mut().zip(entry).for_each(|(word, new)| *word = new);
+            for (word, new) in self.ring[start..start + words].iter_mut().zip(entry) {
+                *word = new;
+            }
         }
-        let place = self.place(key);
-        self.table[place] = [start as u32 + 1, self.table[place][0]];
+        let bucket = self.bucket(key);
+        self.buckets[bucket] = [start as u32 + 1, self.buckets[bucket][0]];
     }
 
-    /// The numbers under a key, if there are so many of them.
+    /// Returns the values under a key, if there are `count` of them.
     pub(super) fn probe(
         &self,
         key: Key,
         count: usize,
     ) -> Option<impl Iterator<Item = f32> + Clone + use<'_>> {
         let wanted = [key.0 as u32, (key.0 >> 32) as u32, count as u32];
-        let numbers = self.table[self.place(key)].iter().find_map(|begins| {
-            let start = begins.checked_sub(1)? as usize;
-            // What stood there may have been overwritten by something else.
-            let entry = self.ring.get(start..start + HEAD + count)?;
-            let (head, numbers) = entry.split_at(HEAD);
-            (head == wanted).then_some(numbers)
+        let values = self.buckets[self.bucket(key)].iter().find_map(|start| {
+            let start = start.checked_sub(1)? as usize;
+            // The entry may have been overwritten by others.
+            let entry = self.ring.get(start..start + HEADER_WORDS + count)?;
+            let (header, values) = entry.split_at(HEADER_WORDS);
+            (header == wanted).then_some(values)
         })?;
-        Some(numbers.iter().map(|&bits| f32::from_bits(bits)))
+        Some(values.iter().map(|&bits| f32::from_bits(bits)))
     }
 
-    fn place(&self, key: Key) -> usize {
-        // The high half of the product spreads keys evenly over a table of any length.
-        ((u128::from(key.0) * self.table.len() as u128) >> 64) as usize
+    fn bucket(&self, key: Key) -> usize {
+        // The high half of the product spreads keys evenly over any number of buckets.
+        ((u128::from(key.0) * self.buckets.len() as u128) >> 64) as usize
     }
 
-    fn forget(&mut self) {
+    fn clear(&mut self) {
         self.ring.clear();
         self.next = 0;
-        self.table.fill([0; 2]);
+        self.buckets.fill([0; 2]);
     }
 }
 
-/// An evaluator that asks another one only for what its cache does not remember. Several may
-/// share a cache, each with a thread of its own.
+/// An evaluator with a cache. Evaluators in several threads may share a cache.
 #[derive(Debug)]
 pub struct Cached<E> {
     inner: E,
     cache: Arc<Mutex<Cache>>,
-    /// The inner evaluator uses the cache itself, for parts of positions.
-    in_parts: bool,
+    /// Whether the inner evaluator uses the cache itself, for parts of positions.
+    caches_parts: bool,
 }
 
 impl<E: Evaluator> Cached<E> {
-    /// Remembers what `inner` says in so many `bytes` of memory.
+    /// Returns `inner` with a cache of `bytes` bytes.
     pub fn new(inner: E, bytes: usize) -> Cached<E> {
         Cached::sharing(inner, Arc::new(Mutex::new(Cache::new(bytes))))
     }
 
-    /// Remembers what `inner` says in `cache`, in which others of the same game may, too.
+    /// Returns `inner` with `cache`, which other evaluators of the same game may share.
     pub fn sharing(mut inner: E, cache: Arc<Mutex<Cache>>) -> Cached<E> {
-        let in_parts = inner.remember_in(&cache);
-        Cached { inner, cache, in_parts }
+        let caches_parts = inner.share_cache(&cache);
+        Cached { inner, cache, caches_parts }
     }
 
     fn cache(&self) -> MutexGuard<'_, Cache> {
-        // A thread that panicked has left at most one entry half written.
+        // A panic leaves at most one incomplete entry.
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -130,37 +130,38 @@ impl<E: Evaluator> Evaluator for Cached<E> {
         self.inner.preferred_batch()
     }
 
-    /// Every row goes to the inner evaluator: whoever fills a batch asks [`Evaluator::probe`]
-    /// before, which spares the encoding too.
+    /// Passes every row to the inner evaluator. The caller probes the cache before it adds a position to the
+    /// batch, which saves the encoding, too.
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
         self.inner.evaluate(batch)?;
-        if !self.in_parts {
+        if !self.caches_parts {
             let mut cache = self.cache();
             for row in 0..batch.len() {
                 let evaluation = batch.evaluation(row);
                 let parts = [evaluation.outcome, &[evaluation.moves_left], evaluation.logits];
-                cache.remember(batch.key(row), &parts);
+                cache.insert(batch.key(row), &parts);
             }
         }
         Ok(())
     }
 
     fn probe(&self, query: Query<'_>, into: &mut CachedEval) -> bool {
-        if self.in_parts {
+        if self.caches_parts {
             return self.inner.probe(query, into);
         }
         let Query { encoding, position, legal } = query;
-        let (key, outcomes) = (encoding.input_key(position), self.shape().outcomes);
+        let key = encoding.input_key(position);
+        let outcomes = self.shape().outcomes;
         let cache = self.cache();
-        let Some(mut numbers) = cache.probe(key, outcomes + 1 + legal.len()) else {
+        let Some(mut values) = cache.probe(key, outcomes + 1 + legal.len()) else {
             drop(cache);
             return self.inner.probe(query, into);
         };
         into.outcome.clear();
-        into.outcome.extend(numbers.by_ref().take(outcomes));
-        into.moves_left = numbers.next().unwrap_or_default();
+        into.outcome.extend(values.by_ref().take(outcomes));
+        into.moves_left = values.next().unwrap_or_default();
         into.logits.clear();
-        into.logits.extend(numbers);
+        into.logits.extend(values);
         true
     }
 
@@ -169,7 +170,7 @@ impl<E: Evaluator> Evaluator for Cached<E> {
     }
 
     fn forget(&mut self) {
-        self.cache().forget();
+        self.cache().clear();
         self.inner.forget();
     }
 

@@ -1,28 +1,28 @@
-//! A network: an ONNX model that this program can run, checked at the door.
+//! Networks: ONNX models with known inputs and outputs, run by ONNX Runtime.
 //!
 //! A network has one input and at least three outputs, all 32-bit floats, batch first:
 //!
 //! | name | shape | meaning |
 //! |---|---|---|
 //! | `planes` | rows, channels, height, width | the positions as planes |
-//! | `policy` | rows, policy | a logit for each index of a move |
-//! | `outcome` | rows, outcomes | one number for each outcome |
-//! | `moves_left` | rows, 1 | how long the game will last |
+//! | `policy` | rows, policy | a logit for each policy index |
+//! | `outcome` | rows, outcomes | a logit for each outcome |
+//! | `moves_left` | rows, 1 | the expected number of turns until the game ends |
 //!
-//! A *two_board* sees one of two tables in a row instead, and what it makes of both is put together by a
-//! [`Head`]. Its outputs are
+//! A *two-board network* has one of two boards in a row instead. A [`Head`] joins the outputs of two boards,
+//! which are
 //!
 //! | name | shape | meaning |
 //! |---|---|---|
-//! | `policy` | rows, policy | a logit for each index of a move at the table |
-//! | `halves` | rows, 2 units | what it adds to the head's units as the first table, and as the other |
+//! | `policy` | rows, policy | a logit for each policy index of the board |
+//! | `halves` | rows, 2 units | its contribution to the head's units as the first board, and as the second |
 //!
-//! and the head's weights, which do not depend on the input.
+//! and the weights of the head, which do not depend on the input.
 //!
 //! A [sparse] network has lists of indices as its inputs.
 //!
-//! Other outputs may be there and are never computed. What the numbers mean is for the metadata to
-//! say and for the caller to check.
+//! Further outputs are allowed and are not computed. The metadata defines the planes and indices; the caller
+//! checks them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -50,31 +50,34 @@ pub use self::head::{HEAD, Head, MOVES_LEFT_SCALE};
 
 /// The name of a network's input.
 pub const PLANES: &str = "planes";
-/// The names of a network's outputs, in the order that [`Session::run`] fills them.
+/// The names of a network's outputs, in the order in which [`Session::run`] fills them.
 pub const OUTPUTS: [&str; 3] = ["policy", "outcome", "moves_left"];
-/// Those of a two_board.
+/// The names of the outputs of a two-board network, in the same order.
 pub const TWO_BOARD_OUTPUTS: [&str; 2] = ["policy", "halves"];
 
-/// No tensor of one position has more numbers than this.
-const MAX_SIZE: usize = 1 << 24;
+/// The maximum length of an error message of ONNX Runtime.
+const MAX_ERROR_CHARS: usize = 400;
 
-/// What to run a network on.
+/// The maximum number of elements of a tensor for one position.
+const MAX_ELEMENTS: usize = 1 << 24;
+
+/// The device that runs a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Backend {
-    /// A GPU if the library and the machine have what it takes, otherwise the CPU.
+    /// A GPU if the library and the machine support it, otherwise the CPU.
     #[default]
     Auto,
     /// The CPU.
     Cpu,
-    /// An NVIDIA GPU. If there is none, the CPU, with a note that says so.
+    /// An NVIDIA GPU. If there is none, the CPU, with a note.
     Cuda,
 }
 
 impl Backend {
-    /// All backends, in the order to show them.
+    /// All backends, in the order in which options list them.
     pub const ALL: [Backend; 3] = [Backend::Auto, Backend::Cpu, Backend::Cuda];
 
-    /// The name, in lower case.
+    /// Returns the name in lower case.
     pub fn name(self) -> &'static str {
         match self {
             Backend::Auto => "auto",
@@ -93,80 +96,81 @@ impl fmt::Display for Backend {
 impl FromStr for Backend {
     type Err = NetworkError;
 
-    /// Reads a name, in whatever case.
+    /// Parses a name in any case.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found =
-            Backend::ALL.into_iter().find(|backend| backend.name().eq_ignore_ascii_case(text));
-        found.ok_or_else(|| NetworkError::Backend(text.into()))
+        Backend::ALL
+            .into_iter()
+            .find(|backend| backend.name().eq_ignore_ascii_case(text))
+            .ok_or_else(|| NetworkError::Backend(text.into()))
     }
 }
 
 /// Why a network cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NetworkError {
-    /// No such backend.
-    #[error("no backend {0:?}: there are auto, cpu and cuda")]
+    /// The name of the backend is unknown.
+    #[error("unknown backend {0:?}, expected auto, cpu or cuda")]
     Backend(String),
-    /// There is no ONNX Runtime.
+    /// ONNX Runtime cannot be loaded.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// The file has no seal at its end.
+    /// The file does not end with a checksum.
     #[error(
-        "the network has no seal at its end: it is cut short, or was not exported by Menagerie's trainer; export it again"
+        "the network has no checksum at its end: it is truncated, or was not exported by Menagerie's trainer; export it again"
     )]
     Unsealed,
-    /// The file is not what was sealed.
+    /// The checksum at the end of the file is not that of its bytes.
     #[error(
-        "the network is damaged: it was sealed with SHA-256 {sealed} and has {found}; copy or export it again"
+        "the network is damaged: its checksum is {expected}, but its bytes have SHA-256 {found}; copy or export it again"
     )]
     Damaged {
-        /// SHA-256 in the seal.
-        sealed: String,
-        /// SHA-256 of the bytes.
+        /// The SHA-256 at the end of the file.
+        expected: String,
+        /// The SHA-256 of the bytes before it.
         found: String,
     },
-    /// ONNX Runtime does not take the model.
-    #[error("ONNX Runtime refuses the network: {0}")]
+    /// ONNX Runtime cannot load the model.
+    #[error("ONNX Runtime rejects the network: {0}")]
     Model(String),
-    /// The file defines a function that no sparse network has.
-    #[error("the network defines a function \"{0}\" that is not known here; export it again")]
+    /// The file defines a function that is not one of [`FUNCTIONS`].
+    #[error("the network defines an unknown function \"{0}\"; export it again")]
     Function(String),
-    /// An input or output that a network must have is not there.
+    /// A required input or output is missing.
     #[error("the network has no {kind} {name:?}, only {found}")]
     Missing {
         /// `input` or `output`.
         kind: &'static str,
-        /// The name looked for.
+        /// The missing name.
         name: &'static str,
-        /// The names that are there.
+        /// The names that exist, quoted.
         found: String,
     },
-    /// There is an input that this program cannot fill.
-    #[error("the network wants an input {0:?}, which is unknown here")]
+    /// The network has an input that is not known.
+    #[error("the network has an unknown input {0:?}")]
     Surplus(String),
     /// An input or output has the wrong type or shape.
     #[error("the network's {name:?} should be {wanted}, but is {found}")]
     Unfit {
-        /// The input's or output's name.
+        /// The name of the input or output.
         name: &'static str,
-        /// What it should be.
+        /// The expected type and shape.
         wanted: &'static str,
-        /// What it is.
+        /// The type and shape found.
         found: String,
     },
-    /// The weights of a two_board's head do not fit one another, or are no numbers.
+    /// The weights of a two-board network's head have inconsistent sizes, or are not finite.
     #[error("the network's head has {0}")]
     Head(String),
-    /// There are not as many buffers as the network has outputs.
-    #[error("the network has {wanted} outputs, not {found}")]
+    /// The number of buffers is not the number of outputs.
+    #[error("the network has {wanted} outputs, got {found} buffers")]
     Buffers {
-        /// Its outputs.
+        /// The number of outputs.
         wanted: usize,
-        /// Buffers that were given.
+        /// The number of buffers.
         found: usize,
     },
     /// A buffer's length does not fit the number of rows.
-    #[error("{name:?} of {rows} rows takes {wanted} numbers, not {found}")]
+    #[error("{name:?} of {rows} rows needs {wanted} numbers, got {found}")]
     Length {
         /// The input or output that the buffer is for.
         name: &'static str,
@@ -177,80 +181,79 @@ pub enum NetworkError {
         /// The buffer's length.
         found: usize,
     },
-    /// The network takes batches of one size only.
-    #[error("the network takes batches of {wanted} rows only, not of {found}")]
+    /// The network has a fixed batch size.
+    #[error("the network has a fixed batch size of {wanted} rows, got {found}")]
     Batch {
-        /// The size that it takes.
+        /// The batch size of the network.
         wanted: usize,
-        /// The size given.
+        /// The number of rows to evaluate.
         found: usize,
     },
-    /// ONNX Runtime fails to compute.
+    /// ONNX Runtime cannot compute the outputs.
     #[error("the network fails: {0}")]
     Run(String),
     /// An output is not a finite number.
-    #[error("the network's {name:?} of row {row} holds {value}")]
+    #[error("the network's {name:?} of row {row} contains {value}")]
     NotFinite {
         /// The output.
         name: &'static str,
-        /// The position, from 0.
+        /// The row, from 0.
         row: usize,
         /// The first such number, as text.
         value: String,
     },
 }
 
-/// How many numbers a network takes and gives for one row: a position, or one of its two tables.
+/// The sizes of a network's tensors for one row: a position, or one of its two boards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
-    /// The number of rows that a batch must have, if the network does not leave it open.
+    /// The batch size, if it is fixed.
     pub batch: Option<usize>,
-    /// Planes.
+    /// The number of planes.
     pub channels: usize,
-    /// Ranks of a plane.
+    /// The number of ranks of a plane.
     pub height: usize,
-    /// Files of a plane.
+    /// The number of files of a plane.
     pub width: usize,
-    /// Policy logits.
+    /// The number of policy logits.
     pub policy: usize,
-    /// Outcomes.
+    /// The number of outcomes.
     pub outcomes: usize,
 }
 
 impl Sizes {
-    /// Numbers that a row's planes take.
+    /// Returns the number of elements of the planes of a row.
     pub fn planes(&self) -> usize {
         self.channels * self.height * self.width
     }
 }
 
-/// What computes the operators of a [sparse] network on a CPU.
+/// The implementation of the operators of a [sparse] network on a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kernels {
     /// The kernels of this program.
     #[default]
     Own,
-    /// The functions that the file defines, run by ONNX Runtime, as on a GPU: slow on a CPU, and there
-    /// for comparison.
+    /// The functions that the file defines, run by ONNX Runtime, as on a GPU. Slow on a CPU; for comparison.
     Functions,
 }
 
 /// A network of either kind, ready to run.
 #[derive(Debug)]
 pub enum Network {
-    /// One that reads planes.
+    /// A network that reads planes.
     Planes(Session),
-    /// One that reads lists of active inputs.
+    /// A sparse network, which reads lists of active inputs.
     Sparse(sparse::SparseSession),
 }
 
 impl Network {
-    /// Opens the network in `file`, of whichever kind it is; otherwise as [`Session::open`].
+    /// Opens the network in `file`, of either kind. See [`Session::open`].
     ///
     /// # Errors
-    /// As those of [`Session::open`] and [`sparse::SparseSession::open`].
+    /// Those of [`Session::open`] and [`sparse::SparseSession::open`].
     pub fn open(file: &[u8], backend: Backend, threads: usize) -> Result<Network, NetworkError> {
-        let (session, backend, note) = commit(file, backend, threads, Kernels::Own)?;
+        let (session, backend, note) = open_session(file, backend, threads, Kernels::Own)?;
         if sparse::SparseSession::is_sparse(&session) {
             sparse::SparseSession::new(session, backend, note).map(Network::Sparse)
         } else {
@@ -258,7 +261,7 @@ impl Network {
         }
     }
 
-    /// Returns the text under `key` in the model's own metadata.
+    /// Returns the value of `key` in the model's metadata.
     pub fn get(&self, key: &str) -> Option<String> {
         match self {
             Network::Planes(session) => session.get(key),
@@ -267,12 +270,12 @@ impl Network {
     }
 }
 
-/// A network ready to run. Sessions share nothing: each thread may have its own.
+/// A network of planes, ready to run. Sessions share nothing, so each thread can have its own.
 pub struct Session {
     session: ort::session::Session,
     outputs: RunOptions<HasSelectedOutputs>,
-    /// Their names, and the numbers that each has in a row.
-    each: Vec<(&'static str, usize)>,
+    /// The names of the outputs, and the number of elements of a row.
+    output_sizes: Vec<(&'static str, usize)>,
     sizes: Sizes,
     head: Option<Head>,
     backend: Backend,
@@ -281,10 +284,10 @@ pub struct Session {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Session { sizes, each, backend, note, .. } = self;
+        let Session { sizes, output_sizes, backend, note, .. } = self;
         f.debug_struct("Session")
             .field("sizes", sizes)
-            .field("outputs", each)
+            .field("outputs", output_sizes)
             .field("backend", backend)
             .field("note", note)
             .finish_non_exhaustive()
@@ -292,16 +295,16 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    /// Opens the network in `file`, the bytes of a sealed ONNX file, to compute with `threads`
-    /// threads (at least one; further ones serve a single call, and two sessions of one thread
-    /// do more than one of two). Loads the default [`Runtime`] if none is loaded yet.
+    /// Opens the network in `file`, the bytes of an ONNX file with a checksum, to run on `threads` threads
+    /// (at least one). Two sessions of one thread are faster than one of two. Loads the default [`Runtime`]
+    /// if none is loaded yet.
     ///
     /// # Errors
-    /// If there is no runtime, if the seal is missing or wrong, or if the model is none that ONNX
-    /// Runtime takes or has not the inputs and outputs of a network. A GPU that cannot be used is
-    /// no error: the CPU takes its place and [`Session::note`] says why.
+    /// If there is no runtime, if the checksum is missing or wrong, if ONNX Runtime rejects the model, or if
+    /// it does not have the inputs and outputs of a network. A GPU that cannot be used is not an error: the
+    /// CPU is used, and [`Session::note`] returns the reason.
     pub fn open(file: &[u8], backend: Backend, threads: usize) -> Result<Session, NetworkError> {
-        let (session, backend, note) = commit(file, backend, threads, Kernels::Own)?;
+        let (session, backend, note) = open_session(file, backend, threads, Kernels::Own)?;
         Session::new(session, backend, note)
     }
 
@@ -314,57 +317,58 @@ impl Session {
         let two_board =
             session.outputs().iter().any(|outlet| outlet.name() == TWO_BOARD_OUTPUTS[1]);
         let names = if two_board { &TWO_BOARD_OUTPUTS[..] } else { &OUTPUTS };
-        let each = outputs(session.outputs(), names, batch)?;
+        let output_sizes = outputs(session.outputs(), names, batch)?;
         let outputs = select(names)?;
-        let (policy, halves) = (each[0].1, each[1].1);
+        let policy = output_sizes[0].1;
+        let halves = output_sizes[1].1;
         if two_board && batch.is_some() {
-            return Err(unfit(PLANES, "of any number of tables", session.inputs()));
+            return Err(unfit(PLANES, "of any number of boards", session.inputs()));
         }
         let planes = [channels, height, width];
-        let head = two_board.then(|| Head::read(&mut session, planes, halves)).transpose()?;
+        let head = if two_board { Some(Head::read(&mut session, planes, halves)?) } else { None };
         let outcomes = head.as_ref().map_or(halves, Head::outcomes);
         let sizes = Sizes { batch, channels, height, width, policy, outcomes };
-        Ok(Session { session, outputs, each, sizes, head, backend, note })
+        Ok(Session { session, outputs, output_sizes, sizes, head, backend, note })
     }
 
-    /// The sizes of the network's input and outputs.
+    /// Returns the sizes of the network's input and outputs.
     pub fn sizes(&self) -> Sizes {
         self.sizes
     }
 
-    /// The outputs, and how many numbers each has in a row.
+    /// Returns the names of the outputs, and the number of elements of a row of each.
     pub fn outputs(&self) -> &[(&'static str, usize)] {
-        &self.each
+        &self.output_sizes
     }
 
-    /// What puts both tables together, if a row is one of two.
+    /// Returns the head that joins two boards, if it is a two-board network.
     pub fn head(&self) -> Option<&Head> {
         self.head.as_ref()
     }
 
-    /// What the network runs on: [`Backend::Cpu`] or [`Backend::Cuda`].
+    /// Returns the device that runs the network: [`Backend::Cpu`] or [`Backend::Cuda`].
     pub fn backend(&self) -> Backend {
         self.backend
     }
 
-    /// Why the network runs on the CPU although a GPU was asked for or seemed to be there, as one
-    /// line of text.
+    /// Returns why the network runs on the CPU although a GPU was requested or seemed available, in one line.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// The text under `key` in the model's own metadata.
+    /// Returns the value of `key` in the model's metadata.
     pub fn get(&self, key: &str) -> Option<String> {
         self.session.metadata().ok()?.custom(key)
     }
 
-    /// Evaluates `rows` rows. `planes` holds their planes, row by row; the buffers are filled likewise,
-    /// one for each of [`Session::outputs`]. No rows is no work.
+    /// Evaluates `rows` rows. `planes` holds their planes, row by row. The buffers, one for each of
+    /// [`Session::outputs`], are filled row by row. Does nothing for 0 rows.
     ///
     /// # Errors
-    /// If a buffer has not the length that `rows` asks for, if the network does not take this many
-    /// rows or fails, or if any number that it gives is infinite or no number. The outputs then
-    /// hold nothing of use.
+    /// [`NetworkError::Length`] or [`NetworkError::Buffers`] if the buffers do not fit,
+    /// [`NetworkError::Batch`] if the network has another fixed batch size, [`NetworkError::Run`] if it
+    /// fails, [`NetworkError::NotFinite`] if an output is infinite or NaN. The content of the buffers is then
+    /// unspecified.
     pub fn run(
         &mut self,
         planes: &[f32],
@@ -372,21 +376,13 @@ impl Session {
         buffers: &mut [&mut [f32]],
     ) -> Result<(), NetworkError> {
         let Sizes { batch, channels, height, width, .. } = self.sizes;
-        let fits = |name, each, found| {
-            let wanted = rows.saturating_mul(each);
-            if found == wanted {
-                Ok(())
-            } else {
-                Err(NetworkError::Length { name, rows, wanted, found })
-            }
-        };
-        fits(PLANES, self.sizes.planes(), planes.len())?;
-        let (wanted, found) = (self.each.len(), buffers.len());
-        if wanted != found {
-            return Err(NetworkError::Buffers { wanted, found });
+        check_length(PLANES, rows, self.sizes.planes(), planes.len())?;
+        let wanted = self.output_sizes.len();
+        if wanted != buffers.len() {
+            return Err(NetworkError::Buffers { wanted, found: buffers.len() });
         }
-        for (&(name, each), buffer) in self.each.iter().zip(&*buffers) {
-            fits(name, each, buffer.len())?;
+        for (&(name, per_row), buffer) in self.output_sizes.iter().zip(&*buffers) {
+            check_length(name, rows, per_row, buffer.len())?;
         }
         if rows == 0 {
             return Ok(());
@@ -394,56 +390,70 @@ impl Session {
         if let Some(wanted) = batch.filter(|&size| size != rows) {
             return Err(NetworkError::Batch { wanted, found: rows });
         }
-        let run = |error| NetworkError::Run(words(error));
-        let input =
-            TensorRef::from_array_view(([rows, channels, height, width], planes)).map_err(run)?;
+        let input = TensorRef::from_array_view(([rows, channels, height, width], planes))
+            .map_err(run_error)?;
         let results = self
             .session
             .run_with_options(ort::inputs![PLANES => input], &self.outputs)
-            .map_err(run)?;
-        for (&(name, each), buffer) in self.each.iter().zip(buffers) {
+            .map_err(run_error)?;
+        for (&(name, per_row), buffer) in self.output_sizes.iter().zip(buffers) {
             let result = results
                 .get(name)
-                .ok_or_else(|| NetworkError::Run(format!("it gave no {name:?}")))?;
-            let (shape, numbers) = result.try_extract_tensor::<f32>().map_err(run)?;
+                .ok_or_else(|| NetworkError::Run(format!("no output {name:?}")))?;
+            let (shape, numbers) = result.try_extract_tensor::<f32>().map_err(run_error)?;
             if numbers.len() != buffer.len() {
                 return Err(NetworkError::Run(format!(
-                    "its {name:?} of {rows} rows has shape {shape:?}"
+                    "{name:?} of {rows} rows has shape {shape:?}"
                 )));
             }
             buffer.copy_from_slice(numbers);
-            finite(name, each, buffer)?;
+            check_finite(name, per_row, buffer)?;
         }
         Ok(())
     }
 }
 
-/// Errs if a number of `name`, `each` a row, is infinite or no number.
-fn finite(name: &'static str, each: usize, numbers: &[f32]) -> Result<(), NetworkError> {
-    // Without a branch a number, so that the compiler makes vectors of it.
+/// Checks the length of a buffer of `rows` rows with `per_row` numbers each.
+fn check_length(
+    name: &'static str,
+    rows: usize,
+    per_row: usize,
+    found: usize,
+) -> Result<(), NetworkError> {
+    let wanted = rows.saturating_mul(per_row);
+    if found == wanted { Ok(()) } else { Err(NetworkError::Length { name, rows, wanted, found }) }
+}
+
+/// Checks that the numbers of `name`, with `per_row` numbers a row, are finite.
+fn check_finite(name: &'static str, per_row: usize, numbers: &[f32]) -> Result<(), NetworkError> {
+    // Without branches, so that the compiler vectorises the loop.
     if numbers.iter().fold(true, |all, number| all & number.is_finite()) {
         return Ok(());
     }
     let place = numbers.iter().position(|number| !number.is_finite()).unwrap_or(0);
     let value = numbers.get(place).map(ToString::to_string).unwrap_or_default();
-    Err(NetworkError::NotFinite { name, row: place / each.max(1), value })
+    Err(NetworkError::NotFinite { name, row: place / per_row.max(1), value })
 }
 
-/// What ONNX Runtime says, in one line that is not too long.
-fn words<R>(error: ort::Error<R>) -> String {
+fn run_error(error: ort::Error) -> NetworkError {
+    NetworkError::Run(one_line_error(error))
+}
+
+/// Returns the error message of ONNX Runtime in one line, shortened.
+fn one_line_error<R>(error: ort::Error<R>) -> String {
     let text = one_line(&error.to_string());
-    // `PLACE IN ITS SOURCE [ONNXRuntimeError] : NUMBER : KIND : TEXT`: only the text is of use.
-    let (_, said) = text.rsplit_once("[ONNXRuntimeError] : ").unwrap_or(("", &text));
-    let said = said.splitn(3, " : ").last().unwrap_or(said);
-    match said.char_indices().nth(400) {
-        Some((end, _)) => format!("{} ...", &said[..end]),
-        None => said.into(),
+    // `SOURCE LOCATION [ONNXRuntimeError] : NUMBER : KIND : MESSAGE`: only the message is useful.
+    let (_, message) = text.rsplit_once("[ONNXRuntimeError] : ").unwrap_or(("", &text));
+    let message = message.splitn(3, " : ").last().unwrap_or(message);
+    match message.char_indices().nth(MAX_ERROR_CHARS) {
+        Some((end, _)) => format!("{} ...", &message[..end]),
+        None => message.into(),
     }
 }
 
-/// Opens the model on the backend asked for or, failing that, on the CPU; returns the backend used
+/// Opens the model on the requested backend, or on the CPU if that fails. Returns the session, the backend,
 /// and why it is not the GPU.
-fn commit(
+fn open_session(
     model: &[u8],
     backend: Backend,
     threads: usize,
@@ -457,7 +467,9 @@ fn commit(
         (_, None) | (Backend::Auto, Some(CudaBuild::Absent)) => None,
         (_, Some(CudaBuild::Absent)) => {
             let path = runtime.path().display();
-            Some(format!("{path} is no build for GPUs (scripts/get-onnxruntime --cuda brings one)"))
+            Some(format!(
+                "{path} is a CPU build (get a GPU build with scripts/get-onnxruntime --cuda)"
+            ))
         }
         (_, Some(CudaBuild::Refused(refusal))) => Some(refusal.to_string()),
         (_, Some(CudaBuild::Present)) => match build_cuda(runtime, model, threads) {
@@ -470,20 +482,20 @@ fn commit(
     Ok((session, Backend::Cpu, note))
 }
 
-/// Opens the model on the GPU, and there with the CPU only for what a GPU cannot do.
+/// Opens the model on the GPU. The CPU runs only the operators that the GPU does not support.
 fn build_cuda(
     runtime: &Runtime,
     model: &[u8],
     threads: usize,
 ) -> Result<ort::session::Session, String> {
-    // A search over all algorithms would run anew for every size of a batch.
+    // An exhaustive search for the fastest algorithm would run again for every batch size.
     let provider =
         ep::CUDA::default().with_conv_algorithm_search(ep::cuda::ConvAlgorithmSearch::Heuristic);
-    let mut builder = options(runtime, threads)
-        .map_err(words)?
+    let mut builder = session_builder(runtime, threads)
+        .map_err(one_line_error)?
         .with_execution_providers([provider.build().error_on_failure()])
-        .map_err(words)?;
-    builder.commit_from_memory(model).map_err(words)
+        .map_err(one_line_error)?;
+    builder.commit_from_memory(model).map_err(one_line_error)
 }
 
 /// Opens the model on the CPU.
@@ -493,19 +505,20 @@ fn build_cpu(
     threads: usize,
     kernels: Kernels,
 ) -> Result<ort::session::Session, String> {
-    let mut builder = options(runtime, threads).map_err(words)?;
+    let mut builder = session_builder(runtime, threads).map_err(one_line_error)?;
     if kernels == Kernels::Functions {
-        return builder.commit_from_memory(model).map_err(words);
+        return builder.commit_from_memory(model).map_err(one_line_error);
     }
-    builder = builder.with_operators(operators().map_err(words)?).map_err(words)?;
-    // A session adds the operators' domain to a map of the whole process, if it is not there yet: ONNX
-    // Runtime looks and adds in two steps, and refuses the second of two sessions created at once.
+    builder =
+        builder.with_operators(operators().map_err(one_line_error)?).map_err(one_line_error)?;
+    // A session registers the domain of the operators for the whole process, unless it is registered. ONNX
+    // Runtime checks and registers in two steps, so that the second of two sessions created at once fails.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    builder.commit_from_memory(model).map_err(words)
+    builder.commit_from_memory(model).map_err(one_line_error)
 }
 
-fn options(runtime: &Runtime, threads: usize) -> ort::Result<SessionBuilder> {
+fn session_builder(runtime: &Runtime, threads: usize) -> ort::Result<SessionBuilder> {
     let builder = SessionBuilder::new(runtime.environment())?
         .with_optimization_level(GraphOptimizationLevel::All)?
         .with_prepacking(true)?
@@ -515,14 +528,14 @@ fn options(runtime: &Runtime, threads: usize) -> ort::Result<SessionBuilder> {
     Ok(builder)
 }
 
-/// What makes a session compute these outputs and no others.
+/// Returns run options that compute these outputs only.
 fn select(names: &[&'static str]) -> Result<RunOptions<HasSelectedOutputs>, NetworkError> {
     let selected = names.iter().copied().fold(OutputSelector::no_default(), OutputSelector::with);
-    let options = RunOptions::new().map_err(|error| NetworkError::Model(words(error)))?;
+    let options = RunOptions::new().map_err(|error| NetworkError::Model(one_line_error(error)))?;
     Ok(options.with_outputs(selected))
 }
 
-/// Checks a model's input and reads its axes: the batch, if fixed, channels, height and width.
+/// Checks a model's input. Returns its axes: the batch if fixed, channels, height and width.
 fn input(inputs: &[Outlet]) -> Result<(Option<usize>, [usize; 3]), NetworkError> {
     const WANTED: &str = "floats of shape [batch, channels, height, width]";
     let axes = dimensions("input", PLANES, inputs, WANTED)?;
@@ -532,7 +545,7 @@ fn input(inputs: &[Outlet]) -> Result<(Option<usize>, [usize; 3]), NetworkError>
     }
 }
 
-/// Checks a model's outputs and reads how many numbers each has in a row.
+/// Checks a model's outputs. Returns the number of elements of a row of each.
 fn outputs(
     outputs: &[Outlet],
     names: &[&'static str],
@@ -541,7 +554,7 @@ fn outputs(
     const ROWS: &str = "floats of shape [batch, a fixed number]";
     let read = |&name: &&'static str| {
         let (rows, [found]) = dimensions("output", name, outputs, ROWS)?;
-        // An output may leave the batch open; a size must be the input's.
+        // The batch is open or the same as that of the input.
         let same = rows.is_none() || rows == batch;
         if !same || (name == "moves_left" && found != 1) {
             let wanted =
@@ -553,7 +566,7 @@ fn outputs(
     names.iter().map(read).collect()
 }
 
-/// Reads the dimensions of the outlet `name`: the batch, if fixed, and `N` fixed ones.
+/// Returns the dimensions of the input or output `name`: the batch if fixed, and `N` fixed ones.
 fn dimensions<const N: usize>(
     kind: &'static str,
     name: &'static str,
@@ -575,15 +588,16 @@ fn dimensions<const N: usize>(
         0 => return Err(wrong()),
         _ => Some(usize::try_from(batch).map_err(|_| wrong())?),
     };
-    let (mut found, mut product) = ([0; N], 1_usize);
-    for (place, &size) in found.iter_mut().zip(rest) {
-        *place = usize::try_from(size).ok().filter(|&size| size > 0).ok_or_else(wrong)?;
-        product = product.saturating_mul(*place);
+    let mut found = [0; N];
+    let mut product = 1_usize;
+    for (dimension, &size) in found.iter_mut().zip(rest) {
+        *dimension = usize::try_from(size).ok().filter(|&size| size > 0).ok_or_else(wrong)?;
+        product = product.saturating_mul(*dimension);
     }
-    if product > MAX_SIZE { Err(wrong()) } else { Ok((batch, found)) }
+    if product > MAX_ELEMENTS { Err(wrong()) } else { Ok((batch, found)) }
 }
 
-/// Returns the names of outlets, quoted.
+/// Returns the names of inputs or outputs, quoted.
 fn names_of(outlets: &[Outlet]) -> String {
     let names: Vec<_> = outlets.iter().map(|outlet| format!("{:?}", outlet.name())).collect();
     if names.is_empty() { "none".into() } else { names.join(", ") }
@@ -600,20 +614,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn backends_have_names() {
+    fn backend_names_are_parsed() {
         for backend in Backend::ALL {
             assert_eq!(backend.to_string().to_uppercase().parse(), Ok(backend));
         }
         assert_eq!(
             "gpu".parse::<Backend>().unwrap_err().to_string(),
-            r#"no backend "gpu": there are auto, cpu and cuda"#
+            r#"unknown backend "gpu", expected auto, cpu or cuda"#
         );
     }
 
     #[test]
-    fn what_is_not_finite_is_quoted() {
-        assert_eq!(finite("policy", 2, &[0.0, -1.5, f32::MAX, 1e-40]), Ok(()));
-        let error = finite("policy", 2, &[0.0, 1.0, 2.0, f32::NEG_INFINITY, f32::NAN]).unwrap_err();
-        assert_eq!(error.to_string(), r#"the network's "policy" of row 1 holds -inf"#);
+    fn numbers_that_are_not_finite_are_quoted() {
+        assert_eq!(check_finite("policy", 2, &[0.0, -1.5, f32::MAX, 1e-40]), Ok(()));
+        let error =
+            check_finite("policy", 2, &[0.0, 1.0, 2.0, f32::NEG_INFINITY, f32::NAN]).unwrap_err();
+        assert_eq!(error.to_string(), r#"the network's "policy" of row 1 contains -inf"#);
     }
 }

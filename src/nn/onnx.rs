@@ -1,4 +1,4 @@
-//! The evaluator that asks a network, through ONNX Runtime.
+//! The evaluator that runs a network by ONNX Runtime, and the metadata of networks.
 
 mod plane_reader;
 mod sparse_reader;
@@ -14,109 +14,109 @@ use super::{Batch, Cache, CachedEval, EvalError, Evaluator, Query};
 use crate::encoding::sparse::{IndexMap, SparseLayoutError};
 use crate::encoding::{self, Encoding, Shape, SparseEncoding, SparseLayout, sparse};
 
-/// Name of the encoding of a base.
+/// The name of the encoding of a base network.
 const SPARSE_BASE: &str = "sparse-base";
 
-/// A base plays a variant if it does not lack more than this share of the variant's move rows.
+/// A base network plays a variant if it lacks at most this share of the variant's move rows.
 const MAX_MISSING_MOVE_ROWS: f32 = 0.5;
 
-/// Blocks that a message names.
+/// The maximum number of blocks that a message names.
 const MAX_NAMED_BLOCKS: usize = 6;
 
-/// What a network says of itself, in its file's metadata.
+/// The metadata in a network's file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NetworkMetadata {
     /// The encoding's name and version, as `family/1`.
     pub encoding: String,
-    /// The planes and the policy it was trained with: [`Encoding::layout`].
+    /// The planes and the policy that it was trained with: [`Encoding::layout`].
     pub layout: String,
-    /// The variants it was trained for, separated by spaces.
+    /// The variants that it was trained for, separated by spaces.
     pub variants: String,
-    /// The training run it comes from, in words.
+    /// A description of its training run.
     pub run: String,
-    /// Of a quantised network, the seal of the file that it was made from (the digits that
-    /// [`verify`](super::network::verify) gives).
+    /// Of a quantised network, the checksum of the file that it was made from, as
+    /// [`verify`](super::network::verify) returns it.
     pub quantised_from: Option<String>,
 }
 
-/// Why a network cannot serve a variant. Each message quotes what the file says.
+/// Why a network cannot play a variant.
 #[derive(Debug, thiserror::Error)]
 pub enum UnfitNetwork {
-    /// The file is no network, or the library cannot run it.
+    /// The file is not a network, or ONNX Runtime cannot run it.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// It does not say what it is.
-    #[error("the network has no metadata \"{0}\": it was not made by this project's trainer")]
+    /// A metadata entry is missing.
+    #[error("the network has no metadata \"{0}\": it was not exported by Menagerie's trainer")]
     Nameless(&'static str),
-    /// It reads other planes than this engine writes.
-    #[error("the network reads \"{found}\", but {variant} is written as \"{wanted}\"")]
+    /// The network has another encoding than the variant.
+    #[error("the network reads \"{found}\", but {variant} is encoded as \"{wanted}\"")]
     Encoding {
         /// The variant.
         variant: String,
-        /// The encoding the network was trained with.
+        /// The encoding or layout of the network.
         found: String,
-        /// The encoding of the variant.
+        /// The encoding or layout of the variant.
         wanted: String,
     },
-    /// It was trained for other games.
+    /// The network was trained for other variants.
     #[error("the network was trained for \"{found}\", not for {variant}")]
     Variant {
-        /// The variant asked for.
+        /// The variant to play.
         variant: String,
         /// The variants of the network.
         found: String,
     },
-    /// It sees two tables one by one, and the game has not two.
-    #[error("the network is for games of two tables, unlike {0}")]
+    /// A two-board network for a game on one board.
+    #[error("the network is for games on two boards, unlike {0}")]
     TwoBoardNetwork(String),
-    /// The game has no sparse encoding.
-    #[error("the network is sparse, and {0} has no sparse encoding")]
+    /// A sparse network for a variant without a sparse encoding.
+    #[error("the network is sparse, but {0} has no sparse encoding")]
     NoSparseEncoding(String),
-    /// It is a sparse network of another layout. Layouts are long: only the first difference is quoted.
+    /// A sparse network with another layout. Layouts are long, so only the first difference is quoted.
     #[error("the network reads \"{found}\" where {variant} has \"{wanted}\"; export it again")]
     SparseLayout {
         /// The variant.
         variant: String,
         /// The first part of the network's layout that differs.
         found: String,
-        /// The part of the encoding's layout that stands there.
+        /// The corresponding part of the encoding's layout.
         wanted: String,
     },
-    /// It is a base, and what it says of its blocks is damaged.
-    #[error("the layout of the base network is damaged: {0}")]
+    /// A base network with an invalid layout.
+    #[error("the layout of the base network is invalid: {0}")]
     BaseLayout(#[from] SparseLayoutError),
-    /// It is a base for other boards.
+    /// A base network for other boards.
     #[error("the base network is for boards of {found}, but {variant} is played on {wanted}")]
     BaseBoard {
         /// The variant.
         variant: String,
-        /// The boards of the base.
+        /// The boards of the base network.
         found: String,
         /// The board of the variant.
         wanted: String,
     },
-    /// It is a base that does not have most of the variant's move rows.
-    #[error("the base network does not know most moves of {variant}; it has no {missing}")]
+    /// A base network without most of the variant's move rows.
+    #[error("the base network does not have most moves of {variant}; missing: {missing}")]
     BaseMoves {
         /// The variant.
         variant: String,
-        /// Blocks that it does not have.
+        /// The missing blocks.
         missing: String,
     },
-    /// It is a sparse network of other sizes than its encoding has.
+    /// A sparse network with other sizes than its encoding.
     #[error(
-        "the network has {} rows a move and {} outcomes, but {variant} needs {} and {}",
+        "the network has {} rows per move and {} outcomes, but {variant} needs {} and {}",
         found[0], found[1], wanted[0], wanted[1]
     )]
     SparseSizes {
         /// The variant.
         variant: String,
-        /// Rows a move and outcomes of the network.
+        /// The rows per move and the outcomes of the network.
         found: [usize; 2],
         /// Those of the encoding.
         wanted: [usize; 2],
     },
-    /// Its tensors are of other sizes than its encoding says.
+    /// A network with other tensor sizes than its encoding.
     #[error("the network has {found:?}, but {variant} needs {wanted:?}")]
     Sizes {
         /// The variant.
@@ -129,14 +129,14 @@ pub enum UnfitNetwork {
 }
 
 impl NetworkMetadata {
-    /// The metadata's keys, in the order of [`NetworkMetadata::entries`].
+    /// The keys of the metadata, in the order of [`NetworkMetadata::entries`].
     const KEYS: [&'static str; 4] =
         ["menagerie.encoding", "menagerie.layout", "menagerie.variants", "menagerie.run"];
 
-    /// The key of [`NetworkMetadata::quantised_from`], which stands after them.
+    /// The key of [`NetworkMetadata::quantised_from`], which follows the others.
     pub const QUANTISED_FROM: &'static str = "menagerie.quantised_from";
 
-    /// The network_metadata of a network for `variants`, separated by spaces, in `encoding`.
+    /// Returns the metadata of a network of planes for `variants`, separated by spaces, in `encoding`.
     pub fn new(encoding: &Encoding, variants: &str, run: &str) -> NetworkMetadata {
         NetworkMetadata {
             encoding: format!("{}/{}", encoding::NAME, encoding::VERSION),
@@ -147,7 +147,7 @@ impl NetworkMetadata {
         }
     }
 
-    /// Returns the network_metadata of a sparse network for `variants`, separated by spaces.
+    /// Returns the metadata of a sparse network for `variants`, separated by spaces.
     pub fn sparse(encoding: &SparseEncoding, variants: &str, run: &str) -> NetworkMetadata {
         NetworkMetadata {
             encoding: format!("{}/{}", sparse::NAME, sparse::VERSION),
@@ -158,7 +158,7 @@ impl NetworkMetadata {
         }
     }
 
-    /// Returns the network_metadata of a base: a sparse network for all variants of `layout`.
+    /// Returns the metadata of a base network: a sparse network for all variants of `layout`.
     pub fn sparse_base(layout: &SparseLayout, run: &str) -> NetworkMetadata {
         NetworkMetadata {
             encoding: format!("{SPARSE_BASE}/{}", sparse::VERSION),
@@ -169,7 +169,7 @@ impl NetworkMetadata {
         }
     }
 
-    /// Returns `true` if it is a base, which plays variants for which it was not trained, too.
+    /// Returns `true` if it is a base network, which also plays variants for which it was not trained.
     pub fn is_base(&self) -> bool {
         self.encoding.split('/').next() == Some(SPARSE_BASE)
     }
@@ -179,18 +179,23 @@ impl NetworkMetadata {
         self.variants.split_whitespace().any(|name| name == variant)
     }
 
-    /// The metadata to write into a network's file, keys and values.
+    /// Returns the keys and values to write to a network's file.
     pub fn entries(&self) -> Vec<(String, String)> {
         let values = [&self.encoding, &self.layout, &self.variants, &self.run];
-        let pair = |(key, value): (&str, &String)| (key.to_owned(), value.clone());
-        let from = self.quantised_from.iter().map(|seal| (NetworkMetadata::QUANTISED_FROM, seal));
-        NetworkMetadata::KEYS.into_iter().zip(values).chain(from).map(pair).collect()
+        let source = self.quantised_from.iter();
+        let source = source.map(|checksum| (NetworkMetadata::QUANTISED_FROM, checksum));
+        NetworkMetadata::KEYS
+            .into_iter()
+            .zip(values)
+            .chain(source)
+            .map(|(key, value)| (key.to_owned(), value.clone()))
+            .collect()
     }
 
-    /// Reads it back: `get` gives the value of a key.
+    /// Reads the metadata. `get` returns the value of a key.
     ///
     /// # Errors
-    /// If one is missing.
+    /// [`UnfitNetwork::Nameless`] if an entry is missing.
     pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<NetworkMetadata, UnfitNetwork> {
         let entry = |nth: usize| {
             let key = NetworkMetadata::KEYS[nth];
@@ -205,28 +210,29 @@ impl NetworkMetadata {
         })
     }
 
-    /// Whether the network was made for `variant`, whose positions are written in `encoding`.
+    /// Checks that the network was trained for `variant` in `encoding`.
     ///
     /// # Errors
-    /// What does not fit.
+    /// [`UnfitNetwork::Variant`] or [`UnfitNetwork::Encoding`] if it was not.
     pub fn check(&self, encoding: &Encoding, variant: &str) -> Result<(), UnfitNetwork> {
         self.check_variant(variant)?;
         let wanted = NetworkMetadata::new(encoding, variant, "");
         let variant = variant.to_owned();
-        let mine = [(&self.encoding, &wanted.encoding), (&self.layout, &wanted.layout)];
-        for (found, wanted) in mine {
-            if found != wanted {
-                let (found, wanted) = (found.clone(), wanted.clone());
-                return Err(UnfitNetwork::Encoding { variant, found, wanted });
-            }
+        if self.encoding != wanted.encoding {
+            let found = self.encoding.clone();
+            return Err(UnfitNetwork::Encoding { variant, found, wanted: wanted.encoding });
+        }
+        if self.layout != wanted.layout {
+            let found = self.layout.clone();
+            return Err(UnfitNetwork::Encoding { variant, found, wanted: wanted.layout });
         }
         Ok(())
     }
 
-    /// Checks that the sparse network was made for `variant`, whose sparse encoding is `encoding`.
+    /// Checks that the sparse network was trained for `variant`, whose sparse encoding is `encoding`.
     ///
     /// # Errors
-    /// What does not fit.
+    /// [`UnfitNetwork::Variant`], [`UnfitNetwork::Encoding`] or [`UnfitNetwork::SparseLayout`] if it was not.
     pub fn check_sparse(
         &self,
         encoding: &SparseEncoding,
@@ -236,8 +242,8 @@ impl NetworkMetadata {
         let wanted = NetworkMetadata::sparse(encoding, variant, "");
         let variant = variant.to_owned();
         if self.encoding != wanted.encoding {
-            let (found, wanted) = (self.encoding.clone(), wanted.encoding);
-            return Err(UnfitNetwork::Encoding { variant, found, wanted });
+            let found = self.encoding.clone();
+            return Err(UnfitNetwork::Encoding { variant, found, wanted: wanted.encoding });
         }
         match first_difference(&self.layout, &wanted.layout) {
             Some([found, wanted]) => Err(UnfitNetwork::SparseLayout { variant, found, wanted }),
@@ -245,10 +251,10 @@ impl NetworkMetadata {
         }
     }
 
-    /// Returns where the base has the indices of `encoding`, which is that of `variant`.
+    /// Returns the map from indices of `encoding`, that of `variant`, to those of the base network.
     ///
     /// # Errors
-    /// If it is no base that can play the variant.
+    /// If it is not a base network that can play the variant.
     pub fn base_map(
         &self,
         encoding: &SparseEncoding,
@@ -256,8 +262,8 @@ impl NetworkMetadata {
     ) -> Result<IndexMap, UnfitNetwork> {
         let wanted = format!("{SPARSE_BASE}/{}", sparse::VERSION);
         if self.encoding != wanted {
-            let (found, variant) = (self.encoding.clone(), variant.to_owned());
-            return Err(UnfitNetwork::Encoding { variant, found, wanted });
+            let found = self.encoding.clone();
+            return Err(UnfitNetwork::Encoding { variant: variant.to_owned(), found, wanted });
         }
         let layout: SparseLayout = self.layout.parse()?;
         if !layout.has_board(encoding) {
@@ -270,8 +276,8 @@ impl NetworkMetadata {
         }
         let map = IndexMap::new(&SparseLayout::of(encoding), &layout, variant);
         if map.missing_move_rows() > MAX_MISSING_MOVE_ROWS {
-            let (variant, missing) = (variant.to_owned(), listed(map.missing()));
-            return Err(UnfitNetwork::BaseMoves { variant, missing });
+            let missing = list_names(map.missing());
+            return Err(UnfitNetwork::BaseMoves { variant: variant.to_owned(), missing });
         }
         Ok(map)
     }
@@ -284,16 +290,18 @@ impl NetworkMetadata {
         Err(UnfitNetwork::Variant { variant: variant.to_owned(), found })
     }
 
-    /// How the network can play a game that is written in `encoding`, if it was not made for that.
+    /// Returns an adapter from the planes of `encoding` to those of the network, if there can be one.
     fn plane_adapter(&self, encoding: &Encoding) -> Option<PlaneAdapter> {
         let wanted = NetworkMetadata::new(encoding, "", "");
-        let same = self.encoding == wanted.encoding;
-        PlaneAdapter::new(&self.layout, &wanted.layout, encoding.shape()).filter(|_| same)
+        if self.encoding != wanted.encoding {
+            return None;
+        }
+        PlaneAdapter::new(&self.layout, &wanted.layout, encoding.shape())
     }
 }
 
-/// Returns the first names of a list, and the number of the others.
-fn listed(names: &[String]) -> String {
+/// Returns the first names of a list, followed by the number of the others.
+fn list_names(names: &[String]) -> String {
     let (named, others) = names.split_at(names.len().min(MAX_NAMED_BLOCKS));
     let named = named.join(", ");
     if others.is_empty() { named } else { format!("{named} and {} more", others.len()) }
@@ -316,15 +324,15 @@ fn first_difference(found: &str, wanted: &str) -> Option<[String; 2]> {
     Some(words.map(|word| word.unwrap_or("nothing").chars().take(80).collect()))
 }
 
-/// A network that evaluates batches in a session of its own.
+/// An evaluator that runs a network, in its own session.
 #[derive(Debug)]
 pub struct Onnx {
     shape: Shape,
-    network_metadata: NetworkMetadata,
+    metadata: NetworkMetadata,
     reader: Reader,
 }
 
-/// The network, by what it reads.
+/// A network by the kind of its input.
 #[derive(Debug)]
 enum Reader {
     Planes(Box<PlaneReader>),
@@ -334,13 +342,12 @@ enum Reader {
 impl Onnx {
     /// Opens the network in `file` to play `variant` in `encoding`, on `threads` threads.
     ///
-    /// A network of planes may be another game's that is written in `encoding`: the network sees what it
-    /// knows, by the names of the planes, as long as it has a policy for every move. A sparse network must
-    /// have the layout of the game's sparse encoding, unless it is a base, which plays any game of which it
-    /// knows the board and most moves.
+    /// A network of planes may have another layout: it sees the planes that it knows by name, and must have a
+    /// policy for every move. A sparse network must have the layout of the variant's sparse encoding, unless
+    /// it is a base network, which plays any variant of which it has the board and most moves.
     ///
     /// # Errors
-    /// If it is no network, does not fit, or cannot be run.
+    /// If the file is not a network, does not fit the variant, or cannot be run.
     pub fn open(
         file: &[u8],
         encoding: &Encoding,
@@ -349,23 +356,20 @@ impl Onnx {
         threads: usize,
     ) -> Result<Onnx, UnfitNetwork> {
         let network = Network::open(file, backend, threads)?;
-        let network_metadata = NetworkMetadata::read(|key| network.get(key))?;
+        let metadata = NetworkMetadata::read(|key| network.get(key))?;
         let reader = match network {
-            Network::Planes(session) => Reader::Planes(Box::new(PlaneReader::new(
-                session,
-                &network_metadata,
-                encoding,
-                variant,
-            )?)),
+            Network::Planes(session) => {
+                let reader = PlaneReader::new(session, &metadata, encoding, variant)?;
+                Reader::Planes(Box::new(reader))
+            }
             Network::Sparse(session) => {
-                SparseReader::new(session, &network_metadata, encoding, variant)
-                    .map(Reader::Sparse)?
+                Reader::Sparse(SparseReader::new(session, &metadata, encoding, variant)?)
             }
         };
-        Ok(Onnx { shape: encoding.shape(), network_metadata, reader })
+        Ok(Onnx { shape: encoding.shape(), metadata, reader })
     }
 
-    /// Where it runs.
+    /// Returns the backend that runs it.
     pub fn backend(&self) -> Backend {
         match &self.reader {
             Reader::Planes(reader) => reader.session.backend(),
@@ -373,7 +377,7 @@ impl Onnx {
         }
     }
 
-    /// Why it does not run where it was asked to, in words.
+    /// Returns why it does not run on the requested backend.
     pub fn note(&self) -> Option<&str> {
         match &self.reader {
             Reader::Planes(reader) => reader.session.note(),
@@ -381,13 +385,13 @@ impl Onnx {
         }
     }
 
-    /// What of a position it does not see, in words, if it was made for another game.
+    /// Returns the names of the inputs that it does not see, if it was trained for another game.
     pub fn unseen(&self) -> Option<String> {
         match &self.reader {
             Reader::Planes(reader) => reader.plane_adapter.as_ref()?.unseen(),
             Reader::Sparse(reader) => {
                 let missing = reader.missing_blocks();
-                if missing.is_empty() { None } else { Some(listed(missing)) }
+                if missing.is_empty() { None } else { Some(list_names(missing)) }
             }
         }
     }
@@ -397,9 +401,9 @@ impl Onnx {
         matches!(self.reader, Reader::Sparse(_))
     }
 
-    /// What it says of itself.
+    /// Returns its metadata.
     pub fn network_metadata(&self) -> &NetworkMetadata {
-        &self.network_metadata
+        &self.metadata
     }
 }
 
@@ -440,11 +444,11 @@ impl Evaluator for Onnx {
         }
     }
 
-    fn remember_in(&mut self, cache: &Arc<Mutex<Cache>>) -> bool {
+    fn share_cache(&mut self, cache: &Arc<Mutex<Cache>>) -> bool {
         match &mut self.reader {
             Reader::Planes(reader) => match &mut reader.two_board {
                 Some(two_board) => {
-                    two_board.remember_in(cache);
+                    two_board.share_cache(cache);
                     true
                 }
                 None => false,

@@ -1,92 +1,95 @@
-//! From one game's planes to a network that was made for another.
+//! Adapts the planes of a game to a network that was trained with another layout.
 
 use crate::encoding::{Layout, Shape};
 
-/// Lets a network read positions, and choose among moves, of a game that is written in other
-/// planes than those it was trained with. Planes are the same if they have the same name.
+/// Maps planes and policy indices between a game and a network with another layout. Planes correspond by
+/// name.
 #[derive(Clone, Debug)]
 pub(super) struct PlaneAdapter {
-    /// The sizes of the game.
+    /// The sizes of the game's tensors.
     game: Shape,
-    /// The sizes of the network.
+    /// The sizes of the network's tensors.
     network: Shape,
-    /// The game's plane for each of the network's. Where there is none the network sees zeros: no
-    /// men in hand, no duck.
+    /// The game's plane for each plane of the network. A missing one is zero: no pieces in hand, no duck.
     planes: Vec<Option<usize>>,
-    /// The network's policy plane for each of the game's.
+    /// The network's policy plane for each policy plane of the game.
     policy: Vec<usize>,
-    /// The game's planes that the network has not.
+    /// The game's planes that the network does not have.
     unseen: Vec<String>,
-    crossed: Vec<f32>,
+    /// A buffer for the network's planes.
+    converted: Vec<f32>,
 }
 
 impl PlaneAdapter {
-    /// The plane_adapter between the layouts of a network and of a game whose sizes are `shape`; `None` if
-    /// the network has another board, or no policy for some of the game's moves.
+    /// Returns the adapter between the layouts of a network and of a game with tensors of `shape`. `None` if
+    /// the network has another board, or no policy for some moves of the game.
     pub(super) fn new(network: &str, game: &str, shape: Shape) -> Option<PlaneAdapter> {
-        let (known, written) = (Layout::read(network)?, Layout::read(game)?);
-        let inputs = known.places_in(&written)?;
-        let outputs = written.places_in(&known)?;
-        let unseen = written.planes().iter().zip(&outputs.planes);
-        let unseen = unseen.filter(|(_, place)| place.is_none()).map(|(name, _)| name.to_string());
-        let (planes, policy_planes) = (known.planes().len(), known.policy().len());
+        let network = Layout::read(network)?;
+        let game = Layout::read(game)?;
+        let inputs = network.places_in(&game)?;
+        let outputs = game.places_in(&network)?;
+        let unseen = game.planes().iter().zip(&outputs.planes);
+        let unseen = unseen.filter(|(_, plane)| plane.is_none()).map(|(name, _)| name.to_string());
+        let planes = network.planes().len();
+        let policy_planes = network.policy().len();
         Some(PlaneAdapter {
             game: shape,
             network: Shape { planes, policy_planes, ..shape },
             planes: inputs.planes,
             policy: outputs.policy.into_iter().collect::<Option<_>>()?,
             unseen: unseen.collect(),
-            crossed: Vec::new(),
+            converted: Vec::new(),
         })
     }
 
-    /// The sizes of the network's tensors.
+    /// Returns the sizes of the network's tensors.
     pub(super) fn shape(&self) -> Shape {
         self.network
     }
 
-    /// Whether what belongs to one of two tables stays at that table, and at the same place of both: what a
-    /// network needs that sees them one by one.
-    pub(super) fn keeps_tables(&self) -> bool {
+    /// Returns `true` if planes and moves of each board map to the same board, in the same order for both
+    /// boards. A two-board network needs that.
+    pub(super) fn keeps_boards(&self) -> bool {
         let sizes = [self.network, self.game];
         if sizes.iter().any(|shape| shape.planes % 2 + shape.policy_planes % 2 > 0) {
             return false;
         }
-        let [known, written] = sizes.map(|shape| shape.policy_planes / 2);
-        let (white, black) = self.policy.split_at(written);
-        let moves = white.iter().zip(black).all(|(&w, &b)| w < known && b == w + known);
-        // Before the tables' own planes there are two of both.
-        let [known, written] = sizes.map(|shape| shape.of_table().planes.saturating_sub(1));
-        let Some(own) = self.planes.get(2..2 + 2 * known) else { return false };
-        let (white, black) = own.split_at(known);
-        let same = |(white, black): (&Option<usize>, &Option<usize>)| {
-            let at_white = white.is_none_or(|white| (2..2 + written).contains(&white));
-            at_white && white.map(|white| white + written) == *black
-        };
-        moves && white.iter().zip(black).all(same)
+        let [network, game] = sizes.map(|shape| shape.policy_planes / 2);
+        let (white, black) = self.policy.split_at(game);
+        if !white.iter().zip(black).all(|(&w, &b)| w < network && b == w + network) {
+            return false;
+        }
+        // The first two planes are of both boards.
+        let [network, game] = sizes.map(|shape| shape.of_board().planes.saturating_sub(1));
+        let Some(own) = self.planes.get(2..2 + 2 * network) else { return false };
+        let (white, black) = own.split_at(network);
+        white.iter().zip(black).all(|(white, black)| {
+            let is_white = white.is_none_or(|white| (2..2 + game).contains(&white));
+            is_white && white.map(|white| white + game) == *black
+        })
     }
 
-    /// What of the game's positions the network does not see, in words.
+    /// Returns the names of the planes that the network does not see, separated by commas.
     pub(super) fn unseen(&self) -> Option<String> {
         (!self.unseen.is_empty()).then(|| self.unseen.join(", "))
     }
 
-    /// The network's planes of all rows from the game's.
-    pub(super) fn cross(&mut self, rows: &[f32]) -> &[f32] {
+    /// Converts planes of the game to planes of the network, for all rows.
+    pub(super) fn convert(&mut self, rows: &[f32]) -> &[f32] {
         let squares = self.game.squares();
-        self.crossed.clear();
+        self.converted.clear();
         for row in rows.chunks_exact(self.game.input()) {
             for plane in &self.planes {
                 match plane {
-                    Some(nth) => self.crossed.extend_from_slice(&row[nth * squares..][..squares]),
-                    None => self.crossed.resize(self.crossed.len() + squares, 0.0),
+                    Some(nth) => self.converted.extend_from_slice(&row[nth * squares..][..squares]),
+                    None => self.converted.resize(self.converted.len() + squares, 0.0),
                 }
             }
         }
-        &self.crossed
+        &self.converted
     }
 
-    /// Where the network's policy has a move of the game.
+    /// Returns the policy index of the network for a policy index of the game.
     pub(super) fn index(&self, index: usize) -> usize {
         let squares = self.game.squares();
         self.policy[index / squares] * squares + index % squares
@@ -100,28 +103,30 @@ mod tests {
     const GAME: Shape = Shape { planes: 3, height: 1, width: 2, policy_planes: 2, outcomes: 3 };
 
     #[test]
-    fn planes_and_moves_cross_by_name() {
+    fn adapter_maps_planes_and_moves_by_name() {
         let network = "2x1 planes: A B C D; policy: X Y Z";
-        let mut plane_adapter =
-            PlaneAdapter::new(network, "2x1 planes: D New B; policy: Z X", GAME).expect("one");
-        assert_eq!(plane_adapter.shape(), Shape { planes: 4, policy_planes: 3, ..GAME });
-        assert_eq!(plane_adapter.unseen().as_deref(), Some("New"));
+        let game = "2x1 planes: D New B; policy: Z X";
+        let mut adapter = PlaneAdapter::new(network, game, GAME).expect("an adapter");
+        assert_eq!(adapter.shape(), Shape { planes: 4, policy_planes: 3, ..GAME });
+        assert_eq!(adapter.unseen().as_deref(), Some("New"));
         let rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0];
-        let crossed =
+        let converted =
             [0.0, 0.0, 5.0, 6.0, 0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 50.0, 60.0, 0.0, 0.0, 10.0, 20.0];
-        assert_eq!(plane_adapter.cross(&rows), crossed);
-        assert_eq!(plane_adapter.cross(&rows[..6]), &crossed[..8]);
-        let indices = (0..4).map(|index| plane_adapter.index(index));
+        assert_eq!(adapter.convert(&rows), converted);
+        assert_eq!(adapter.convert(&rows[..6]), &converted[..8]);
+        let indices = (0..4).map(|index| adapter.index(index));
         assert_eq!(indices.collect::<Vec<_>>(), [4, 5, 0, 1]);
-        let same = PlaneAdapter::new(network, "2x1 planes: A B C; policy: X Z", GAME).expect("one");
+        let same =
+            PlaneAdapter::new(network, "2x1 planes: A B C; policy: X Z", GAME).expect("an adapter");
         assert_eq!(same.unseen(), None);
     }
 
     #[test]
-    fn a_bridge_of_two_tables_may_cross_them() {
+    fn adapter_reports_whether_boards_are_kept() {
         let shape = Shape { planes: 6, policy_planes: 4, ..GAME };
         let game = "2x1 planes: A B W.M W.N B.M B.N; policy: W.X W.Y B.X B.Y";
-        let keeps = |network| PlaneAdapter::new(network, game, shape).expect("one").keeps_tables();
+        let keeps =
+            |network| PlaneAdapter::new(network, game, shape).expect("an adapter").keeps_boards();
         assert!(keeps(game));
         assert!(keeps("2x1 planes: A B W.N W.K W.M B.N B.K B.M; policy: W.Y W.Z W.X B.Y B.Z B.X"));
         for crossed in [
@@ -140,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bridge_leads_to_another_board_or_past_moves() {
+    fn adapter_needs_the_board_and_all_moves() {
         let network = "2x1 planes: A B C D; policy: X Y Z";
         assert!(PlaneAdapter::new(network, "1x2 planes: A B C; policy: X Y", GAME).is_none());
         assert!(PlaneAdapter::new(network, "2x1 planes: A B C; policy: X Duck", GAME).is_none());

@@ -1,23 +1,23 @@
-//! ONNX Runtime: finding its shared library, and loading it without harm.
+//! Finds the shared library of ONNX Runtime, checks it and loads it.
 //!
-//! The library is no part of this program. It is looked for in this order:
+//! The library is not part of this program. It is searched for in this order:
 //!
-//! 1. the path that the caller names (the engine's option);
+//! 1. the path that the caller gives (the engine's option);
 //! 2. the path in the environment variable `ORT_DYLIB_PATH`;
-//! 3. the executable's own folder;
-//! 4. a folder `runtime/` there or in the four folders above, so that an executable in a
-//!    checkout's `target/release` finds what `scripts/get-onnxruntime` laid at its root.
+//! 3. the folder of the executable;
+//! 4. a folder `runtime/` there or in the four folders above, so that an executable in the `target/release`
+//!    of a checkout finds the library that `scripts/get-onnxruntime` puts at its root.
 //!
-//! A path may name the library or the folder that holds it; a relative one starts at the
-//! executable's folder and, if nothing is there, at the working directory. A path that was named
-//! (1, 2) is an order: if it fails, nothing else is tried. A file that lies in a place of 3 or 4
-//! and will not do is passed over, and [`Runtime::skipped`] says why.
+//! A path may be that of the library or of its folder. A relative path starts at the folder of the executable
+//! or, if it does not exist there, at the working directory. If an explicit path (1, 2) fails, no other is
+//! tried. An unusable file in one of the folders (3, 4) is skipped, and [`Runtime::skipped`] returns the
+//! reason.
 //!
-//! What could end the process or mislead it is refused before the loader maps the file: what is no
-//! library for this machine, what is cut short, and, in `runtime/` or beside a record of the
-//! script's, what has another checksum than the script's list.
+//! A file that could crash the process is refused before the loader maps it: a file that is not a library for
+//! this machine, a truncated file, and, in `runtime/` or next to a checksum file of the script, a file with
+//! another checksum than in the script's list.
 //!
-//! There is one runtime a process: the first that loads stays.
+//! A process has one runtime: the first that is loaded stays.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::env::{current_exe, var_os};
@@ -40,21 +40,21 @@ pub use self::elf::ElfError;
 /// The environment variable that names the library.
 const VARIABLE: &str = "ORT_DYLIB_PATH";
 
-/// How many folders, from the executable's own upwards, are looked at for a `runtime/`:
-/// `deps`, `release`, a target triple, `target` and the checkout.
-const DEPTH: usize = 5;
+/// The number of folders that are searched for a `runtime/`, from that of the executable upwards: `deps`,
+/// `release`, a target triple, `target` and the checkout.
+const SEARCHED_FOLDERS: usize = 5;
 
 /// The runtime of this process.
-static STATE: Mutex<State> = Mutex::new(State::Empty);
+static STATE: Mutex<RuntimeState> = Mutex::new(RuntimeState::Empty);
 
-enum State {
+enum RuntimeState {
     Empty,
     Loaded(&'static Runtime),
-    /// The library is mapped and cannot be replaced, but does not start.
+    /// The library is mapped and cannot be replaced, but failed to start.
     Broken(RuntimeError),
 }
 
-/// ONNX Runtime, loaded and started.
+/// A loaded and started ONNX Runtime.
 #[derive(Debug)]
 pub struct Runtime {
     path: PathBuf,
@@ -63,24 +63,24 @@ pub struct Runtime {
     cuda: OnceLock<CudaBuild>,
 }
 
-/// Whether the library is one that can use NVIDIA GPUs.
+/// Whether the library can use NVIDIA GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CudaBuild {
     /// It is a CPU build.
     Absent,
-    /// The libraries that it needs beside it are there and whole. Whether the machine has a GPU
-    /// and a driver shows only when a network is opened.
+    /// It is a GPU build with intact provider libraries. Whether the machine has a GPU and a driver shows
+    /// only when a network is opened.
     Present,
-    /// One of the libraries that it needs beside it will not do.
+    /// One of the provider libraries is unusable.
     Refused(Refusal),
 }
 
-/// A library that was not loaded, and why.
+/// A library that was not loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The library.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The reason.
     pub fault: Fault,
 }
 
@@ -90,73 +90,73 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Why a library will not do.
+/// Why a library is unusable.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Fault {
-    /// There is no such file.
-    #[error("is not there")]
+    /// The file does not exist.
+    #[error("does not exist")]
     Missing,
-    /// There is something, but it is no file that can be read.
+    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Unreadable(String),
-    /// It is no shared library for this machine, or not a whole one.
+    /// It is not a shared library for this machine, or it is damaged.
     #[error(transparent)]
     Elf(#[from] ElfError),
-    /// It is not the file that was fetched.
-    #[error("{0}; fetch it again")]
+    /// It is not the file that the script downloaded.
+    #[error("{0}; run scripts/get-onnxruntime again")]
     Checksum(#[from] ChecksumError),
-    /// The dynamic loader does not take it.
-    #[error("does not load: {0}")]
+    /// The dynamic loader rejects it.
+    #[error("cannot be loaded: {0}")]
     Load(String),
-    /// It is a library, but not ONNX Runtime.
+    /// It is a library other than ONNX Runtime.
     #[error("is not ONNX Runtime: it has no OrtGetApiBase")]
-    Stranger,
-    /// It is an ONNX Runtime from before what this program needs.
+    NotOnnxRuntime,
+    /// It is an ONNX Runtime of an old version.
     #[error("is ONNX Runtime {0}, older than the 1.{minimum} needed", minimum = ort::MINOR_VERSION)]
-    Old(String),
+    TooOld(String),
 }
 
-/// Why there is no runtime.
+/// Why ONNX Runtime cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RuntimeError {
-    /// No candidate is a library that will do.
-    #[error("no ONNX Runtime: {}; get one with scripts/get-onnxruntime, or name one in {VARIABLE}", line(.tried))]
+    /// No candidate is a usable library.
+    #[error("no ONNX Runtime: {}; get one with scripts/get-onnxruntime, or set {VARIABLE}", list_refusals(.tried))]
     NotFound {
-        /// Every candidate, in the order tried.
+        /// All candidates, in the order in which they were tried.
         tried: Vec<Refusal>,
     },
-    /// Another library is loaded already.
-    #[error("ONNX Runtime is loaded from {loaded} already and stays until this process ends; {asked} is not loaded", loaded = .loaded.display(), asked = .asked.display())]
+    /// Another library is already loaded.
+    #[error("ONNX Runtime is already loaded from {loaded} and stays until this process ends; {requested} is not loaded", loaded = .loaded.display(), requested = .requested.display())]
     Taken {
         /// The library in use.
         loaded: PathBuf,
-        /// The one asked for.
-        asked: PathBuf,
+        /// The library requested.
+        requested: PathBuf,
     },
-    /// The library loads but does not start.
-    #[error("the ONNX Runtime {} does not start: {reason}", path.display())]
+    /// The library was loaded but failed to start.
+    #[error("ONNX Runtime {} failed to start: {reason}", path.display())]
     Broken {
         /// The library.
         path: PathBuf,
-        /// What it says.
+        /// Its error message.
         reason: String,
     },
 }
 
-/// All refusals in one line, those that merely are not there together at the end.
-fn line(tried: &[Refusal]) -> String {
-    let (missing, wrong): (Vec<_>, Vec<_>) =
+/// Returns all refusals in one line. Files that do not exist come last.
+fn list_refusals(tried: &[Refusal]) -> String {
+    let (missing, unusable): (Vec<_>, Vec<_>) =
         tried.iter().partition(|refusal| refusal.fault == Fault::Missing);
-    let mut parts: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+    let mut parts: Vec<String> = unusable.iter().map(ToString::to_string).collect();
     if !missing.is_empty() {
         let paths: Vec<_> =
             missing.iter().map(|refusal| refusal.path.display().to_string()).collect();
-        parts.push(format!("not there: {}", paths.join(", ")));
+        parts.push(format!("not found: {}", paths.join(", ")));
     }
     one_line(&parts.join("; "))
 }
 
-/// `text` without line ends and other control characters, for errors that must fit a line.
+/// Returns `text` in one line, without control characters.
 pub(super) fn one_line(text: &str) -> String {
     let words: Vec<_> = text
         .split(|c: char| c.is_control())
@@ -167,20 +167,20 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 impl Runtime {
-    /// Finds, checks, loads and starts ONNX Runtime, or returns the one that runs already.
-    /// `explicit` is the path that the user chose, if any; an empty one is none. Takes some 40 ms the first time.
+    /// Finds, checks, loads and starts ONNX Runtime, or returns the running one. `explicit` is the path that
+    /// the user chose; an empty path counts as none. Takes about 40 ms the first time.
     ///
     /// # Errors
-    /// [`RuntimeError::NotFound`] with every candidate tried; [`RuntimeError::Taken`] if
-    /// `explicit` names another library than the one that runs; [`RuntimeError::Broken`] if the
-    /// library does not start. Each is one line of text.
+    /// [`RuntimeError::NotFound`] with all candidates tried; [`RuntimeError::Taken`] if `explicit` is another
+    /// library than the running one; [`RuntimeError::Broken`] if the library fails to start. Each message is
+    /// one line.
     pub fn load(explicit: Option<&Path>) -> Result<&'static Runtime, RuntimeError> {
         let explicit = explicit.filter(|path| !path.as_os_str().is_empty());
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
         match &*state {
-            State::Broken(error) => return Err(error.clone()),
-            State::Loaded(runtime) => return runtime.still(explicit),
-            State::Empty => {}
+            RuntimeState::Broken(error) => return Err(error.clone()),
+            RuntimeState::Loaded(runtime) => return runtime.unless_another(explicit),
+            RuntimeState::Empty => {}
         }
         let (path, skipped) = find(explicit)?;
         match start(&path) {
@@ -191,30 +191,30 @@ impl Runtime {
                     environment,
                     cuda: OnceLock::new(),
                 }));
-                *state = State::Loaded(runtime);
+                *state = RuntimeState::Loaded(runtime);
                 Ok(runtime)
             }
             Err(error) => {
                 let reason = one_line(&error.to_string());
                 let error = RuntimeError::Broken { path, reason };
-                *state = State::Broken(error.clone());
+                *state = RuntimeState::Broken(error.clone());
                 Err(error)
             }
         }
     }
 
-    /// The library's path.
+    /// Returns the path of the library.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The libraries that were there and came before this one, but would not do.
+    /// Returns the unusable libraries that were found before this one.
     pub fn skipped(&self) -> &[Refusal] {
         &self.skipped
     }
 
-    /// Whether the library can use NVIDIA GPUs. The first call on a GPU build checks the libraries
-    /// beside it, which takes some 0.2 s.
+    /// Returns whether the library can use NVIDIA GPUs. The first call on a GPU build checks the provider
+    /// libraries, which takes about 0.2 s.
     pub fn cuda(&self) -> &CudaBuild {
         self.cuda.get_or_init(|| {
             let names = ["cuda", "shared"]
@@ -222,7 +222,7 @@ impl Runtime {
             if !self.path.with_file_name(&names[0]).exists() {
                 return CudaBuild::Absent;
             }
-            // A damaged provider kills the process as a damaged library does.
+            // A damaged provider library would crash the process, too.
             for name in &names {
                 let path = self.path.with_file_name(name);
                 if let Err(fault) = check(&path, &self.path, name) {
@@ -233,59 +233,62 @@ impl Runtime {
         })
     }
 
-    /// Returns the environment of ONNX Runtime, for sessions outside this crate: a process has only one.
+    /// Returns the environment of ONNX Runtime, for sessions outside this crate. A process has only one.
     pub fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// This runtime, unless `explicit` asks for another.
-    fn still(&'static self, explicit: Option<&Path>) -> Result<&'static Runtime, RuntimeError> {
+    /// Returns this runtime unless `explicit` is another library.
+    fn unless_another(
+        &'static self,
+        explicit: Option<&Path>,
+    ) -> Result<&'static Runtime, RuntimeError> {
         let Some(path) = explicit else { return Ok(self) };
-        let asked = named(path);
-        match fs::canonicalize(&asked) {
+        let requested = library_path(path);
+        match fs::canonicalize(&requested) {
             Ok(path) if path == self.path => Ok(self),
-            _ => Err(RuntimeError::Taken { loaded: self.path.clone(), asked }),
+            _ => Err(RuntimeError::Taken { loaded: self.path.clone(), requested }),
         }
     }
 }
 
-/// The name of the library's file on this platform.
+/// Returns the file name of the library on this platform.
 fn file_name() -> String {
     format!("{DLL_PREFIX}onnxruntime{DLL_SUFFIX}")
 }
 
-/// The folder of this executable.
-fn home() -> Option<PathBuf> {
+/// Returns the folder of this executable.
+fn executable_folder() -> Option<PathBuf> {
     Some(current_exe().ok()?.parent()?.to_path_buf())
 }
 
-/// The library that a path of the user's means, as an absolute path.
-fn named(path: &Path) -> PathBuf {
-    let beside = home().map(|home| home.join(path)).filter(|path| path.exists());
-    let path = beside.or_else(|| path::absolute(path).ok()).unwrap_or_else(|| path.to_path_buf());
+/// Returns the absolute path of the library at a path of the user.
+fn library_path(path: &Path) -> PathBuf {
+    let local = executable_folder().map(|folder| folder.join(path)).filter(|path| path.exists());
+    let path = local.or_else(|| path::absolute(path).ok()).unwrap_or_else(|| path.to_path_buf());
     if path.is_dir() { path.join(file_name()) } else { path }
 }
 
-/// Where to look, in order.
+/// Returns the paths to try, in order.
 fn candidates(
     explicit: Option<&Path>,
     variable: Option<&Path>,
-    home: Option<&Path>,
+    executable_folder: Option<&Path>,
 ) -> Vec<PathBuf> {
     if let Some(path) = explicit.or(variable) {
-        return vec![named(path)];
+        return vec![library_path(path)];
     }
-    let Some(home) = home else { return Vec::new() };
-    let folders = home.ancestors().take(DEPTH).map(|folder| folder.join("runtime"));
-    let folders = std::iter::once(home.to_path_buf()).chain(folders);
+    let Some(folder) = executable_folder else { return Vec::new() };
+    let folders = folder.ancestors().take(SEARCHED_FOLDERS).map(|folder| folder.join("runtime"));
+    let folders = std::iter::once(folder.to_path_buf()).chain(folders);
     folders.map(|folder| folder.join(file_name())).collect()
 }
 
-/// Maps the first candidate that will do; returns its path and what was passed over.
+/// Maps the first usable candidate. Returns its path and the unusable ones before it.
 fn find(explicit: Option<&Path>) -> Result<(PathBuf, Vec<Refusal>), RuntimeError> {
     let variable = var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
     let mut tried = Vec::new();
-    for path in candidates(explicit, variable.as_deref(), home().as_deref()) {
+    for path in candidates(explicit, variable.as_deref(), executable_folder().as_deref()) {
         match load(&path) {
             Ok(path) => {
                 tried.retain(|refusal: &Refusal| refusal.fault != Fault::Missing);
@@ -297,18 +300,15 @@ fn find(explicit: Option<&Path>) -> Result<(PathBuf, Vec<Refusal>), RuntimeError
     Err(RuntimeError::NotFound { tried })
 }
 
-/// Checks a library and maps it into this process; returns its path without links.
+/// Checks a library and maps it into this process. Returns its canonical path.
 fn load(path: &Path) -> Result<PathBuf, Fault> {
-    let path = fs::canonicalize(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Fault::Missing,
-        _ => Fault::Unreadable(error.to_string()),
-    })?;
+    let path = fs::canonicalize(path).map_err(read_fault)?;
     check(&path, &path, &file_name())?;
     match ort::init_from(&path) {
         Ok(_) => Ok(path),
-        Err(ort::LoadDynamicError::MissingApi { .. }) => Err(Fault::Stranger),
+        Err(ort::LoadDynamicError::MissingApi { .. }) => Err(Fault::NotOnnxRuntime),
         Err(ort::LoadDynamicError::BadVersion { version_str, .. }) => {
-            Err(Fault::Old(one_line(&version_str)))
+            Err(Fault::TooOld(one_line(&version_str)))
         }
         Err(ort::LoadDynamicError::Dlopen { error, .. }) => {
             let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
@@ -318,32 +318,36 @@ fn load(path: &Path) -> Result<PathBuf, Fault> {
     }
 }
 
-/// Checks the library at `path`, which lies beside the ONNX Runtime library `main` (or is it) and
-/// is called `name` in the script's list.
-fn check(path: &Path, main: &Path, name: &str) -> Result<(), Fault> {
-    let unreadable = |error: std::io::Error| match error.kind() {
+fn read_fault(error: std::io::Error) -> Fault {
+    match error.kind() {
         std::io::ErrorKind::NotFound => Fault::Missing,
         _ => Fault::Unreadable(error.to_string()),
-    };
-    // EvalStats before opening: opening a pipe would wait for its other end.
-    if !fs::metadata(path).map_err(unreadable)?.is_file() {
-        return Err(Fault::Unreadable("no plain file".into()));
     }
-    let mut file = File::open(path).map_err(unreadable)?;
+}
+
+/// Checks the library at `path`, which is the ONNX Runtime library `main` or in the same folder, and is
+/// called `name` in the script's list.
+fn check(path: &Path, main: &Path, name: &str) -> Result<(), Fault> {
+    // The metadata is read first, because opening a pipe would wait for its other end.
+    if !fs::metadata(path).map_err(read_fault)?.is_file() {
+        return Err(Fault::Unreadable("not a regular file".into()));
+    }
+    let mut file = File::open(path).map_err(read_fault)?;
     if cfg!(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")) {
         elf::check(&mut file)?;
     }
-    let laid = main.parent().and_then(Path::file_name).is_some_and(|folder| folder == "runtime");
-    if laid || checksum::record(main).exists() {
+    let is_in_runtime =
+        main.parent().and_then(Path::file_name).is_some_and(|folder| folder == "runtime");
+    if is_in_runtime || checksum::checksum_path(main).exists() {
         checksum::check(main, name)?;
     }
     Ok(())
 }
 
-/// Starts the library that is mapped. ONNX Runtime's own messages are dropped, as all that fails
-/// comes back as an error; `ORT_LOG` set to one of its levels shows them on standard error.
+/// Starts the mapped library. Log messages of ONNX Runtime are dropped, because failures are returned as
+/// errors. If the environment variable `ORT_LOG` is one of its levels, they are printed to standard error.
 fn start(path: &Path) -> ort::Result<Environment> {
-    // The library is mapped already: this only makes a builder.
+    // The library is already mapped, so this only creates a builder.
     let builder = ort::init_from(path).map_err(|error| ort::Error::new(error.to_string()))?;
     let builder = builder.with_name("menagerie").with_telemetry(false);
     if var_os("ORT_LOG").is_some() {
@@ -359,18 +363,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_named_path_is_the_only_candidate() {
-        let home = Path::new("/checkout/target/release");
-        let asked = Path::new("/a/libort.so");
+    fn candidates_of_an_explicit_path() {
+        let folder = Path::new("/checkout/target/release");
+        let explicit = Path::new("/a/libort.so");
         let variable = Path::new("/b/libort.so");
-        assert_eq!(candidates(Some(asked), Some(variable), Some(home)), [asked]);
-        assert_eq!(candidates(None, Some(variable), Some(home)), [variable]);
+        assert_eq!(candidates(Some(explicit), Some(variable), Some(folder)), [explicit]);
+        assert_eq!(candidates(None, Some(variable), Some(folder)), [variable]);
     }
 
     #[test]
-    fn the_search_goes_from_the_executable_upwards() {
-        let home = Path::new("/a/b/c/d/e/f");
-        let found = candidates(None, None, Some(home));
+    fn candidates_from_the_executable_upwards() {
+        let found = candidates(None, None, Some(Path::new("/a/b/c/d/e/f")));
         let folders = [
             "/a/b/c/d/e/f",
             "/a/b/c/d/e/f/runtime",
@@ -384,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_one_line_with_every_candidate() {
+    fn error_lists_all_candidates_in_one_line() {
         let refusal = |path: &str, fault| Refusal { path: path.into(), fault };
         let error = RuntimeError::NotFound {
             tried: vec![
@@ -395,8 +398,8 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "no ONNX Runtime: /b/x.so does not load: bad luck; not there: /a/x.so, /c/x.so; \
-             get one with scripts/get-onnxruntime, or name one in ORT_DYLIB_PATH"
+            "no ONNX Runtime: /b/x.so cannot be loaded: bad luck; not found: /a/x.so, /c/x.so; \
+             get one with scripts/get-onnxruntime, or set ORT_DYLIB_PATH"
         );
     }
 }

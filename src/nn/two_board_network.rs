@@ -1,27 +1,27 @@
-//! A network that sees each of two tables by itself, and what is remembered of them.
+//! Evaluation of bughouse positions by a two-board network, which sees one board at a time.
 //!
-//! Most positions of a search have each of their tables in common with others, beside another second
-//! one. What the network makes of a table is computed once; a position of two known tables costs a few
-//! hundred multiplications ([`Head::join`](super::network::Head::join)).
+//! Most positions of a search share each of their boards with other positions. The network evaluates a board
+//! once; a position of two cached boards costs a few hundred multiplications
+//! ([`Head::join`](super::network::Head::join)).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::batch::softmax;
 use super::cache::Cache;
-use super::mate_search::{Found, MateLimits, decide, find_mate};
+use super::mate_search::{FoundMate, MateLimits, find_mate, set_winner};
 use super::network::{Head, NetworkError, Session};
 use super::plane_adapter::PlaneAdapter;
 use super::{Batch, CachedEval, Query};
 use crate::encoding::{Encoding, Shape};
-use crate::rules::{Color, Key, Mate, Move, MoveList, Table};
+use crate::rules::{BoardId, Color, Key, Mate, Move, MoveList};
 
-/// What is needed beside a session to evaluate positions at two tables one table after another.
+/// The evaluation board by board, for a session of a two-board network.
 #[derive(Debug)]
 pub(super) struct TwoBoardNetwork {
     cache: Option<Arc<Mutex<Cache>>>,
-    /// The sizes of the game.
+    /// The sizes of the game's tensors.
     game: Shape,
-    /// Where the game's policy has that the mover sits at each table.
+    /// The policy index of sitting (passing) on each board.
     sits: [usize; 2],
     planes: Vec<f32>,
     policy: Vec<f32>,
@@ -29,34 +29,35 @@ pub(super) struct TwoBoardNetwork {
     outcome: Vec<f32>,
 }
 
-/// A table of a batch.
-struct Seen {
+/// A board of a batch.
+struct BoardEntry {
     key: Key,
-    /// A row in which it stands, and which of the two tables it is there.
+    /// A row of the batch that has the board.
     row: usize,
+    /// The index of the board in that row, 0 or 1.
     nth: usize,
-    /// Moves there, but for sitting.
+    /// The number of moves on the board, without sitting.
     moves: usize,
-    /// What it adds to the head's units, in how many turns somebody mates there ([`mate_at`]), the logit of
-    /// sitting there, and those of the moves. Empty until it is known.
-    numbers: Vec<f32>,
+    /// The contribution to the head's units, the number of turns to a mate ([`mate_on_board`]), the logit of
+    /// sitting, and the logits of the moves. Empty until the board is evaluated.
+    values: Vec<f32>,
 }
 
-/// Numbers beside units and moves.
-const BESIDE: usize = 2;
+/// The number of values of a board that are not of units or moves: the mate and the logit of sitting.
+const EXTRA_VALUES: usize = 2;
 
 impl TwoBoardNetwork {
-    /// For the game of `encoding`; `None` if that has not two tables.
+    /// Returns the evaluation for the game of `encoding`, or `None` if it does not have two boards.
     pub(super) fn new(encoding: &Encoding) -> Option<TwoBoardNetwork> {
         let sits = |color| encoding.sits(color).map(|index| usize::from(index.0));
         let sits = [sits(Color::White)?, sits(Color::Black)?];
         let [planes, policy, halves, outcome] = Default::default();
-        let (game, cache) = (encoding.shape(), None);
-        Some(TwoBoardNetwork { cache, game, sits, planes, policy, halves, outcome })
+        let game = encoding.shape();
+        Some(TwoBoardNetwork { cache: None, game, sits, planes, policy, halves, outcome })
     }
 
-    /// Remembers tables in `cache`.
-    pub(super) fn remember_in(&mut self, cache: &Arc<Mutex<Cache>>) {
+    /// Uses `cache` for the evaluations of boards.
+    pub(super) fn share_cache(&mut self, cache: &Arc<Mutex<Cache>>) {
         self.cache = Some(Arc::clone(cache));
     }
 
@@ -65,40 +66,40 @@ impl TwoBoardNetwork {
         Some(cache.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Which table an index of the game's policy belongs to, and whether it is a move, not to sit.
-    fn place(&self, index: usize) -> (usize, bool) {
+    /// Returns the board of a policy index of the game, and whether the index is a move and not sitting.
+    fn board_of(&self, index: usize) -> (usize, bool) {
         (index / (self.game.policy() / 2), !self.sits.contains(&index))
     }
 
-    /// Writes the evaluation of a position over `into`, if both its tables are remembered; says whether
-    /// they are.
+    /// Writes the evaluation of a position to `into` if both its boards are cached. Returns `true` if they
+    /// are.
     pub(super) fn probe(&self, session: &Session, query: Query<'_>, into: &mut CachedEval) -> bool {
         let Query { encoding, position, legal } = query;
         let Some((head, cache)) = session.head().zip(self.cache()) else { return false };
-        let Some(keys) = encoding.table_keys(position) else { return false };
-        // Whoever has White at the first table of the rules has it at the first of the planes.
-        let first = if position.view().turn.is_white() { Table::A } else { Table::B };
-        let table = |m: Move| usize::from(m.split().0 != first);
+        let Some(keys) = encoding.board_keys(position) else { return false };
+        // The planes begin with the board on which the side to move has White.
+        let first = if position.view().turn.is_white() { BoardId::A } else { BoardId::B };
+        let board = |m: Move| usize::from(m.split().0 != first);
         let mut moves = [0; 2];
         for &m in legal.iter().filter(|&&m| m != Move::Pass) {
-            moves[table(m)] += 1;
+            moves[board(m)] += 1;
         }
-        let beside = head.units() + BESIDE;
-        let seen = [0, 1].map(|nth| cache.probe(keys[nth], beside + moves[nth]));
-        let [Some(white), Some(black)] = seen else { return false };
-        let pair = join(head, [white, black], &mut into.outcome);
-        let Pair { moves_left, sits, mut logits } = pair;
+        let values = head.units() + EXTRA_VALUES;
+        let boards = [0, 1].map(|nth| cache.probe(keys[nth], values + moves[nth]));
+        let [Some(white), Some(black)] = boards else { return false };
+        let joined = join(head, [white, black], &mut into.outcome);
+        let JoinedBoards { moves_left, sits, mut logits } = joined;
         into.moves_left = moves_left;
         into.logits.clear();
         into.logits.extend(legal.iter().map(|&m| match m {
-            Move::Pass => sits[self.place(encoding.index(position, m).0.into()).0],
-            m => logits[table(m)].next().unwrap_or_default(),
+            Move::Pass => sits[self.board_of(encoding.index(position, m).0.into()).0],
+            m => logits[board(m)].next().unwrap_or_default(),
         }));
         true
     }
 
-    /// Fills in the evaluations of a batch, and asks the network only about tables that are not
-    /// remembered. `plane_adapter` leads to its planes, if it is another game's.
+    /// Fills in the evaluations of a batch. Only boards that are not cached are evaluated by the network.
+    /// `plane_adapter` converts to its planes, if it has another layout.
     pub(super) fn evaluate(
         &mut self,
         session: &mut Session,
@@ -106,40 +107,48 @@ impl TwoBoardNetwork {
         batch: &mut Batch,
     ) -> Result<(), NetworkError> {
         let units = session.head().map_or(0, |head| head.units());
-        let (mut seen, pairs) = self.tables(units, batch);
-        let mut unknown: Vec<&mut Seen> =
-            seen.iter_mut().filter(|seen| seen.numbers.is_empty()).collect();
-        self.ask(session, plane_adapter.as_deref_mut(), batch, &unknown)?;
-        let index_of = |index: usize| {
-            plane_adapter.as_ref().map_or(index, |plane_adapter| plane_adapter.index(index))
-        };
-        let (half, each) = (session.sizes().policy, 2 * units);
-        for (row, seen) in unknown.iter_mut().enumerate() {
-            let (policy, halves) = (&self.policy[row * half..][..half], &self.halves[row * each..]);
-            seen.numbers.extend_from_slice(&halves[seen.nth * units..][..units]);
-            let logit = |index: usize| policy[index_of(index) - seen.nth * half];
-            let own = batch.legal(seen.row).iter().map(|index| usize::from(index.0));
-            let own = own.filter(|&index| self.place(index) == (seen.nth, true));
-            let mut logits: Vec<f32> = own.map(logit).collect();
-            let (turns, found) = mate_at(batch, seen).unwrap_or_default();
-            if let Some(found) = found.filter(|found| found.nth < logits.len()) {
-                found.prefer(&mut logits);
+        let (mut boards, pairs) = self.boards(units, batch);
+        let mut missing: Vec<&mut BoardEntry> =
+            boards.iter_mut().filter(|board| board.values.is_empty()).collect();
+        self.run_network(session, plane_adapter.as_deref_mut(), batch, &missing)?;
+        let half = session.sizes().policy;
+        for (row, board) in missing.iter_mut().enumerate() {
+            let policy = &self.policy[row * half..][..half];
+            let halves = &self.halves[row * 2 * units..];
+            board.values.extend_from_slice(&halves[board.nth * units..][..units]);
+            let logit = |index: usize| {
+                let index = plane_adapter.as_ref().map_or(index, |adapter| adapter.index(index));
+                policy[index - board.nth * half]
+            };
+            let mut logits: Vec<f32> = batch
+                .legal(board.row)
+                .iter()
+                .map(|index| usize::from(index.0))
+                .filter(|&index| self.board_of(index) == (board.nth, true))
+                .map(logit)
+                .collect();
+            let (turns, mate) = mate_on_board(batch, board).unwrap_or_default();
+            if let Some(mate) = mate.filter(|mate| mate.nth < logits.len()) {
+                mate.prefer(&mut logits);
             }
-            seen.numbers.extend([turns, logit(self.sits[seen.nth])]);
-            seen.numbers.extend(logits);
+            let sit = logit(self.sits[board.nth]);
+            board.values.extend([turns, sit]);
+            board.values.extend(logits);
             if let Some(mut cache) = self.cache() {
-                cache.remember(seen.key, &[&seen.numbers]);
+                cache.insert(board.key, &[&board.values]);
             }
         }
         let Some(head) = session.head() else { return Ok(()) };
         for (row, pair) in pairs.into_iter().enumerate() {
-            let tables = pair.map(|at| seen[at].numbers.iter().copied());
-            let Pair { moves_left, sits, mut logits } = join(head, tables, &mut self.outcome);
-            let (half, passes) = (self.game.policy() / 2, self.sits);
+            let values = pair.map(|nth| boards[nth].values.iter().copied());
+            let joined = join(head, values, &mut self.outcome);
+            let JoinedBoards { moves_left, sits, mut logits } = joined;
+            let half = self.game.policy() / 2;
+            let sit_indices = self.sits;
             batch.fill_indexed(row, &self.outcome, moves_left, |index| {
                 let index = usize::from(index.0);
                 match index / half {
-                    nth if passes.contains(&index) => sits[nth],
+                    nth if sit_indices.contains(&index) => sits[nth],
                     nth => logits[nth].next().unwrap_or_default(),
                 }
             });
@@ -147,54 +156,58 @@ impl TwoBoardNetwork {
         Ok(())
     }
 
-    /// The different tables of a batch, with what is remembered of them, and which two of them each
-    /// row has.
-    fn tables(&self, units: usize, batch: &Batch) -> (Vec<Seen>, Vec<[usize; 2]>) {
-        let mut seen: Vec<Seen> = Vec::new();
+    /// Returns the different boards of a batch, with cached values, and the indices of the two boards of each
+    /// row.
+    fn boards(&self, units: usize, batch: &Batch) -> (Vec<BoardEntry>, Vec<[usize; 2]>) {
+        let mut boards: Vec<BoardEntry> = Vec::new();
         let mut pairs = Vec::with_capacity(batch.len());
         let cache = self.cache();
         for row in 0..batch.len() {
             let mut moves = [0; 2];
             for index in batch.legal(row) {
-                let (nth, moves_there) = self.place(index.0.into());
-                moves[nth] += usize::from(moves_there);
+                let (nth, is_move) = self.board_of(index.0.into());
+                moves[nth] += usize::from(is_move);
             }
-            let keys = batch.tables(row);
+            let keys = batch.board_keys(row);
             pairs.push([0, 1].map(|nth| {
-                let (key, moves) = (keys[nth], moves[nth]);
-                let same = |other: &Seen| (other.key, other.moves) == (key, moves);
-                seen.iter().position(same).unwrap_or_else(|| {
-                    let known =
-                        cache.as_ref().and_then(|cache| cache.probe(key, units + BESIDE + moves));
-                    let numbers = known.into_iter().flatten().collect();
-                    seen.push(Seen { key, row, nth, moves, numbers });
-                    seen.len() - 1
+                let key = keys[nth];
+                let moves = moves[nth];
+                let known =
+                    boards.iter().position(|other| (other.key, other.moves) == (key, moves));
+                known.unwrap_or_else(|| {
+                    let count = units + EXTRA_VALUES + moves;
+                    let cached = cache.as_ref().and_then(|cache| cache.probe(key, count));
+                    let values = cached.into_iter().flatten().collect();
+                    boards.push(BoardEntry { key, row, nth, moves, values });
+                    boards.len() - 1
                 })
             }));
         }
-        (seen, pairs)
+        (boards, pairs)
     }
 
-    /// Has the network look at tables of a batch, which leaves `policy` and `halves` with a row for each.
-    fn ask(
+    /// Runs the network on boards of a batch. Its outputs, with a row for each board, go to `policy` and
+    /// `halves`.
+    fn run_network(
         &mut self,
         session: &mut Session,
         plane_adapter: Option<&mut PlaneAdapter>,
         batch: &Batch,
-        tables: &[&mut Seen],
+        boards: &[&mut BoardEntry],
     ) -> Result<(), NetworkError> {
-        let shape = plane_adapter.as_ref().map_or(self.game, |plane_adapter| plane_adapter.shape());
-        let planes = plane_adapter
-            .map_or(batch.planes(), |plane_adapter| plane_adapter.cross(batch.planes()));
-        let (squares, one) = (shape.squares(), shape.of_table().planes);
+        let shape = plane_adapter.as_ref().map_or(self.game, |adapter| adapter.shape());
+        let planes =
+            plane_adapter.map_or(batch.planes(), |adapter| adapter.convert(batch.planes()));
+        let squares = shape.squares();
+        let planes_per_board = shape.of_board().planes;
         self.planes.clear();
-        for Seen { row, nth, .. } in tables {
+        for BoardEntry { row, nth, .. } in boards {
             let planes = &planes[row * shape.input()..][..shape.input()];
-            let own = (one - 1) * squares;
+            let own = (planes_per_board - 1) * squares;
             self.planes.extend_from_slice(&planes[..squares]);
             self.planes.extend_from_slice(&planes[2 * squares + nth * own..][..own]);
         }
-        let rows = tables.len();
+        let rows = boards.len();
         for (buffer, (_, each)) in
             [&mut self.policy, &mut self.halves].into_iter().zip(session.outputs())
         {
@@ -204,66 +217,69 @@ impl TwoBoardNetwork {
     }
 }
 
-/// In how many turns whoever is on turn at a table mates there by checks alone: above 0 if that is the
-/// mover, below if it is the other side. And the move, if the mover may make it. `None` if nobody is seen
-/// to mate.
-fn mate_at(batch: &Batch, seen: &Seen) -> Option<(f32, Option<Found>)> {
-    let whole = batch.position(seen.row)?;
+/// Returns the number of turns to a mate by checks on a board, positive if the team of the side to move mates
+/// and negative if the other team does, and the move if the side to move may play it. `None` if no mate is
+/// found.
+fn mate_on_board(batch: &Batch, board: &BoardEntry) -> Option<(f32, Option<FoundMate>)> {
+    let whole = batch.position(board.row)?;
     let view = whole.view();
-    let color = if seen.nth == 0 { Color::White } else { Color::Black };
-    let table = if view.turn == color { Table::A } else { Table::B };
-    let seat = view.table_of(color).seat;
-    let position = whole.at_table(table).filter(|_| !seat.drawn)?;
+    let color = if board.nth == 0 { Color::White } else { Color::Black };
+    let table = if view.turn == color { BoardId::A } else { BoardId::B };
+    let seat = view.board_view(color).seat;
+    if seat.drawn {
+        return None;
+    }
+    let position = whole.board_position(table)?;
     let mate @ Mate { turns, .. } = find_mate(&position, MateLimits::DEEP)?;
     if !seat.on_turn {
         return Some((-f32::from(turns), None));
     }
-    let found = seat.asked.then(|| {
-        let mut legal = MoveList::new();
-        position.legal_moves(&mut legal);
-        Found::among(&legal, mate)
-    });
-    Some((f32::from(turns), found.flatten()))
+    if !seat.asked {
+        return Some((f32::from(turns), None));
+    }
+    let mut legal = MoveList::new();
+    position.legal_moves(&mut legal);
+    Some((f32::from(turns), FoundMate::among(&legal, mate)))
 }
 
-/// Two tables together.
-struct Pair<I> {
+/// The evaluation of two boards together, without the outcome.
+struct JoinedBoards<I> {
     moves_left: f32,
-    /// The logits of sitting at each.
+    /// The logit of sitting on each board.
     sits: [f32; 2],
-    /// Those of the moves at each.
+    /// The logits of the moves on each board.
     logits: [I; 2],
 }
 
-/// Puts two tables together, of which these are the numbers ([`Seen`]); the chances of the outcome go to
+/// Joins the values of two boards ([`BoardEntry::values`]). The probabilities of the outcomes go to
 /// `outcome`.
 fn join<I: Iterator<Item = f32>>(
     head: &Head,
-    mut tables: [I; 2],
+    mut boards: [I; 2],
     outcome: &mut Vec<f32>,
-) -> Pair<I> {
-    let halves = tables.each_mut().map(|numbers| numbers.take(head.units()));
+) -> JoinedBoards<I> {
+    let halves = boards.each_mut().map(|values| values.take(head.units()));
     let moves_left = head.join(halves, outcome);
     softmax(outcome);
-    let mut next = || tables.each_mut().map(|numbers| numbers.next().unwrap_or_default());
-    let (mates, sits) = (next(), next());
-    let moves_left = decide_by(mates, outcome).unwrap_or(moves_left);
-    Pair { moves_left, sits, logits: tables }
+    let mates = boards.each_mut().map(|values| values.next().unwrap_or_default());
+    let sits = boards.each_mut().map(|values| values.next().unwrap_or_default());
+    let moves_left = apply_mates(mates, outcome).unwrap_or(moves_left);
+    JoinedBoards { moves_left, sits, logits: boards }
 }
 
-/// Makes the outcome what mates at the two tables make of it, and says in how many turns that is; the
-/// mover's comes first if both take as long.
-fn decide_by(mates: [f32; 2], outcome: &mut [f32]) -> Option<f32> {
-    let soonest = |sign: f32| {
+/// Sets the outcome by the mates on two boards, if there is one. Returns the number of turns of the quickest
+/// mate. Of equally quick mates, that of the side to move is first.
+fn apply_mates(mates: [f32; 2], outcome: &mut [f32]) -> Option<f32> {
+    let quickest = |sign: f32| {
         let turns = mates.into_iter().map(|turns| sign * turns).filter(|&turns| turns > 0.0);
         turns.reduce(f32::min)
     };
-    let (ours, theirs) = (soonest(1.0), soonest(-1.0));
-    let first = ours.filter(|ours| theirs.is_none_or(|theirs| *ours <= theirs));
-    match (first, theirs) {
-        (Some(_), _) => decide(outcome, 0),
-        (None, Some(_)) => decide(outcome, 1),
-        (None, None) => return None,
+    let theirs = quickest(-1.0);
+    let ours = quickest(1.0).filter(|ours| theirs.is_none_or(|theirs| *ours <= theirs));
+    if ours.is_some() {
+        set_winner(outcome, 0);
+    } else if theirs.is_some() {
+        set_winner(outcome, 1);
     }
-    first.or(theirs)
+    ours.or(theirs)
 }

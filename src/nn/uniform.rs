@@ -1,20 +1,20 @@
-//! The evaluator that knows nothing.
+//! The evaluator without a network: a uniform policy and a draw.
 
 use super::{Batch, EvalError, Evaluator};
 use crate::encoding::Shape;
 use crate::rules::MAX_SIDES;
 
-/// Every move is as good as any other and every game is a draw: search alone must find the rest.
+/// Evaluates every position as a draw, with a uniform policy.
 #[derive(Clone, Debug)]
 pub struct Uniform {
     shape: Shape,
 }
 
-/// How many turns a game is said to last; a constant, so that it prefers nothing.
+/// The number of turns left in every position.
 const MOVES_LEFT: f32 = 40.0;
 
 impl Uniform {
-    /// An evaluator of positions encoded in `shape`.
+    /// Returns an evaluator of positions encoded in `shape`.
     pub fn new(shape: Shape) -> Uniform {
         Uniform { shape }
     }

@@ -1,4 +1,4 @@
-//! The way out: whole lines, one after another, from whatever thread.
+//! The output: whole lines, from any thread.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Result, Write};
@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Longer lines of words are cut, in bytes: what they quote may be of any length.
-const LONGEST: usize = 1000;
+/// The maximum length of a message, in characters. Longer ones are cut: what they quote may have any length.
+const MAX_MESSAGE_CHARS: usize = 1000;
 
-/// Where lines go, and the file that keeps a copy of all that is said.
+/// The writer of all output, and the log file of all input and output.
 pub(super) struct Output {
     inner: Mutex<Inner>,
     closed: AtomicBool,
@@ -26,29 +26,32 @@ impl Output {
         Output { inner, closed: AtomicBool::new(false) }
     }
 
-    /// Whether nobody listens any more.
+    /// Returns `true` if a write has failed.
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Says some whole lines, with nothing of another thread's between them.
-    pub(super) fn say(&self, lines: &str) {
+    /// Prints whole lines, with no lines of other threads between them.
+    pub(super) fn print(&self, lines: &str) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.log("<<", lines);
         let text = format!("{}\n", lines.trim_end_matches('\n'));
-        let said = inner.writer.write_all(text.as_bytes()).and_then(|()| inner.writer.flush());
-        if said.is_err() {
+        let result = inner.writer.write_all(text.as_bytes()).and_then(|()| inner.writer.flush());
+        if result.is_err() {
             self.closed.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Keeps what came in.
-    pub(super) fn on_line(&self, line: &str) {
+    /// Logs a line of the input.
+    pub(super) fn log_input(&self, line: &str) {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).log(">>", line);
     }
 
-    /// Keeps a copy of all that is said from now on at the end of the file `path`, or nowhere.
-    pub(super) fn keep(&self, path: Option<&Path>) -> Result<()> {
+    /// Logs all input and output from now on at the end of the file `path`, or nowhere.
+    ///
+    /// # Errors
+    /// If the file cannot be opened. The log file then stays the same.
+    pub(super) fn log_to(&self, path: Option<&Path>) -> Result<()> {
         let open = |path| OpenOptions::new().create(true).append(true).open(path);
         let log = path.map(open).transpose()?;
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).log = log;
@@ -62,18 +65,21 @@ impl Inner {
         if let Some(file) = &mut self.log {
             let text: String = lines.lines().map(|line| format!("{mark} {line}\n")).collect();
             if file.write_all(text.as_bytes()).is_err() {
-                // A full disk is no reason not to play.
+                // The engine continues without a log.
                 self.log = None;
             }
         }
     }
 }
 
-/// Words that quote what came from outside, made fit for one line that is not too long.
+/// Returns a message that may quote any input, as one line of limited length.
 pub(super) fn one_line(text: &str) -> String {
-    let mut line: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST + 1).collect();
-    if let Some((end, _)) = line.char_indices().nth(LONGEST) {
+    let mut line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(MAX_MESSAGE_CHARS + 1)
+        .collect();
+    if let Some((end, _)) = line.char_indices().nth(MAX_MESSAGE_CHARS) {
         line.truncate(end);
         line.push_str(" ...");
     }

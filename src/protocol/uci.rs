@@ -2,29 +2,35 @@
 
 mod go;
 mod info;
-mod simple;
+mod messages;
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use go::Go;
-use simple::Signal;
+use go::GoCommand;
+use messages::Signal;
 
-use super::handler::{Ended, Next, ProtocolHandler};
-use super::line::Line;
+use super::line::InputLine;
 use super::output::Output;
-use super::setting;
 use super::variant_info::VariantInfo;
-use super::{bench, check};
+use super::{OnSearchEnd, ProtocolHandler, bench, check, set_option};
 use crate::engine::{Event, Session, Sink};
 
-const HELP: &str =
-    "Menagerie, an engine for chess variants, under the GPL-3.0-or-later. It speaks UCI:
-uci, isready, ucinewgame, position, go, stop, ponderhit, setoption, debug, quit; and also
-d (the position), flip (its colours), eval (what the network says of it), eval planes (what it is shown),
-go perft N, bench, debug on (every move of the root, when a search ends),
-check FILE (what is wrong with a file of variants), compiler, help.";
+const HELP: &str = "Menagerie, an engine for chess variants, GPL-3.0-or-later
+UCI commands: uci, isready, ucinewgame, position, go, stop, ponderhit, setoption, debug, register, quit
+Further commands:
+  d            print the position
+  flip         change the colors of the position
+  eval         print the output of the network, without a search
+  eval planes  print the input of the network
+  go perft N   count the paths of N turns
+  bench        search fixed positions and print a signature
+  debug on     print the statistics of all root moves after a search
+  check FILE   check a file of variants
+  compiler     print the version and the build
+  help         print this help";
 
 /// The commands of the protocol.
 const UCI_COMMANDS: [&str; 11] = [
@@ -41,14 +47,14 @@ const UCI_COMMANDS: [&str; 11] = [
     "quit",
 ];
 
-/// The commands that this engine adds.
+/// The commands of this engine only.
 const OWN_COMMANDS: [&str; 7] = ["d", "eval", "bench", "check", "help", "compiler", "flip"];
 
-/// How the answer to a refused `position` ends.
-const REFUSED: &str = "there is no position until one is accepted";
+/// The end of the message for a refused `position`.
+const NO_POSITION: &str = "there is no position until one is accepted";
 
-/// The time of a search whose limits were not understood: short, since the clock is not known.
-const FALLBACK: Duration = Duration::from_millis(100);
+/// The time of a search without a valid parameter: short, since the clock is not known.
+const FALLBACK_TIME: Duration = Duration::from_millis(100);
 
 /// Returns the index of the word `moves` of a `position`: the first that is outside the quoted
 /// strings of EPD operations.
@@ -61,38 +67,43 @@ fn moves_index(words: &[&str]) -> Option<usize> {
     })
 }
 
-/// A conversation in UCI.
+/// The state of the UCI protocol.
 pub(super) struct Uci {
     session: Session,
     output: Arc<Output>,
-    /// To be called with the number of a search when it has ended.
-    ended: Ended,
-    /// How many searches have begun.
+    on_search_end: OnSearchEnd,
+    /// The number of searches that were started.
     searches: u64,
     debug: bool,
 }
 
 impl Uci {
-    pub(super) fn new(session: Session, output: Arc<Output>, ended: Ended) -> Uci {
-        Uci { session, output, ended, searches: 0, debug: false }
+    pub(super) fn new(session: Session, output: Arc<Output>, on_search_end: OnSearchEnd) -> Uci {
+        Uci { session, output, on_search_end, searches: 0, debug: false }
     }
 
     fn note(&self, text: &str) {
-        self.output.say(&simple::note(text));
+        self.output.print(&messages::note(text));
+    }
+
+    fn notes<T: ToString>(&self, notes: &[T]) {
+        for note in notes {
+            self.note(&note.to_string());
+        }
     }
 
     fn signal(&mut self, signal: Signal) {
         match signal {
             Signal::Uci => {
-                let mut lines = vec![simple::identity()];
-                lines.extend(self.session.declarations().iter().map(simple::option));
-                lines.push(simple::uci_ok());
-                self.output.say(&lines.join("\n"));
+                let mut lines = vec![messages::identity()];
+                lines.extend(self.session.declarations().iter().map(messages::option_line));
+                lines.push(messages::uci_ok());
+                self.output.print(&lines.join("\n"));
             }
             Signal::IsReady => {
                 let notes = self.session.ready();
-                notes.iter().for_each(|note| self.note(note));
-                self.output.say(&simple::ready_ok());
+                self.notes(&notes);
+                self.output.print(&messages::ready_ok());
             }
             Signal::NewGame => self.session.new_game(),
             Signal::Stop => self.session.stop(),
@@ -110,22 +121,22 @@ impl Uci {
             Some((&"fen", fen @ [_, ..])) => self.session.set_position(Some(&fen.join(" ")), turns),
             _ => {
                 self.session.discard_position();
-                let said = words.join(" ");
                 return self.note(&format!(
-                    "position takes startpos or fen FEN, then moves, not \"{said}\"; {REFUSED}"
+                    "position must be startpos or fen FEN, then moves, not \"{}\"; {NO_POSITION}",
+                    words.join(" ")
                 ));
             }
         };
         match result {
-            Ok(repairs) => repairs.iter().for_each(|repair| self.note(&repair.to_string())),
+            Ok(repairs) => self.notes(&repairs),
             Err(error) => {
-                error.repairs().iter().for_each(|repair| self.note(&repair.to_string()));
-                self.note(&format!("{error}; {REFUSED}"));
+                self.notes(error.repairs());
+                self.note(&format!("{error}; {NO_POSITION}"));
             }
         }
     }
 
-    /// Returns whether there is a position, and says so if there is none.
+    /// Returns `true` if there is a position. Prints a message if there is none.
     fn has_position(&self, command: &str) -> bool {
         let has_position = self.session.has_position();
         if !has_position {
@@ -136,24 +147,25 @@ impl Uci {
 
     fn set_option(&mut self, line: &str) {
         let Some((name, value)) = name_and_value(line) else {
-            return self.note(&format!("setoption takes name NAME value VALUE, not \"{}\"", line));
+            return self.note(&format!("setoption must be name NAME value VALUE, not \"{line}\""));
         };
-        // An empty text has no other way to be said.
+        // The only notation of an empty text.
         let value = if value == "<empty>" { "" } else { value };
-        match setting::set(&mut self.session, &self.output, name, value) {
-            Ok(notes) => notes.iter().for_each(|note| self.note(note)),
-            Err(error) => return self.note(&error),
+        match set_option(&mut self.session, &self.output, name, value) {
+            Ok(notes) => self.notes(&notes),
+            Err(error) => return self.note(&error.to_string()),
         }
         if name.eq_ignore_ascii_case("UCI_Variant")
-            && let Some(variant_info) = VariantInfo::of(self.session.variant())
+            && let Some(variant_info) = VariantInfo::new(self.session.variant())
         {
-            self.note(&variant_info.uci());
+            self.note(&variant_info.uci_line());
         }
-        // Other files, other games to choose from.
+        // Other files have other variants to choose from.
         if name.eq_ignore_ascii_case("VariantPath") {
             let declarations = self.session.declarations();
-            let variants = declarations.iter().filter(|option| option.name == "UCI_Variant");
-            variants.for_each(|option| self.output.say(&simple::option(option)));
+            if let Some(option) = declarations.iter().find(|option| option.name == "UCI_Variant") {
+                self.output.print(&messages::option_line(option));
+            }
         }
     }
 
@@ -162,69 +174,74 @@ impl Uci {
             return;
         }
         if let Err(error) = self.session.flip() {
-            self.note(&format!("{error}; the position stays as it was"));
+            self.note(&format!("{error}; the position is unchanged"));
         }
     }
 
-    /// Says what a search tells, and that it has ended.
+    /// Returns the receiver of the next search's events, which prints them.
     fn sink(&mut self) -> Sink {
         self.searches += 1;
         let number = self.searches;
-        let (output, ended) = (Arc::clone(&self.output), Arc::clone(&self.ended));
-        let (show_wdl, debug) = (self.session.options().show_wdl, self.debug);
+        let output = Arc::clone(&self.output);
+        let on_search_end = Arc::clone(&self.on_search_end);
+        let show_wdl = self.session.options().show_wdl;
+        let debug = self.debug;
         Arc::new(move |event| match event {
-            Event::Note(text) => output.say(&simple::note(&text)),
-            Event::SearchInfo(report) => {
-                if let Some(scores) = info::sides(&report) {
-                    output.say(&simple::note(&scores));
+            Event::Note(text) => output.print(&messages::note(&text)),
+            Event::SearchInfo(search_info) => {
+                if let Some(scores) = info::side_scores(&search_info) {
+                    output.print(&messages::note(&scores));
                 }
-                output.say(&info::report(&report, show_wdl));
+                output.print(&info::info_line(&search_info, show_wdl));
             }
-            Event::Best(best) => {
+            Event::Best(result) => {
                 if debug {
-                    info::choices(&best).for_each(|choice| output.say(&simple::note(&choice)));
-                    output.say(&simple::note(&info::asked(best.asked)));
+                    for line in info::root_moves(&result) {
+                        output.print(&messages::note(&line));
+                    }
+                    output.print(&messages::note(&info::eval_stats(result.asked)));
                 }
-                output.say(&info::best(&best));
-                ended(number);
+                output.print(&info::best_move(&result));
+                on_search_end(number);
             }
-            Event::Paths { turn, count } => output.say(&format!("{turn}: {count}")),
-            Event::AllPaths(count) => {
-                match count {
-                    Some(count) => output.say(&format!("\nNodes searched: {count}")),
-                    None => output.say(&simple::note("perft stopped before it was complete")),
+            Event::PerftTurn { turn, count } => output.print(&format!("{turn}: {count}")),
+            Event::PerftTotal(total) => {
+                match total {
+                    Some(total) => output.print(&format!("\nNodes searched: {total}")),
+                    None => output.print(&messages::note("perft stopped before it was complete")),
                 }
-                ended(number);
+                on_search_end(number);
             }
         })
     }
 
     fn go(&mut self, words: &[&str], begun: Instant) {
-        let Go { mut limits, moves, perft, bad, limited } = Go::read(words);
-        bad.iter().for_each(|text| self.note(text));
-        let nothing_to_count = perft.is_none() && words.first() == Some(&"perft");
-        if nothing_to_count || !self.has_position("go") {
-            // The GUI waits for exactly one answer to each `go`.
-            return self.output.say("bestmove (none)");
+        let GoCommand { mut limits, search_moves, perft, errors, is_valid } =
+            GoCommand::parse(words);
+        self.notes(&errors);
+        let is_invalid_perft = perft.is_none() && words.first() == Some(&"perft");
+        if is_invalid_perft || !self.has_position("go") {
+            // The GUI waits for exactly one `bestmove` for each `go`.
+            return self.output.print("bestmove (none)");
         }
-        if !limited {
-            self.note(&format!("go without a limit that is understood: searching {FALLBACK:?}"));
-            limits.time = Some(FALLBACK);
+        if !is_valid {
+            self.note(&format!("go has no valid parameter: searching {FALLBACK_TIME:?}"));
+            limits.time = Some(FALLBACK_TIME);
         }
         let sink = self.sink();
         let started = match perft {
             Some(depth) => self.session.perft(depth, sink),
             None => {
-                let (plies, bad) = self.session.first_plies(&moves);
-                bad.iter().for_each(|text| {
-                    self.note(&format!("searchmoves: \"{text}\" is not legal, ignored"));
-                });
+                let (plies, illegal) = self.session.first_plies(&search_moves);
+                for text in illegal {
+                    self.note(&format!("illegal move \"{text}\" in searchmoves, ignored"));
+                }
                 limits.moves = plies;
                 self.session.go(limits, begun, sink)
             }
         };
         if let Err(error) = started {
-            self.note(&format!("no thread can be started: {error}"));
+            self.note(&format!("cannot start the search: {error}"));
         }
     }
 
@@ -233,10 +250,11 @@ impl Uci {
             return;
         }
         let position = self.session.position();
-        let outcome = position.result();
-        let outcome = outcome.map_or("*".to_owned(), |outcome| position.outcome_text(outcome));
-        let (diagram, fen) = (position.diagram(), position.fen());
-        self.output.say(&format!("{diagram}\nFen: {fen}\nOutcome: {outcome}"));
+        let outcome =
+            position.result().map_or("*".to_owned(), |outcome| position.outcome_text(outcome));
+        let diagram = position.diagram();
+        let fen = position.fen();
+        self.output.print(&format!("{diagram}\nFen: {fen}\nOutcome: {outcome}"));
     }
 
     fn eval(&mut self, words: &[&str]) {
@@ -244,35 +262,38 @@ impl Uci {
             [] => false,
             ["planes"] => true,
             _ => {
-                return self
-                    .note(&format!("eval takes nothing or planes, not \"{}\"", words.join(" ")));
+                return self.note(&format!(
+                    "eval has no argument but planes, not \"{}\"",
+                    words.join(" ")
+                ));
             }
         };
         if !self.has_position("eval") {
             return;
         }
         let mut notes = Vec::new();
-        let assessment = self.session.assess(&mut notes);
-        notes.iter().for_each(|note| self.note(note));
-        match assessment {
-            Ok(assessment) if planes => self.output.say(&info::shown(&assessment)),
-            Ok(assessment) => self.output.say(&info::assessment(&assessment)),
+        let output = self.session.eval(&mut notes);
+        self.notes(&notes);
+        match output {
+            Ok(output) if planes => self.output.print(&info::network_input(&output)),
+            Ok(output) => self.output.print(&info::evaluation(&output)),
             Err(error) => self.note(&error.to_string()),
         }
     }
 
-    fn check(&self, files: &str) {
-        if files.is_empty() {
-            return self.note("check takes the name of a file of variants");
+    fn check(&self, paths: &str) {
+        if paths.is_empty() {
+            return self.note("check needs the name of a variant file");
         }
-        let (Ok(said) | Err(said)) = check(files);
-        said.lines().for_each(|line| self.note(line));
+        for line in check(paths).to_string().lines() {
+            self.note(line);
+        }
     }
 
     fn bench(&self) {
         let threads = self.session.options().threads;
-        if let Err(error) = bench(threads, |line| self.output.say(line)) {
-            self.note(&error);
+        if let Err(error) = bench(threads, |line| self.output.print(line)) {
+            self.note(&error.to_string());
         }
     }
 }
@@ -286,13 +307,13 @@ impl ProtocolHandler for Uci {
         self.searches
     }
 
-    fn on_line(&mut self, line: &Line) {
+    fn on_line(&mut self, line: &InputLine) {
         if command(&line.words()).first() == Some(&"stop") {
             self.session.stop();
         }
     }
 
-    fn blocks_on_search(&self, line: &Line) -> bool {
+    fn blocks_on_search(&self, line: &InputLine) -> bool {
         match command(&line.words()).first() {
             Some(&"quit") => self.session.is_counting(),
             Some(&first) => ["position", "go", "setoption", "ucinewgame", "flip", "eval", "bench"]
@@ -301,28 +322,30 @@ impl ProtocolHandler for Uci {
         }
     }
 
-    fn starts_search(&self, line: &Line) -> bool {
+    fn starts_search(&self, line: &InputLine) -> bool {
         command(&line.words()).first() == Some(&"go")
     }
 
-    fn handle(&mut self, line: &Line) -> Next {
+    fn handle(&mut self, line: &InputLine) -> ControlFlow<()> {
         let begun = Instant::now();
-        let Line::Text(text) = line else {
+        let InputLine::Text(text) = line else {
             self.note("input line too long, ignored");
-            return Next::Line;
+            return ControlFlow::Continue(());
         };
-        self.output.on_line(text);
+        self.output.log_input(text);
         let all = line.words();
         let words = command(&all);
-        let Some((&first, rest)) = words.split_first() else { return Next::Line };
+        let Some((&first, rest)) = words.split_first() else {
+            return ControlFlow::Continue(());
+        };
         let mut text = Cow::Borrowed(text.trim());
         if words.len() < all.len() {
             let skipped = all[..all.len() - words.len()].join(" ");
             self.note(&format!("unknown command \"{skipped}\", skipped"));
             text = Cow::Owned(words.join(" "));
         }
-        match simple::signal(words) {
-            Some(Signal::Quit) => return Next::Quit,
+        match messages::parse_signal(words) {
+            Some(Signal::Quit) => return ControlFlow::Break(()),
             Some(signal) => self.signal(signal),
             None => match first {
                 "position" => self.position(rest),
@@ -333,15 +356,15 @@ impl ProtocolHandler for Uci {
                 "bench" => self.bench(),
                 "check" => self.check(word_after(&text, "check").unwrap_or_default()),
                 "debug" => {
-                    self.note(&format!("debug takes on or off, not \"{}\"", rest.join(" ")));
+                    self.note(&format!("debug must be on or off, not \"{}\"", rest.join(" ")));
                 }
-                "help" => self.output.say(HELP),
-                "compiler" => self.output.say(&compiler()),
+                "help" => self.output.print(HELP),
+                "compiler" => self.output.print(&compiler()),
                 "flip" => self.flip(),
                 _ => self.note(&format!("unknown command \"{text}\"")),
             },
         }
-        Next::Line
+        ControlFlow::Continue(())
     }
 
     fn finish(&mut self) {
@@ -349,9 +372,9 @@ impl ProtocolHandler for Uci {
     }
 }
 
-/// The words of a line from its command on. The protocol asks for unknown words in front of a
-/// command to be skipped, as in `joho debug on`. All words if none is a command of UCI; this
-/// engine's own commands are not looked for, because they occur in ordinary text.
+/// Returns the words of a line from its command on. The protocol demands that unknown words before a
+/// command are skipped, as in `joho debug on`. Returns all words if none is a command of UCI. This
+/// engine's own commands are not searched for, because they occur in ordinary text.
 fn command<'a, 'b>(words: &'b [&'a str]) -> &'b [&'a str] {
     match words.first() {
         Some(first) if OWN_COMMANDS.contains(first) => words,
@@ -362,29 +385,28 @@ fn command<'a, 'b>(words: &'b [&'a str]) -> &'b [&'a str] {
     }
 }
 
-/// What `setoption name NAME value VALUE` names and sets; the value may be missing, and hold any
-/// words.
+/// Splits `setoption name NAME value VALUE` into name and value. The value may be missing or contain any words.
 fn name_and_value(line: &str) -> Option<(&str, &str)> {
     let rest = word_after(line.trim(), "setoption")?;
     let rest = word_after(rest, "name")?;
-    let value = rest.match_indices("value").map(|(place, _)| place).find(|&place| {
-        let before = rest[..place].ends_with(char::is_whitespace);
-        let after = &rest[place + "value".len()..];
+    let value = rest.match_indices("value").map(|(index, _)| index).find(|&index| {
+        let before = rest[..index].ends_with(char::is_whitespace);
+        let after = &rest[index + "value".len()..];
         before && (after.is_empty() || after.starts_with(char::is_whitespace))
     });
     match value {
         None => Some((rest, "")),
-        Some(place) => Some((rest[..place].trim(), rest[place + "value".len()..].trim())),
+        Some(index) => Some((rest[..index].trim(), rest[index + "value".len()..].trim())),
     }
 }
 
-/// What follows after the first word, if it is `word`.
+/// Returns the text after the first word, if that is `word`.
 fn word_after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(word)?;
     (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim_start())
 }
 
-/// What this executable was made with and for.
+/// Returns the version and the build of this executable.
 fn compiler() -> String {
     format!(
         "Menagerie {} for {} on {}, Rust {} or newer, {} build",
@@ -401,7 +423,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_split_at_value() {
+    fn setoption_is_split_at_value() {
         let split = name_and_value;
         assert_eq!(split("setoption name Hash value 64"), Some(("Hash", "64")));
         assert_eq!(split(" setoption  name Clear Hash "), Some(("Clear Hash", "")));

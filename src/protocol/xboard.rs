@@ -3,349 +3,366 @@
 mod bughouse;
 mod clock;
 mod features;
-mod games;
+mod info;
 pub mod legs;
 mod lift_put;
 mod partner;
-mod report;
 mod search;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bughouse::Turn;
-use clock::Clocks;
+use bughouse::BughouseTurn;
+use clock::EngineClocks;
 use lift_put::LiftPut;
 use partner::Partner;
-use search::{Kind, Told};
+use search::{SearchKind, SearchOutput};
 
-use super::handler::{Ended, Next, ProtocolHandler};
-use super::line::Line;
+use super::line::InputLine;
 use super::output::{Output, one_line};
-use super::setting;
 use super::variant_info;
+use super::{OnSearchEnd, ProtocolHandler, set_option};
 use crate::engine::{Score, Session};
 use crate::rules::{Move, Outcome, Reason, Side, Square};
 
-/// What ends a search for the engine's own turn without a turn.
-const ABORTING: [&str; 11] = [
+/// Commands that end a search for the engine's turn without a move.
+const ABORTING_COMMANDS: [&str; 11] = [
     "analyze", "exit", "force", "new", "pause", "quit", "remove", "result", "setboard", "undo",
     "variant",
 ];
 
-/// What is obeyed in the middle of any search.
-const AT_ONCE: [&str; 22] = [
+/// Commands that are handled during any search.
+const IMMEDIATE_COMMANDS: [&str; 22] = [
     "?", ".", "accepted", "bk", "black", "computer", "draw", "hard", "hint", "hover", "ics",
     "lift", "name", "nopost", "post", "put", "quit", "random", "rating", "rejected", "white",
     "xboard",
 ];
 
-/// What sets up another position, so that the rest of a turn is awaited no more.
-const ELSEWHERE: [&str; 5] = ["new", "remove", "setboard", "undo", "variant"];
+/// Commands that set up another position, so that a partial turn is dropped.
+const POSITION_COMMANDS: [&str; 5] = ["new", "remove", "setboard", "undo", "variant"];
 
-/// What comes from the other table in bughouse, or tells how late it is there; it is obeyed in the
-/// middle of a search, which may begin anew.
-const FROM_BESIDE: [&str; 5] = ["holding", "otim", "partner", "ptell", "time"];
+/// Commands with changes on the other board of bughouse or with its clocks. They are handled during a search, which
+/// may be restarted.
+const BUGHOUSE_COMMANDS: [&str; 5] = ["holding", "otim", "partner", "ptell", "time"];
 
-/// What else is obeyed in the middle of a search that is not for the engine's turn.
-const IN_OTHERS_TIME: [&str; 3] = ["ping", "time", "otim"];
+/// Commands that are also handled during a search that is not for the engine's turn.
+const BACKGROUND_COMMANDS: [&str; 3] = ["ping", "time", "otim"];
 
-/// A conversation in the protocol of XBoard.
+/// The expected score below which the engine accepts a draw.
+const DRAW_SCORE: f32 = -0.1;
+
+/// What the engine does with the position.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    /// It plays neither side.
+    Force,
+    /// It plays a side.
+    Play(Side),
+    /// It analyses the position.
+    Analyze,
+}
+
+/// The state of the XBoard protocol.
 pub(super) struct XBoard {
     session: Session,
     output: Arc<Output>,
-    /// To be called with the number of a search when it has ended.
-    ended: Ended,
-    /// How many searches have begun.
+    on_search_end: OnSearchEnd,
+    /// The number of searches that were started.
     searches: u64,
-    /// What the search in progress is for.
-    kind: Kind,
-    /// What searches have told.
-    told: Arc<Told>,
-    /// The side that the engine plays; none in force mode.
-    side: Option<Side>,
-    clocks: Clocks,
+    /// The purpose of the search in progress.
+    search_kind: SearchKind,
     /// When the search in progress began.
-    begun: Instant,
-    analyzing: bool,
+    search_begun: Instant,
+    search_output: Arc<SearchOutput>,
+    mode: Mode,
+    clocks: EngineClocks,
+    /// Whether the engine searches in the opponent's time.
     ponders: bool,
+    /// Whether reports are printed while the engine plays.
     posts: bool,
     paused: bool,
-    /// A new game has not had a turn of the engine yet: no thoughts on the opponent's first.
-    fresh: bool,
+    /// Whether the engine has not moved in this game yet. It does not ponder before its first move.
+    is_new_game: bool,
     /// First plies that an analysis leaves out.
     excluded: Vec<Move>,
-    /// The position that the user sees could not be set up: nothing is played until another one is.
-    refused: bool,
-    /// The first legs of a turn whose rest comes in another line.
-    begun_turn: Option<String>,
-    picked: LiftPut,
-    /// The partner at the other table of bughouse.
+    /// Whether the last position was refused. Nothing is played until one is accepted.
+    position_refused: bool,
+    /// The first legs of a turn whose other legs come in further lines.
+    partial_turn: Option<String>,
+    lift_put: LiftPut,
+    /// The partner on the other board of bughouse.
     partner: Partner,
-    /// The game at both tables, if the partner is another engine of ours.
-    team: Option<Session>,
-    /// Whether the search in progress is of both tables.
-    teamed: bool,
+    /// The game on both boards, if the partner is another Menagerie engine.
+    team_session: Option<Session>,
+    /// Whether the search in progress is of both boards.
+    searches_team: bool,
     /// The engine's turn in bughouse.
-    turn: Turn,
+    bughouse_turn: BughouseTurn,
 }
 
 impl XBoard {
-    pub(super) fn new(session: Session, output: Arc<Output>, ended: Ended) -> XBoard {
+    pub(super) fn new(session: Session, output: Arc<Output>, on_search_end: OnSearchEnd) -> XBoard {
         XBoard {
             session,
             output,
-            ended,
+            on_search_end,
             searches: 0,
-            kind: Kind::None,
-            told: Arc::default(),
-            side: Some(Side::BLACK),
-            clocks: Clocks::new(),
-            begun: Instant::now(),
-            analyzing: false,
+            search_kind: SearchKind::None,
+            search_begun: Instant::now(),
+            search_output: Arc::default(),
+            mode: Mode::Play(Side::BLACK),
+            clocks: EngineClocks::new(),
             ponders: false,
             posts: false,
             paused: false,
-            fresh: true,
+            is_new_game: true,
             excluded: Vec::new(),
-            refused: false,
-            begun_turn: None,
-            picked: LiftPut::default(),
+            position_refused: false,
+            partial_turn: None,
+            lift_put: LiftPut::default(),
             partner: Partner::default(),
-            team: None,
-            teamed: false,
-            turn: Turn::new(),
+            team_session: None,
+            searches_team: false,
+            bughouse_turn: BughouseTurn::new(),
         }
     }
 
-    /// Whether nothing is to be thought about now, whoever is on turn.
-    fn rests(&self) -> bool {
-        self.paused || self.refused
+    /// Returns the side that the engine plays; `None` in other modes.
+    fn side(&self) -> Option<Side> {
+        match self.mode {
+            Mode::Play(side) => Some(side),
+            Mode::Force | Mode::Analyze => None,
+        }
     }
 
-    /// The session whose search is in progress.
-    fn thinker(&self) -> &Session {
-        self.team.as_ref().filter(|_| self.teamed).unwrap_or(&self.session)
+    /// Returns `true` if the engine may search: it is not paused, and there is a position.
+    fn may_search(&self) -> bool {
+        !self.paused && !self.position_refused
     }
 
-    fn say(&self, text: &str) {
-        self.output.say(&one_line(text));
+    fn print(&self, text: &str) {
+        self.output.print(&one_line(text));
     }
 
-    fn note(&self, text: &str) {
-        self.say(&format!("# {text}"));
+    fn notes<T: ToString>(&self, notes: &[T]) {
+        for note in notes {
+            self.print(&format!("# {}", note.to_string()));
+        }
     }
 
     fn error(&self, reason: &str, line: &str) {
-        // Some read the reason up to the first bracket.
+        // Some GUIs read the reason up to the first parenthesis.
         let reason = reason.replace(['(', ')'], "\"");
-        self.say(&format!("Error ({reason}): {line}"));
+        self.print(&format!("Error ({reason}): {line}"));
     }
 
     fn new_game(&mut self) {
         self.session.new_game();
-        self.choose("normal");
-        // An analysis goes on, of the new game.
-        self.side = (!self.analyzing).then_some(Side::BLACK);
-        (self.fresh, self.paused) = (true, false);
+        self.set_variant("normal");
+        // An analysis continues with the new game.
+        if self.mode != Mode::Analyze {
+            self.mode = Mode::Play(Side::BLACK);
+        }
+        self.is_new_game = true;
+        self.paused = false;
         self.clocks.reset();
-        self.told.forget();
+        self.search_output.clear();
         self.partner.new_game();
-        self.turn = Turn::new();
-        if let Some(team) = &mut self.team {
-            team.new_game();
+        self.bughouse_turn = BughouseTurn::new();
+        if let Some(team_session) = &mut self.team_session {
+            team_session.new_game();
         }
     }
 
-    /// Begins a game by XBoard's name for it; says whether there is one.
-    fn choose(&mut self, name: &str) -> bool {
-        let Some((name, chess960)) = variant_info::find(self.session.catalogue(), name) else {
-            return false;
-        };
-        let chess960 = if chess960 { "true" } else { "false" };
-        let set = [("UCI_Variant", name), ("UCI_Chess960", chess960)].into_iter().all(
-            |(option, value)| setting::set(&mut self.session, &self.output, option, value).is_ok(),
-        );
+    /// Starts a game of the variant that XBoard calls `name`. Returns `false` if there is none.
+    fn set_variant(&mut self, name: &str) -> bool {
+        let found = variant_info::find_xboard_name(self.session.catalogue(), name);
+        let Some((name, chess960)) = found else { return false };
+        let options =
+            [("UCI_Variant", name), ("UCI_Chess960", if chess960 { "true" } else { "false" })];
+        let is_set = options.into_iter().all(|(option, value)| {
+            set_option(&mut self.session, &self.output, option, value).is_ok()
+        });
         self.excluded.clear();
-        self.refused = false;
-        set && self.session.set_position(None, &[]).is_ok()
+        self.position_refused = false;
+        is_set && self.session.set_position(None, &[]).is_ok()
     }
 
     fn variant(&mut self, name: &str, line: &str) {
-        if !self.choose(name) {
-            return self.error("no such variant", line);
+        if !self.set_variant(name) {
+            return self.error("unknown variant", line);
         }
-        self.tell_board();
-        let lines = games::description(self.session.variant());
+        self.send_board();
+        let lines = variant_info::xboard_lines(self.session.variant());
         if !lines.is_empty() {
-            self.output.say(&lines.join("\n"));
+            self.output.print(&lines.join("\n"));
         }
     }
 
     fn set_board(&mut self, fen: &str) {
-        let set = self.session.set_position(Some(fen), &[]);
-        self.refused = set.is_err();
-        match set {
+        let result = self.session.set_position(Some(fen), &[]);
+        self.position_refused = result.is_err();
+        match result {
             Ok(repairs) => {
-                repairs.iter().for_each(|repair| self.note(&repair.to_string()));
-                self.clocks.set_up();
+                self.notes(&repairs);
+                self.clocks.restart_count();
                 self.excluded.clear();
-                self.tell_board();
+                self.send_board();
             }
-            Err(error) => self.say(&format!("tellusererror Illegal position: {error}")),
+            Err(error) => self.print(&format!("tellusererror Illegal position: {error}")),
         }
     }
 
-    /// Plays a turn of the opponent, or of anybody in force mode.
+    /// Plays a turn of the opponent, or of either side in force mode.
     fn user_move(&mut self, text: &str) {
-        if self.refused {
-            return self.say(&format!("Illegal move (the position was refused): {text}"));
+        if self.position_refused {
+            return self.print(&format!("Illegal move (the position was refused): {text}"));
         }
-        if self.kind == Kind::Sit {
-            self.break_off();
+        if self.search_kind == SearchKind::Sit {
+            self.cancel_search();
         }
-        let whole = match self.begun_turn.take() {
+        let turn = match self.partial_turn.take() {
             Some(first) => format!("{first},{text}"),
             None => text.to_owned(),
         };
-        // Clicks on the board and some engines write what a pawn becomes as a capital.
-        let small = if whole.contains(['@', 'O']) { whole.clone() } else { whole.to_lowercase() };
-        let begins = |turn: &String| legs::written(turn).starts_with(&small);
-        let played = match small.strip_suffix(',') {
-            Some(first) if self.session.turns().iter().any(begins) => {
-                self.begun_turn = Some(first.to_owned());
+        // Clicks on the board and some engines write promotions in upper case.
+        let lower_case = if turn.contains(['@', 'O']) { turn.clone() } else { turn.to_lowercase() };
+        let is_legal = match lower_case.strip_suffix(',') {
+            Some(first) if self.begins_legal_turn(&lower_case) => {
+                self.partial_turn = Some(first.to_owned());
                 return;
             }
             Some(_) => false,
             None => {
-                let ways = [&whole, &small, &legs::read(&small)];
-                ways.into_iter().any(|way| self.session.play(way).is_ok())
+                let notations = [&turn, &lower_case, &legs::read(&lower_case)];
+                notations.into_iter().any(|notation| self.session.play(notation).is_ok())
             }
         };
-        if !played {
-            let reason = self.session.position().outcome().map(|outcome| outcome.reason);
-            let reason = reason.map_or(String::new(), |reason| {
-                format!(" (the game is over by {})", reason_text(reason))
-            });
-            return self.say(&format!("Illegal move{reason}: {whole}"));
+        if !is_legal {
+            let reason = match self.session.position().outcome() {
+                Some(outcome) => format!(" (the game is over by {})", reason_text(outcome.reason)),
+                None => String::new(),
+            };
+            return self.print(&format!("Illegal move{reason}: {turn}"));
         }
-        self.clocks.turned();
+        self.clocks.count_turn();
         self.excluded.clear();
-        self.turn = Turn::new();
-        self.tell_board();
+        self.bughouse_turn = BughouseTurn::new();
+        self.send_board();
         let mover = self.session.position().turn();
-        if self.analyzing || self.side.is_none() {
-            return;
-        }
-        let over = self.claim();
-        if self.side == Some(mover) && !over && !self.rests() {
-            self.think();
+        let Mode::Play(side) = self.mode else { return };
+        let is_over = self.claim_result();
+        if side == mover && !is_over && self.may_search() {
+            self.search_turn();
         }
     }
 
-    /// States the result if the rules say that the game is over, and returns whether they do. A
-    /// draw that is only to be claimed is offered: whoever watches grants it if it is one to them,
-    /// while a result that they do not see would lose the game.
-    fn claim(&self) -> bool {
+    fn begins_legal_turn(&self, legs: &str) -> bool {
+        self.session.legal_turns().iter().any(|turn| legs::written(turn).starts_with(legs))
+    }
+
+    /// Prints the result if the game is over by the rules, and returns `true` if it is. A draw that must be
+    /// claimed is offered: the GUI accepts it if it agrees, while a wrong result would lose the game.
+    fn claim_result(&self) -> bool {
         let position = self.session.position();
         let outcome = position.outcome();
         match outcome {
-            // A man may come from the other table.
-            Some(Outcome { reason: Reason::Stalemate, .. }) if self.has_partner() => {}
-            Some(outcome) => self.say(&result_text(outcome)),
-            None if position.claim().is_some() => self.say("offer draw"),
+            // A piece may come from the other board.
+            Some(Outcome { reason: Reason::Stalemate, .. }) if self.is_bughouse_board() => {}
+            Some(outcome) => self.print(&result_text(outcome)),
+            None if position.claimable_outcome().is_some() => self.print("offer draw"),
             None => {}
         }
         outcome.is_some()
     }
 
+    /// `go`: the engine plays the side to move.
     fn go(&mut self) {
-        let mover = self.session.position().turn();
-        (self.side, self.analyzing) = (Some(mover), false);
-        self.turn = Turn::new();
-        if self.refused {
+        self.mode = Mode::Play(self.session.position().turn());
+        self.bughouse_turn = BughouseTurn::new();
+        if self.position_refused {
             return self.error("the position was refused", "go");
         }
-        if !self.claim() && !self.rests() {
-            self.think();
+        if !self.claim_result() && self.may_search() {
+            self.search_turn();
         }
     }
 
-    /// The engine plays the side that is not to move.
+    /// `playother`: the engine plays the side that is not to move.
     fn play_other(&mut self) {
         let mover = self.session.position().turn();
         let sides = self.session.position().game_spec().sides;
-        self.side = Side::all(sides).find(|&side| side != mover);
-        self.analyzing = false;
+        let other = Side::all(sides).find(|&side| side != mover);
+        self.mode = other.map_or(Mode::Force, Mode::Play);
     }
 
     fn take_back(&mut self, turns: usize, line: &str) {
         if !self.session.take_back(turns) {
-            return self.error("there are not so many turns to take back", line);
+            return self.error("not enough moves to take back", line);
         }
-        self.clocks.taken_back(turns);
+        self.clocks.take_back(turns);
         self.excluded.clear();
     }
 
-    fn set(&mut self, name: &str, value: &str, line: &str) {
-        // Who sits is still on turn.
-        let own = self.kind == Kind::Sit && self.break_off();
-        match setting::set(&mut self.session, &self.output, name, value) {
-            Ok(notes) => notes.iter().for_each(|note| self.note(note)),
-            Err(error) => self.error(&error, line),
+    fn set_option(&mut self, name: &str, value: &str, line: &str) {
+        // An engine that sits is still to move.
+        let was_own_turn = self.search_kind == SearchKind::Sit && self.cancel_search();
+        match set_option(&mut self.session, &self.output, name, value) {
+            Ok(notes) => self.notes(&notes),
+            Err(error) => self.error(&error.to_string(), line),
         }
-        // The game at both tables follows when it is set up again.
-        self.part();
-        // Other files, other games to choose from.
+        // The session of the team takes the options when it is set up again.
+        self.close_team_session();
+        // Other files have other variants to choose from.
         if name == "VariantPath" {
-            self.output.say(&features::variants(self.session.catalogue()));
+            self.output.print(&features::variants(self.session.catalogue()));
         }
-        if own {
-            self.go_on(own);
+        if was_own_turn {
+            self.restart_search(was_own_turn);
         }
     }
 
     fn option(&mut self, text: &str, line: &str) {
         let declarations = self.session.declarations();
-        match features::assignment(&declarations, text) {
-            Some((name, value)) => self.set(name, &value, line),
-            None => self.error("no such option", line),
+        match features::parse_option(&declarations, text) {
+            Some((name, value)) => self.set_option(name, &value, line),
+            None => self.error("unknown option", line),
         }
     }
 
     fn ping(&mut self, rest: &str) {
-        if !self.thinker().is_thinking() {
+        if !self.searching_session().is_searching() {
             let notes = self.session.ready();
-            notes.iter().for_each(|note| self.note(note));
+            self.notes(&notes);
         }
-        self.say(format!("pong {rest}").trim_end());
+        self.print(format!("pong {rest}").trim_end());
     }
 
-    /// Takes a draw that is offered where it is to be had anyway, or better than what is
-    /// expected.
+    /// `draw`: accepts a draw if it can be claimed anyway, or if it is better than the expected score.
     fn draw(&self) {
-        let expected = self.told.report().map(|report| report.score);
-        let worse = match expected {
+        let is_worse = match self.search_output.info().map(|info| info.score) {
             Some(Score::Lost(_)) => true,
-            Some(Score::Expected(score)) => score < -0.1,
+            Some(Score::Expected(score)) => score < DRAW_SCORE,
             _ => false,
         };
-        if worse || self.session.position().claim().is_some() {
-            self.say("offer draw");
+        if is_worse || self.session.position().claimable_outcome().is_some() {
+            self.print("offer draw");
         }
     }
 
     fn stat(&self) {
-        if self.kind == Kind::Analyze
-            && let Some(report) = self.told.report()
+        if self.search_kind == SearchKind::Analyze
+            && let Some(search_info) = self.search_output.info()
         {
             let mut legal = Vec::new();
             self.session.position().legal_moves(&mut legal);
-            self.say(&report::stat(&report, legal.len() - self.excluded.len().min(legal.len())));
+            let turns = legal.len().saturating_sub(self.excluded.len());
+            self.print(&info::stat_line(&search_info, turns));
         }
     }
 
-    /// `exclude` or `include` a turn of an analysis, or `all`.
+    /// `exclude` and `include`: excludes or includes a turn of an analysis, or `all`.
     fn exclude(&mut self, exclude: bool, text: &str, line: &str) {
         let mut legal = Vec::new();
         self.session.position().legal_moves(&mut legal);
@@ -359,188 +376,206 @@ impl XBoard {
         }
     }
 
-    /// `lift`, `hover` and `put`: the user's fingers on a square.
-    fn touch(&mut self, how: &str, square: &str, line: &str) {
-        // Some mark a square with a comma if the user holds a key down.
-        let (square, position) = (square.trim_end_matches(','), self.session.position());
-        if let Some((color, role)) = lift_put::in_hand(&position.game_spec(), square) {
-            if how == "lift" {
-                self.say(&lift_put::lift_from_hand(position, color, role));
+    /// `lift`, `hover` and `put`: the user moves a piece.
+    fn lift_put(&mut self, command: &str, square: &str, line: &str) {
+        // Some GUIs add a comma if the user holds a key down.
+        let square = square.trim_end_matches(',');
+        let position = self.session.position();
+        if let Some((color, role)) = lift_put::pocket_piece(&position.game_spec(), square) {
+            if command == "lift" {
+                self.print(&lift_put::lift_from_pocket(position, color, role));
             }
             return;
         }
         let Ok(square) = square.parse::<Square>() else {
-            return self.error("no such square", line);
+            return self.error("invalid square", line);
         };
-        let answer = match how {
-            "lift" => Some(self.picked.lift(position, square)),
-            "hover" => self.picked.hover(position, square),
-            _ => self.picked.put(position, square),
+        let answer = match command {
+            "lift" => Some(self.lift_put.lift(position, square)),
+            "hover" => self.lift_put.hover(position, square),
+            _ => self.lift_put.put(position, square),
         };
-        answer.iter().for_each(|answer| self.say(answer));
+        if let Some(answer) = answer {
+            self.print(&answer);
+        }
     }
 
     fn resume(&mut self) {
         let mover = self.session.position().turn();
-        let paused = std::mem::take(&mut self.paused);
-        if paused && !self.rests() && self.side == Some(mover) && !self.claim() {
-            self.think();
+        let was_paused = std::mem::take(&mut self.paused);
+        let is_own_turn = self.side() == Some(mover);
+        if was_paused && self.may_search() && is_own_turn && !self.claim_result() {
+            self.search_turn();
         }
     }
 
-    fn bare(&mut self, word: &str, line: &str) {
+    /// Handles a line that is no command: a move, or an error.
+    fn bare_move(&mut self, word: &str, line: &str) {
         if is_move(word) {
             self.user_move(word);
         } else {
-            self.say(&format!("Error (unknown command): {line}"));
+            self.print(&format!("Error (unknown command): {line}"));
         }
     }
 
-    /// A command and what follows it; `line` is all of it.
-    fn command(&mut self, first: &str, rest: &str, line: &str) -> Next {
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        let timed = match first {
-            "level" => self.clocks.level(&words),
-            "st" => self.clocks.turn(&words),
-            "sd" => self.clocks.depth(&words),
-            "nps" => self.clocks.rate(&words),
-            "time" => self.clocks.left(true, &words),
-            "otim" => self.clocks.left(false, &words),
+    /// Handles the commands of the time control, and ignores all others.
+    fn clock_command(&mut self, command: &str, arguments: &str, line: &str) {
+        let words: Vec<&str> = arguments.split_whitespace().collect();
+        let result = match command {
+            "level" => self.clocks.set_level(&words),
+            "st" => self.clocks.set_turn_time(&words),
+            "sd" => self.clocks.set_depth(&words),
+            "nps" => self.clocks.set_nps(&words),
+            "time" => self.clocks.set_remaining(true, &words),
+            "otim" => self.clocks.set_remaining(false, &words),
             _ => Ok(()),
         };
-        if matches!(first, "level" | "time" | "otim") {
-            self.turn.since = Instant::now();
+        if matches!(command, "level" | "time" | "otim") {
+            self.bughouse_turn.clocks_since = Instant::now();
         }
-        if let Err(reason) = timed {
+        if let Err(reason) = result {
             self.error(reason, line);
         }
-        if ELSEWHERE.contains(&first) {
-            self.begun_turn = None;
+    }
+
+    /// Handles a command. `line` is the whole line.
+    fn command(&mut self, command: &str, arguments: &str, line: &str) -> ControlFlow<()> {
+        self.clock_command(command, arguments, line);
+        if POSITION_COMMANDS.contains(&command) {
+            self.partial_turn = None;
         }
-        match first {
+        match command {
             "level" | "st" | "sd" | "nps" | "time" | "otim" => {}
             "xboard" | "accepted" | "rejected" | "random" | "white" | "black" | "computer"
             | "name" | "rating" | "ics" => {}
             "protover" => {
                 let declarations = self.session.declarations();
-                self.output.say(&features::lines(self.session.catalogue(), &declarations));
+                self.output.print(&features::lines(self.session.catalogue(), &declarations));
             }
-            "quit" => return Next::Quit,
+            "quit" => return ControlFlow::Break(()),
             "new" => self.new_game(),
-            "variant" => self.variant(rest, line),
-            "force" | "result" => {
-                (self.side, self.analyzing) = (None, false);
-                if first == "result" && rest.starts_with("1/2-1/2") {
-                    self.table_is_drawn();
+            "variant" => self.variant(arguments, line),
+            "force" => self.mode = Mode::Force,
+            "result" => {
+                self.mode = Mode::Force;
+                if arguments.starts_with("1/2-1/2") {
+                    self.send_drawn();
                 }
             }
-            "partner" => self.meet(rest),
-            "ptell" => self.hear_partner(rest),
-            "holding" => self.holding(rest, line),
+            "partner" => self.set_partner(arguments),
+            "ptell" => self.on_partner_message(arguments),
+            "holding" => self.holding(arguments, line),
             "go" => self.go(),
             "playother" => self.play_other(),
-            "usermove" if rest.is_empty() => self.error("usermove takes a move", line),
-            "usermove" => self.user_move(rest),
+            "usermove" if arguments.is_empty() => self.error("usermove needs a move", line),
+            "usermove" => self.user_move(arguments),
             "?" => self.hurry(),
-            "ping" => self.ping(rest),
+            "ping" => self.ping(arguments),
             "draw" => self.draw(),
-            "setboard" => self.set_board(rest),
+            "setboard" => self.set_board(arguments),
             "undo" => self.take_back(1, line),
             "remove" => self.take_back(2, line),
             "hard" => self.ponders = true,
             "easy" => self.ponders = false,
-            "post" => self.post(true),
-            "nopost" => self.post(false),
-            "analyze" => (self.side, self.analyzing) = (None, true),
-            "exit" => self.analyzing = false,
+            "post" => self.set_posts(true),
+            "nopost" => self.set_posts(false),
+            "analyze" => self.mode = Mode::Analyze,
+            "exit" if self.mode == Mode::Analyze => self.mode = Mode::Force,
+            "exit" => {}
             "." => self.stat(),
             "hint" => self.hint(),
-            // What follows is for people, up to an empty line.
-            "bk" => self.output.say(" There is no book of openings.\n "),
-            "memory" => self.set("Hash", rest, line),
-            "cores" => self.set("Threads", rest, line),
-            "egtpath" => match rest.split_once(' ') {
-                Some(("syzygy", path)) => self.set("SyzygyPath", path.trim(), line),
-                _ => self.error("no such tables of endings", line),
+            // The GUI shows the lines after `bk` to the user, up to an empty line.
+            "bk" => self.output.print(" no opening book\n "),
+            "memory" => self.set_option("Hash", arguments, line),
+            "cores" => self.set_option("Threads", arguments, line),
+            "egtpath" => match arguments.split_once(' ') {
+                Some(("syzygy", path)) => self.set_option("SyzygyPath", path.trim(), line),
+                _ => self.error("egtpath must be syzygy PATH", line),
             },
-            "option" => self.option(rest, line),
-            "exclude" => self.exclude(true, rest, line),
-            "include" => self.exclude(false, rest, line),
-            "lift" | "hover" | "put" => self.touch(first, rest, line),
+            "option" => self.option(arguments, line),
+            "exclude" => self.exclude(true, arguments, line),
+            "include" => self.exclude(false, arguments, line),
+            "lift" | "hover" | "put" => self.lift_put(command, arguments, line),
             "pause" => self.paused = true,
             "resume" => self.resume(),
-            "setscore" => self.error("scores cannot be set", line),
-            _ => self.bare(first, line),
+            "setscore" => self.error("setscore is not supported", line),
+            _ => self.bare_move(command, line),
         }
-        Next::Line
+        ControlFlow::Continue(())
     }
 }
 
 impl ProtocolHandler for XBoard {
     fn session(&mut self) -> &mut Session {
-        self.team.as_mut().filter(|_| self.teamed).unwrap_or(&mut self.session)
+        self.searching_session_mut()
     }
 
     fn searches(&self) -> u64 {
         self.searches
     }
 
-    fn on_line(&mut self, line: &Line) {
-        let first = line.words().first().copied();
-        let aborts = match self.kind {
-            Kind::Play | Kind::Sit => first.is_some_and(|first| ABORTING.contains(&first)),
-            Kind::Hint => self.blocks_on_search(line),
+    fn on_line(&mut self, line: &InputLine) {
+        let command = line.words().first().copied();
+        let aborts = match self.search_kind {
+            SearchKind::Play | SearchKind::Sit => {
+                command.is_some_and(|command| ABORTING_COMMANDS.contains(&command))
+            }
+            SearchKind::Hint => self.blocks_on_search(line),
             _ => false,
         };
-        if first == Some("?") && self.kind == Kind::Play {
+        if command == Some("?") && self.search_kind == SearchKind::Play {
             self.hurry();
         } else if aborts {
             self.abort();
         }
     }
 
-    fn blocks_on_search(&self, line: &Line) -> bool {
+    fn blocks_on_search(&self, line: &InputLine) -> bool {
         match line.words().first() {
             None => false,
-            // Who sits has nothing to do that could be waited for.
-            Some(_) if self.kind == Kind::Sit => false,
-            Some(first) if FROM_BESIDE.contains(first) && self.has_partner() => false,
-            Some(first) if IN_OTHERS_TIME.contains(first) => self.kind == Kind::Play,
-            Some(first) => !AT_ONCE.contains(first),
+            // Sitting has no result to wait for.
+            Some(_) if self.search_kind == SearchKind::Sit => false,
+            Some(command) if BUGHOUSE_COMMANDS.contains(command) && self.is_bughouse_board() => {
+                false
+            }
+            Some(command) if BACKGROUND_COMMANDS.contains(command) => {
+                self.search_kind == SearchKind::Play
+            }
+            Some(command) => !IMMEDIATE_COMMANDS.contains(command),
         }
     }
 
-    fn handle(&mut self, line: &Line) -> Next {
-        let Line::Text(text) = line else {
-            self.error("longer than any command", "a line that is not kept");
-            return Next::Line;
+    fn handle(&mut self, line: &InputLine) -> ControlFlow<()> {
+        let InputLine::Text(text) = line else {
+            self.error("input line too long", "ignored");
+            return ControlFlow::Continue(());
         };
-        self.output.on_line(text);
+        self.output.log_input(text);
         let text = text.trim();
-        let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        if first.is_empty() {
-            return Next::Line;
+        let (command, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        if command.is_empty() {
+            return ControlFlow::Continue(());
         }
-        let next = self.command(first, rest.trim(), text);
-        self.think_on();
-        next
+        let flow = self.command(command, arguments.trim(), text);
+        self.search_in_background();
+        flow
     }
 
     fn tick(&mut self) {
-        self.look_up();
+        self.check_sitting();
     }
 
     fn finish(&mut self) {
-        self.session().wait();
-        self.conclude();
+        self.searching_session_mut().wait();
+        self.handle_search_end();
     }
 }
 
-/// Whether a word is meant as a move, be it legal or not.
+/// Returns `true` if a word is in the notation of a move, legal or not.
 fn is_move(word: &str) -> bool {
     let square = |at: usize| {
         let bytes = word.as_bytes().get(at..at + 2);
-        bytes.is_some_and(|b| b[0].is_ascii_lowercase() && b[1].is_ascii_digit())
+        bytes.is_some_and(|bytes| bytes[0].is_ascii_lowercase() && bytes[1].is_ascii_digit())
     };
     let castling = ["O-O", "o-o", "0-0"].iter().any(|castling| word.starts_with(castling));
     square(0) && square(2) || word.as_bytes().get(1) == Some(&b'@') && square(2) || castling
@@ -551,18 +586,18 @@ fn reason_text(reason: Reason) -> &'static str {
         Reason::Checkmate => "checkmate",
         Reason::Stalemate => "stalemate",
         Reason::Repetition => "repetition",
-        Reason::FiftyMoves => "the 50 moves rule",
+        Reason::FiftyMoves => "the 50-move rule",
         Reason::InsufficientMaterial => "insufficient material",
-        Reason::Variant => "the rule of the variant",
+        Reason::Variant => "a rule of the variant",
     }
 }
 
-/// The end of a game as XBoard has it.
+/// Returns the result of a game in the notation of XBoard.
 fn result_text(outcome: Outcome) -> String {
-    let (result, who) = match outcome.winner {
+    let (result, winner) = match outcome.winner {
         None => ("1/2-1/2", "Draw"),
         Some(Side::WHITE) => ("1-0", "White wins"),
         Some(_) => ("0-1", "Black wins"),
     };
-    format!("{result} {{{who} by {}}}", reason_text(outcome.reason))
+    format!("{result} {{{winner} by {}}}", reason_text(outcome.reason))
 }

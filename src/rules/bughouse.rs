@@ -1,107 +1,118 @@
-//! Bughouse: two tables of one game, four seats, two teams of partners who sit at different tables
-//! with different colours. What is taken at one table goes to the partner's hand at the other; a
-//! mate at either table ends the game, and a draw at one only that table's part of it.
+//! Bughouse: two boards and two teams of two partners, who play with different colors at different
+//! boards. A captured piece goes to the pocket of the partner. A mate at either board ends the game; a
+//! draw at a board ends only the game on that board.
 //!
-//! `docs/bughouse.md` says what is played where programs and servers differ, and why the order of
-//! play is what it is.
+//! `docs/bughouse.md` describes the rules where programs and servers differ, and the order of play.
 
+mod board;
 mod clocks;
 mod fen;
-mod game;
 mod order;
 mod text;
 
 use std::sync::Arc;
 
 pub use clocks::Clocks;
-pub use order::Order;
+pub use order::TurnOrder;
 use shakmaty::Color;
-pub(super) use text::{PASS, of_table};
+pub(super) use text::{PASS, split_board_number};
 
-use self::game::{Game, Standing};
+use self::board::{BoardState, BoardStatus};
 use super::chess::{ChessPosition, VariantRules};
 use super::{
-    GameSpec, Key, Move, MoveList, Outcome, Reason, Rules, Seat, Side, Symmetry, Table, View,
+    BoardId, GameSpec, Key, Move, MoveList, Outcome, Reason, Rules, Seat, Side, Symmetry, View,
 };
 
-/// The rules of one game of this family.
+/// The parameters of one game of this family.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bughouse {
-    /// What is played at each table: chess with drops whose captures leave the table.
+    /// The rules of each board: chess with drops, in which captured pieces leave the board.
     pub board: Arc<VariantRules>,
-    /// Who moves when.
-    pub order: Order,
-    /// Whether a check that leaves no move is no mate yet where the partner may still bring a man
-    /// to drop in between.
-    pub blockable: bool,
+    /// The order of play.
+    pub order: TurnOrder,
+    /// Whether a check without a legal reply is not mate as long as the partner can still bring a piece
+    /// that blocks it.
+    pub mate_blockable: bool,
 }
 
-/// A position of a game of this family. Side 0 is the team that has White at table A, side 1 the
-/// one that has White at table B.
+/// A position of bughouse. Side 0 is the team that has white at board A, side 1 the team that has white
+/// at board B.
 #[derive(Debug)]
-pub(super) struct Tables {
+pub(super) struct BughousePosition {
     rules: Arc<Bughouse>,
-    games: [Game; 2],
+    boards: [BoardState; 2],
     clocks: Clocks,
-    /// The team that is asked for a move.
+    /// The team to move.
     team: Side,
-    /// It has moved at one table and is asked for the other.
+    /// Whether the team has moved at one board and may move at the other.
     mid_turn: bool,
-    /// Where a move is asked for, in the fixed order; else table A.
-    due: Table,
-    /// Whether the turn has changed nothing for good so far.
-    quiet: bool,
+    /// The board to move at in the fixed order; board A in the timed order.
+    next_board: BoardId,
+    /// Whether all moves of the turn so far are reversible.
+    reversible: bool,
     over: Option<Outcome>,
 }
 
-impl Clone for Tables {
-    fn clone(&self) -> Tables {
-        Tables { rules: Arc::clone(&self.rules), games: self.games.clone(), ..*self }
+impl Clone for BughousePosition {
+    fn clone(&self) -> BughousePosition {
+        BughousePosition { rules: Arc::clone(&self.rules), boards: self.boards.clone(), ..*self }
     }
 
-    fn clone_from(&mut self, source: &Tables) {
-        let Tables { rules, games, clocks, team, mid_turn, due, quiet, over } = source;
+    fn clone_from(&mut self, source: &BughousePosition) {
+        let BughousePosition {
+            rules,
+            boards,
+            clocks,
+            team,
+            mid_turn,
+            next_board,
+            reversible,
+            over,
+        } = source;
         if !Arc::ptr_eq(&self.rules, rules) {
             self.rules = Arc::clone(rules);
         }
-        self.games[0].clone_from(&games[0]);
-        self.games[1].clone_from(&games[1]);
+        self.boards[0].clone_from(&boards[0]);
+        self.boards[1].clone_from(&boards[1]);
         self.clocks = *clocks;
-        (self.team, self.mid_turn, self.due) = (*team, *mid_turn, *due);
-        (self.quiet, self.over) = (*quiet, *over);
+        self.team = *team;
+        self.mid_turn = *mid_turn;
+        self.next_board = *next_board;
+        self.reversible = *reversible;
+        self.over = *over;
     }
 }
 
-/// The team that has `color` at `table`.
-fn team_of(table: Table, color: Color) -> Side {
-    if (table == Table::A) == color.is_white() { Side::WHITE } else { Side::BLACK }
+/// Returns the team that has `color` at `board`.
+fn team_of(board: BoardId, color: Color) -> Side {
+    if (board == BoardId::A) == color.is_white() { Side::WHITE } else { Side::BLACK }
 }
 
-/// The colour of `team` at `table`.
-fn color_of(team: Side, table: Table) -> Color {
-    Color::from_white((table == Table::A) == (team == Side::WHITE))
+/// Returns the color of `team` at `board`.
+fn color_of(team: Side, board: BoardId) -> Color {
+    Color::from_white((board == BoardId::A) == (team == Side::WHITE))
 }
 
 fn opponents(team: Side) -> Side {
     team.after(1, 2)
 }
 
-impl Tables {
-    fn game(&self, table: Table) -> &Game {
-        &self.games[table as usize]
+impl BughousePosition {
+    fn board(&self, board: BoardId) -> &BoardState {
+        &self.boards[board as usize]
     }
 
-    /// The team that is on turn at `table`.
-    fn on_turn(&self, table: Table) -> Side {
-        team_of(table, self.game(table).color())
+    /// Returns the team that is on turn at `board`.
+    fn on_turn(&self, board: BoardId) -> Side {
+        team_of(board, self.board(board).color())
     }
 
-    /// The position at a table, as that of a game of its own.
-    pub(super) fn at(&self, table: Table) -> ChessPosition {
-        self.game(table).chess.clone()
+    /// Returns the position of a board, as a position of the one-board game.
+    pub(super) fn at(&self, board: BoardId) -> ChessPosition {
+        self.board(board).chess.clone()
     }
 
-    /// The four clocks.
+    /// Returns the four clocks.
     pub(super) fn clocks(&self) -> Clocks {
         self.clocks
     }
@@ -109,62 +120,62 @@ impl Tables {
     /// Sets the four clocks.
     pub(super) fn set_clocks(&mut self, clocks: Clocks) {
         self.clocks = clocks;
-        self.settle();
+        self.update_outcome();
     }
 
-    /// Plays a move at a table: whoever is on turn there makes it.
-    fn play_at(&mut self, table: Table, m: Move) {
-        let team = self.on_turn(table);
-        self.quiet |= !self.mid_turn || team != self.team;
+    /// Plays a move of the player on turn at `board`.
+    fn play_at(&mut self, board: BoardId, m: Move) {
+        let team = self.on_turn(board);
+        self.reversible |= !self.mid_turn || team != self.team;
         self.team = team;
-        if self.rules.order == Order::Timed {
-            let other = self.game(table.other());
+        if self.rules.order == TurnOrder::Timed {
+            let other = self.board(board.other());
             let waiting = (!other.is_drawn()).then(|| other.color());
-            self.clocks.run(table, self.game(table).color(), waiting);
+            self.clocks.run(board, self.board(board).color(), waiting);
         }
-        let blockable = self.rules.blockable;
-        let taken = self.game(table).chess.taken_by(m);
-        let game = &mut self.games[table as usize];
-        game.play(m, blockable);
-        self.quiet &= game.chess.quiet_plies() > 0;
-        let other = &mut self.games[table.other() as usize];
-        if let Some(man) = taken {
-            other.chess.receive(man);
-            if matches!(other.standing, Standing::Stuck { .. }) {
-                other.judge(blockable);
+        let mate_blockable = self.rules.mate_blockable;
+        let captured = self.board(board).chess.captured_by(m);
+        let this = &mut self.boards[board as usize];
+        this.play(m, mate_blockable);
+        self.reversible &= this.chess.reversible_plies() > 0;
+        let other = &mut self.boards[board.other() as usize];
+        if let Some(piece) = captured {
+            other.chess.add_to_pocket(piece);
+            if matches!(other.status, BoardStatus::Stuck { .. }) {
+                other.update_status(mate_blockable);
             }
         }
-        self.settle();
+        self.update_outcome();
         if self.over.is_none() {
-            self.follow(table);
+            self.select_next_team(board);
         }
     }
 
-    /// Sees whether the game is over; whoever has lost it is on turn then, so that the same end is
-    /// the same position.
-    fn settle(&mut self) {
-        self.over = Table::ALL.into_iter().find_map(|table| self.decision(table));
-        if self.over.is_none() && !Table::ALL.iter().any(|&table| self.game(table).is_open()) {
-            let drawn = |table: &Table| match self.game(*table).standing {
-                Standing::Drawn(reason) => Some(reason),
+    /// Determines whether the game is over. Then the losing team is to move, so that equal final
+    /// positions have equal keys.
+    fn update_outcome(&mut self) {
+        self.over = BoardId::ALL.into_iter().find_map(|board| self.board_outcome(board));
+        if self.over.is_none() && !self.boards.iter().any(BoardState::is_open) {
+            let reason = self.boards.iter().find_map(|board| match board.status {
+                BoardStatus::Drawn(reason) => Some(reason),
                 _ => None,
-            };
-            let reason = Table::ALL.iter().find_map(drawn).unwrap_or(Reason::Stalemate);
-            self.over = Some(Outcome::draw(reason));
+            });
+            self.over = Some(Outcome::draw(reason.unwrap_or(Reason::Stalemate)));
         }
         if let Some(over) = self.over {
             self.team = over.winner.map_or(Side::WHITE, opponents);
-            (self.mid_turn, self.due) = (false, Table::A);
+            self.mid_turn = false;
+            self.next_board = BoardId::A;
         }
     }
 
-    /// The end of the game by what stands at a table.
-    fn decision(&self, table: Table) -> Option<Outcome> {
-        let team = self.on_turn(table);
-        match self.game(table).standing {
-            Standing::Lost(reason) => Some(Outcome::win(opponents(team), reason)),
-            Standing::Won => Some(Outcome::win(team, Reason::Stalemate)),
-            Standing::Stuck { mated: true } if self.is_hopeless(table) => {
+    /// Returns the outcome of the game if it is decided at `board`.
+    fn board_outcome(&self, board: BoardId) -> Option<Outcome> {
+        let team = self.on_turn(board);
+        match self.board(board).status {
+            BoardStatus::Lost(reason) => Some(Outcome::win(opponents(team), reason)),
+            BoardStatus::Won => Some(Outcome::win(team, Reason::Stalemate)),
+            BoardStatus::Stuck { mated: true } if self.is_mate_final(board) => {
                 Some(Outcome::win(opponents(team), Reason::Checkmate))
             }
             _ => None,
@@ -172,10 +183,10 @@ impl Tables {
     }
 }
 
-impl Rules for Tables {
+impl Rules for BughousePosition {
     fn game_spec(&self) -> GameSpec {
-        let board = self.games[0].chess.game_spec();
-        let symmetry = Symmetry { colours: self.rules.order == Order::Timed, ..board.symmetry };
+        let board = self.boards[0].chess.game_spec();
+        let symmetry = Symmetry { colors: self.rules.order == TurnOrder::Timed, ..board.symmetry };
         GameSpec { tables: true, symmetry, ..board }
     }
 
@@ -189,17 +200,19 @@ impl Rules for Tables {
 
     fn count_turns(&self, legal: &mut MoveList) -> Option<u64> {
         self.legal_moves(legal);
-        // In the order of time a turn may be two plies.
-        (self.rules.order == Order::Fixed || legal.is_empty()).then_some(legal.len() as u64)
+        // In the timed order a turn can have two plies.
+        (self.rules.order == TurnOrder::Fixed || legal.is_empty()).then_some(legal.len() as u64)
     }
 
     fn legal_moves(&self, out: &mut MoveList) {
         out.clear();
-        for table in Table::ALL {
-            if self.is_asked(table, self.team) {
+        for board in BoardId::ALL {
+            if self.may_move(board, self.team) {
                 let before = out.len();
-                self.game(table).chess.add_moves(out);
-                out[before..].iter_mut().for_each(|m| *m = m.at(table));
+                self.board(board).chess.append_moves(out);
+                for m in &mut out[before..] {
+                    *m = m.at(board);
+                }
             }
         }
         if self.may_sit() {
@@ -210,7 +223,7 @@ impl Rules for Tables {
     fn play_unchecked(&mut self, m: Move) {
         match m.split() {
             (_, Move::Pass) => self.sit(),
-            (table, m) => self.play_at(table, m),
+            (board, m) => self.play_at(board, m),
         }
     }
 
@@ -218,58 +231,60 @@ impl Rules for Tables {
         self.over
     }
 
-    fn claim(&self) -> Option<Outcome> {
+    fn claimable_outcome(&self) -> Option<Outcome> {
         None
     }
 
-    fn may_wait(&self) -> bool {
-        self.could_sit()
+    fn can_pass(&self) -> bool {
+        self.may_sit_is_unknown()
     }
 
-    fn ask(&mut self, side: Side) -> bool {
-        self.turn_to_team(side)
+    fn set_side_to_move(&mut self, side: Side) -> bool {
+        self.set_team_to_move(side)
     }
 
-    fn turn_to(&mut self, table: Table) -> bool {
-        self.turn_to_table(table)
+    fn set_board_to_move(&mut self, board: BoardId) -> bool {
+        self.set_player_to_move(board)
     }
 
     fn opponent_in_check(&self) -> bool {
-        self.games.iter().any(|game| game.chess.opponent_in_check())
+        self.boards.iter().any(|board| board.chess.opponent_in_check())
     }
 
     fn reversible(&self) -> u32 {
-        u32::from(self.quiet)
+        u32::from(self.reversible)
     }
 
     fn key(&self) -> Key {
-        let [a, b] = &self.games;
-        let flags = [self.team == Side::BLACK, self.due == Table::B, a.is_drawn(), b.is_drawn()];
+        let [a, b] = &self.boards;
+        let flags =
+            [self.team == Side::BLACK, self.next_board == BoardId::B, a.is_drawn(), b.is_drawn()];
         let flags = flags.iter().fold(0, |word, &flag| word << 1 | u64::from(flag));
         Key::of([a.chess.key().0, b.chess.key().0, flags])
     }
 
-    fn key_at(&self, table: Table) -> Option<Key> {
-        Some(self.game(table).chess.key())
+    fn board_key(&self, board: BoardId) -> Option<Key> {
+        Some(self.board(board).chess.key())
     }
 
     fn view(&self) -> View<'_> {
-        let [a, b] = Table::ALL.map(|table| {
-            let (game, color) = (self.game(table), color_of(self.team, table));
+        let [a, b] = BoardId::ALL.map(|board| {
+            let state = self.board(board);
+            let color = color_of(self.team, board);
             View {
                 turn: color,
                 mover: self.team,
-                repeated: game.repeated(),
+                repeated: state.repeated(),
                 seat: Seat {
-                    asked: self.is_asked(table, self.team),
-                    on_turn: game.color() == color,
-                    drawn: game.is_drawn(),
-                    lead: self.clocks.lead(table, color),
+                    asked: self.may_move(board, self.team),
+                    on_turn: state.color() == color,
+                    drawn: state.is_drawn(),
+                    lead: self.clocks.lead(board, color),
                 },
-                ..game.chess.view()
+                ..state.chess.view()
             }
         });
-        View { second: Some(b.beside()), ..a }
+        View { second: Some(b.as_other_board()), ..a }
     }
 
     fn fen(&self) -> String {
@@ -281,19 +296,21 @@ impl Rules for Tables {
     }
 
     fn turn_text(&self, plies: &[Move], texts: &[String]) -> String {
-        text::turn(plies, texts)
+        text::turn_text(plies, texts)
     }
 
-    fn spellings(&self, turn: &str) -> Vec<Vec<String>> {
-        text::spellings(turn)
+    fn parse_candidates(&self, turn: &str) -> Vec<Vec<String>> {
+        text::parse_candidates(turn)
     }
 
-    fn breaks_off(&self) -> bool {
-        self.rules.order == Order::Timed
+    fn allows_partial_turn(&self) -> bool {
+        self.rules.order == TurnOrder::Timed
     }
 
     fn write_chess960(&mut self, chess960: bool) {
-        self.games.iter_mut().for_each(|game| game.chess.write_chess960(chess960));
+        for board in &mut self.boards {
+            board.chess.write_chess960(chess960);
+        }
     }
 
     fn diagram(&self) -> Option<String> {

@@ -1,20 +1,19 @@
-//! Chess on any board up to 8x8, as variant_rules that combine freely.
+//! Chess variants on boards of up to 8x8 squares, with rules that combine freely ([`VariantRules`]).
 //!
-//! Squares are those of the 8x8 board; a smaller one lies in the corner of a1, and what lies
-//! outside it stops sliders as men would.
+//! Squares are those of the 8x8 board. A smaller board is in the corner of a1; the squares outside it
+//! block sliders.
 
 mod attack;
+mod bughouse_board;
 mod castling;
 mod drops;
-mod end;
 mod fen;
-mod flag;
 mod king_capture;
 mod mate;
 mod moves;
-mod partner;
 mod play;
 mod symmetry;
+mod termination;
 mod variant_rules;
 mod walls;
 
@@ -22,46 +21,46 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square, attacks};
 pub use variant_rules::{
-    Castling, CastlingHome, Checks, Drops, Ends, Extinction, Flag, Must, Odds, Promotion,
-    VariantRules, Verdict, Walling, Walls,
+    Castling, CastlingHome, Checks, DrawOdds, Drops, EndValue, Ends, Extinction, Flag, MustDrop,
+    Promotion, VariantRules, Walling, Walls,
 };
 
-use self::castling::Path;
-pub(super) use self::partner::Stand;
-use self::walls::Owed;
+pub(super) use self::bughouse_board::MoveStatus;
+use self::castling::CastlingPath;
+use self::walls::PendingWall;
 use super::{
     GameSpec, Key, Mate, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, Symmetry,
     View, notation,
 };
 
-/// A position of a game of this family.
+/// A position of a chess variant.
 #[derive(Debug)]
 pub(super) struct ChessPosition {
     variant_rules: Arc<VariantRules>,
     area: Bitboard,
     board: Board,
-    /// Which men are promoted pawns, where that matters.
+    /// The pieces that are promoted pawns, if the game tracks them.
     promoted: Bitboard,
     hands: ByColor<ByRole<u8>>,
-    /// The rooks that may castle.
+    /// The rooks that may still castle.
     rights: Bitboard,
-    /// Where the mover may capture en passant. While a wall is owed, where the other side may
-    /// unless the wall prevents it.
+    /// The square on which the side to move can capture en passant. While a wall is pending, the square
+    /// on which the opponent can, unless the wall prevents it.
     en_passant: Option<Square>,
-    /// The squares that are closed; the duck's, once it is on the board.
+    /// The squares with a wall, or with the duck.
     walls: Bitboard,
-    /// The man has moved, and a wall is to follow.
-    owed: Option<Owed>,
-    /// How many more checks each side needs to win, where they are counted.
+    /// Set if the side to move has moved a piece and must place a wall.
+    pending_wall: Option<PendingWall>,
+    /// The number of checks that each side still needs to win, if checks are counted.
     checks: ByColor<u8>,
-    /// Who has won by the last move, whatever stands on the board.
+    /// The side that won by the last move, whatever is on the board.
     decided: Option<Color>,
-    /// Whether the variant_rules have rules that few games have, asked once.
+    /// [`VariantRules::is_restricted`], computed once.
     restricted: bool,
     turn: Color,
     halfmoves: u32,
     fullmoves: u32,
-    /// Whether castling is written as king takes rook.
+    /// Whether moves write castling as king takes rook.
     chess960: bool,
 }
 
@@ -74,7 +73,7 @@ impl Clone for ChessPosition {
         }
     }
 
-    /// Leaves the variant_rules alone if they are the same, whose owners are counted: trees copy positions
+    /// Does not touch the reference count of the rules if they are the same: a search copies positions
     /// all the time.
     fn clone_from(&mut self, source: &ChessPosition) {
         let ChessPosition {
@@ -86,7 +85,7 @@ impl Clone for ChessPosition {
             rights,
             en_passant,
             walls,
-            owed,
+            pending_wall,
             checks,
             decided,
             restricted,
@@ -105,7 +104,7 @@ impl Clone for ChessPosition {
         self.rights = *rights;
         self.en_passant = *en_passant;
         self.walls = *walls;
-        self.owed = *owed;
+        self.pending_wall = *pending_wall;
         self.checks = *checks;
         self.decided = *decided;
         self.restricted = *restricted;
@@ -117,29 +116,29 @@ impl Clone for ChessPosition {
 }
 
 impl ChessPosition {
-    /// Returns `true` if a castling is written as king takes rook: in Chess960, from other squares
-    /// than those of the start, and where the king's goal alone would name a step as well.
-    fn writes_rook(&self, path: Path) -> bool {
+    /// Returns `true` if a castling move is written as king takes rook: in Chess960, from other squares
+    /// than the home squares, and if the destination of the king could also be reached by a normal move.
+    fn writes_rook(&self, path: CastlingPath) -> bool {
         self.chess960
             || !self.castles_from_home(self.turn, path.king, path.rook)
             || attacks::king_attacks(path.king).contains(path.king_to)
     }
 
-    /// Whether both sides run for the same squares, so that neither sees the board upside down.
+    /// Returns `true` if both sides run for the same squares, so that the board is not flipped.
     fn runs_one_way(&self) -> bool {
         let same =
             self.variant_rules.flag.is_some_and(|flag| flag.region.white == flag.region.black);
         same && !self.variant_rules.roles.contains(&Role::Pawn)
     }
 
-    /// How many walls may follow a legal move that owes one.
+    /// Returns the number of walls that can follow a legal move, if a wall must follow.
     fn count_walls(&self, m: Move) -> u64 {
-        if self.variant_rules.wall_may_lack() || self.variant_rules.blast.is_some() {
+        if self.variant_rules.wall_may_be_impossible() || self.variant_rules.blast.is_some() {
             let mut after = self.clone();
-            after.play_men(m);
+            after.make_move(m);
             return after.wall_squares().count() as u64;
         }
-        // The duck may go to any empty square but its own: captures open one, drops fill one.
+        // The duck can go to any empty square. A capture adds one, a drop removes one.
         let empty = self.empty().count() as u64;
         match m {
             Move::Drop { .. } => empty - 1,
@@ -158,7 +157,7 @@ impl Rules for ChessPosition {
             ranks: variant_rules.ranks,
             roles: variant_rules.roles.clone(),
             promotions: variant_rules.promotions(),
-            drops: variant_rules.droppable(),
+            drops: variant_rules.drop_roles(),
             places: false,
             walls: variant_rules.walls.is_some(),
             barriers: variant_rules.barriers,
@@ -166,7 +165,7 @@ impl Rules for ChessPosition {
             castling: variant_rules.castling.is_some(),
             en_passant: Color::ALL.into_iter().any(|color| variant_rules.double_step[color].any()),
             checks: variant_rules.checks.counted,
-            promoted: variant_rules.tells_promoted(),
+            promoted: variant_rules.tracks_promoted(),
             mirrored: !self.runs_one_way(),
             symmetry: variant_rules.symmetry(),
         }
@@ -177,16 +176,18 @@ impl Rules for ChessPosition {
     }
 
     fn mid_turn(&self) -> bool {
-        self.owed.is_some()
+        self.pending_wall.is_some()
     }
 
     fn count_turns(&self, legal: &mut MoveList) -> Option<u64> {
-        let plain = !self.mid_turn() && self.ended().is_none();
-        if let Some(count) = self.count_moves().filter(|_| plain) {
+        if !self.mid_turn()
+            && self.variant_end().is_none()
+            && let Some(count) = self.count_moves()
+        {
             return Some(count);
         }
         self.legal_moves(legal);
-        let walls_follow = self.variant_rules.walls.is_some_and(|walls| !walls.instead);
+        let walls_follow = self.variant_rules.walls.is_some_and(|walls| !walls.wall_or_move);
         Some(if self.mid_turn() || !walls_follow {
             legal.len() as u64
         } else {
@@ -197,46 +198,46 @@ impl Rules for ChessPosition {
     fn legal_moves(&self, out: &mut MoveList) {
         out.clear();
         if self.mid_turn() {
-            self.walls(out);
-        } else if self.ended().is_none() {
-            self.turns(out);
+            self.add_walls(out);
+        } else if self.variant_end().is_none() {
+            self.add_moves(out);
         }
     }
 
     fn play_unchecked(&mut self, m: Move) {
         debug_assert!(
             !matches!(m, Move::Place(_) | Move::Second(_) | Move::Pass),
-            "{m:?} is no move of chess"
+            "{m:?} is not a move of chess"
         );
-        self.play_men(m);
+        self.make_move(m);
         self.end_ply();
     }
 
     fn outcome(&self, legal: &[Move]) -> Option<Outcome> {
-        // A king that was taken ends the game when the duck is down.
+        // A captured king ends the game after the duck is placed.
         if !legal.is_empty() || self.mid_turn() {
             None
         } else {
-            Some(self.ended().unwrap_or_else(|| self.stuck()))
+            Some(self.variant_end().unwrap_or_else(|| self.no_move_outcome()))
         }
     }
 
-    fn claim(&self) -> Option<Outcome> {
-        let moves = self.variant_rules.ends.moves;
+    fn claimable_outcome(&self) -> Option<Outcome> {
+        let moves = self.variant_rules.ends.n_move_rule;
         if self.mid_turn() {
             None
         } else if moves > 0 && self.halfmoves >= moves.saturating_mul(2) {
-            Some(self.drawn(Reason::FiftyMoves))
+            Some(self.draw_outcome(Reason::FiftyMoves))
         } else if self.is_insufficient() {
-            Some(self.drawn(Reason::InsufficientMaterial))
+            Some(self.draw_outcome(Reason::InsufficientMaterial))
         } else {
             None
         }
     }
 
-    fn fold(&self) -> Option<(u32, Outcome)> {
-        let folds = self.variant_rules.ends.folds;
-        (folds > 0).then(|| (folds, self.repeated()))
+    fn repetition_rule(&self) -> Option<(u32, Outcome)> {
+        let count = self.variant_rules.ends.n_fold_rule;
+        (count > 0).then(|| (count, self.repetition_outcome()))
     }
 
     fn find_mate(&self, turns: u8, positions: u32) -> Option<Mate> {
@@ -255,21 +256,21 @@ impl Rules for ChessPosition {
     }
 
     fn reversible(&self) -> u32 {
-        // Where men come back, any position may.
-        if self.variant_rules.recycles() { u32::MAX } else { self.halfmoves }
+        // If captured pieces can come back, any position can recur.
+        if self.variant_rules.returns_captures() { u32::MAX } else { self.halfmoves }
     }
 
     fn key(&self) -> Key {
-        let men = |role| u64::from(self.board.by_role(role));
+        let pieces = |role| u64::from(self.board.by_role(role));
         let hand = |color: Color| Role::ALL.map(|role| self.hands[color][role]);
         let packed = |hand: [u8; 6]| hand.iter().fold(0, |word, &n| word << 8 | u64::from(n));
         let en_passant = self.en_passant.map_or(Bitboard::EMPTY, Bitboard::from_square);
         let phase = u64::from(self.turn.is_black()) | u64::from(self.mid_turn()) << 1;
         let checks = u64::from(self.checks.white) << 8 | u64::from(self.checks.black);
         Key::of_pairs([
-            [men(Role::Pawn), men(Role::Knight)],
-            [men(Role::Bishop), men(Role::Rook)],
-            [men(Role::Queen), men(Role::King)],
+            [pieces(Role::Pawn), pieces(Role::Knight)],
+            [pieces(Role::Bishop), pieces(Role::Rook)],
+            [pieces(Role::Queen), pieces(Role::King)],
             [u64::from(self.board.white()), phase | checks << 2],
             [u64::from(self.rights), u64::from(en_passant)],
             [u64::from(self.promoted), u64::from(self.walls)],
@@ -317,15 +318,15 @@ impl Rules for ChessPosition {
                 }
                 _ => notation::uci(m),
             },
-            // The second part of a turn starts where the first one ended.
-            Move::Wall(to) => match (self.owed, self.waiting_man()) {
-                (Some(owed), _) => format!("{}{to}", owed.at),
-                (None, Some(man)) => format!("{man}{man},{man}{to}"),
+            // The second part of a turn starts where the first part ended.
+            Move::Wall(to) => match (self.pending_wall, self.wall_turn_piece()) {
+                (Some(pending), _) => format!("{}{to}", pending.at),
+                (None, Some(piece)) => format!("{piece}{piece},{piece}{to}"),
                 (None, None) => notation::uci(m),
             },
             _ => notation::uci(m),
         };
-        text + &self.no_wall(m)
+        text + &self.no_wall_suffix(m)
     }
 
     fn other_texts(&self, m: Move) -> Vec<String> {
@@ -334,18 +335,18 @@ impl Rules for ChessPosition {
                 let path = self.castles(from, to);
                 let ends = path.map(|path| [path.king_to, path.rook]);
                 let ends = ends.into_iter().flatten().filter(|&end| end != from);
-                // Where a turn is a move or a wall, the wall that is none may be left out.
-                let rests = |end: Square| [String::new(), self.no_wall_from(end)];
-                let texts = |end| rests(end).map(|rest| format!("{from}{end}{rest}"));
+                // If a turn is a move or a wall, the suffix of a move is optional.
+                let suffixes = |end: Square| [String::new(), self.no_wall_suffix_at(end)];
+                let texts = |end| suffixes(end).map(|suffix| format!("{from}{end}{suffix}"));
                 ends.flat_map(texts).collect()
             }
             Move::Wall(to) => {
-                let path = self.owed.and_then(|owed| owed.castled);
+                let path = self.pending_wall.and_then(|pending| pending.castled);
                 let ends = path.map(|path| [path.king_to, path.rook]);
                 ends.into_iter().flatten().map(|end| format!("{end}{to}")).collect()
             }
-            // As Fairy-Stockfish writes it that is built for large boards.
-            Move::Drop { role: Role::King, to } if self.chooses_wall() => {
+            // The notation of Fairy-Stockfish in builds for large boards.
+            Move::Drop { role: Role::King, to } if self.has_wall_turns() => {
                 let number = if self.variant_rules.royal { "d6" } else { "l3" };
                 vec![format!("{},{to}{number}", notation::uci(m))]
             }

@@ -1,38 +1,38 @@
-//! So many in a row, for two and more sides, with gravity or without: tic-tac-toe, Connect Four,
-//! and the games for three of Multiplayer AlphaZero (Petosa and Balch 2019), Tic-Tac-Mo and
+//! Games of n in a row for two to four sides, with or without gravity: tic-tac-toe, Connect Four, and
+//! the games for three sides of Multiplayer AlphaZero (Petosa and Balch 2019), Tic-Tac-Mo and
 //! Connect 3x3.
 //!
-//! Each turn claims an empty cell; whoever first has enough in a row, in any direction, wins, and a
-//! full board is a draw. A position is written as rows from the top, digits for gaps and a letter
-//! for each side's men, then the letter of the side to move: `5/1a3/b1c2 a`.
+//! Each turn claims an empty cell. The first side with n cells in a row, in any direction, wins; a full
+//! board is a draw. A position is written as the rows from the top, with digits for gaps and a letter
+//! for each claimed cell, then the letter of the side to move: `5/1a3/b1c2 a`.
 
 use std::sync::Arc;
 
 use shakmaty::{Bitboard, Board, Color, Square};
 
-use super::notation::{self, FenError, area, square};
+use super::notation::{self, FenError, FenFault, area, square};
 use super::{
     GameSpec, Key, MAX_SIDES, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side,
     Symmetry, View,
 };
 
-/// The rules of one game of this family.
+/// The parameters of one game of this family.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConnectN {
-    /// Files of the board, 1 to 8.
+    /// The number of files of the board, 1 to 8.
     pub files: usize,
-    /// Ranks of the board, 1 to 8.
+    /// The number of ranks of the board, 1 to 8.
     pub ranks: usize,
-    /// How many sides play, 2 to 4.
+    /// The number of sides, 2 to 4.
     pub sides: usize,
-    /// So many in a row win.
+    /// The number of cells in a row that win.
     pub length: usize,
-    /// Whether men fall to the lowest empty cell of their file.
+    /// Whether only the lowest empty cell of a file can be claimed.
     pub gravity: bool,
 }
 
 impl ConnectN {
-    /// The empty board, as a position is written.
+    /// Returns the FEN of the empty board.
     pub(crate) fn start(&self) -> String {
         let rows = vec![self.files.to_string(); self.ranks];
         format!("{} {}", rows.join("/"), Side::WHITE.letter())
@@ -46,16 +46,16 @@ pub(super) struct Grid {
     area: Bitboard,
     cells: PerSide<Bitboard>,
     turn: Side,
-    /// Whoever has a row.
+    /// The side that has a row.
     winner: Option<Side>,
-    /// Nothing: views of all games have a board of men.
+    /// Empty, for views.
     board: Board,
 }
 
 impl Grid {
-    /// Reads a position of the game of `rules`.
+    /// Parses a position of the game of `rules`.
     pub(super) fn from_fen(rules: &Arc<ConnectN>, fen: &str) -> Result<Grid, FenError> {
-        let syntax = |reason: String| FenError::syntax(fen, reason);
+        let syntax = |fault: FenFault| FenError::syntax(fen, fault);
         let mut grid = Grid {
             rules: Arc::clone(rules),
             area: area(rules.files, rules.ranks),
@@ -65,40 +65,39 @@ impl Grid {
             board: Board::empty(),
         };
         let mut fields = notation::without_operations(fen)?.split_ascii_whitespace();
-        grid.read_cells(fields.next().unwrap_or_default()).map_err(syntax)?;
+        grid.parse_cells(fields.next().unwrap_or_default()).map_err(syntax)?;
         if let Some(turn) = fields.next() {
-            let mut letters = turn.chars();
-            let side = letters.next().and_then(|letter| grid.side(letter));
-            grid.turn = side
-                .filter(|_| letters.next().is_none())
-                .ok_or_else(|| syntax(format!("the side to move is \"{turn}\"")))?;
+            let mut sides = Side::all(rules.sides);
+            grid.turn = sides
+                .find(|side| turn.chars().eq([side.letter()]))
+                .ok_or_else(|| syntax(FenFault::SideToMove(turn.to_owned())))?;
         }
         if let Some(rest) = fields.next() {
-            return Err(syntax(format!("nothing may follow the side to move, but \"{rest}\"")));
+            return Err(syntax(FenFault::TrailingText(rest.to_owned())));
         }
-        grid.check().map_err(|reason| FenError::illegal(fen, reason))
+        grid.check().map_err(|fault| FenError::illegal(fen, fault))
     }
 
-    /// What the text's syntax cannot rule out; notes who has won.
-    fn check(mut self) -> Result<Grid, String> {
-        let hangs = |at: Square| at.offset(-8).is_some_and(|below| self.empty().contains(below));
-        if self.rules.gravity && self.taken().into_iter().any(hangs) {
-            return Err("a man hangs over an empty cell".to_owned());
+    /// Checks what the syntax cannot rule out, and sets the winner.
+    fn check(mut self) -> Result<Grid, FenFault> {
+        let floats = |at: Square| at.offset(-8).is_some_and(|below| self.empty().contains(below));
+        if self.rules.gravity && self.taken().into_iter().any(floats) {
+            return Err(FenFault::FloatingPiece);
         }
         let mut winners = Side::all(self.rules.sides).filter(|&side| self.has_row(side));
         let winner = winners.next();
         if winners.next().is_some() {
-            return Err("two sides have won".to_owned());
+            return Err(FenFault::TwoWinners);
         }
         self.winner = winner;
         Ok(self)
     }
 
-    fn read_cells(&mut self, text: &str) -> Result<(), String> {
+    fn parse_cells(&mut self, text: &str) -> Result<(), FenFault> {
         let ConnectN { files, ranks, .. } = *self.rules;
         let rows = text.split('/').collect::<Vec<_>>();
         if rows.len() != ranks {
-            return Err(format!("the board has {ranks} ranks, not {}", rows.len()));
+            return Err(FenFault::RankCount { expected: ranks, found: rows.len() });
         }
         for (line, rank) in rows.into_iter().zip((0..ranks).rev()) {
             let mut file = 0;
@@ -108,20 +107,24 @@ impl Grid {
                     continue;
                 }
                 let side = self.side(letter);
-                let side = side.ok_or_else(|| format!("'{letter}' is no man of this game"))?;
+                let side = side.ok_or(FenFault::Piece(letter))?;
                 if file < files {
                     self.cells[side] = self.cells[side].with(square(file, rank));
                 }
                 file += 1;
             }
             if file != files {
-                return Err(format!("rank \"{line}\" has {file} files, not {files}"));
+                return Err(FenFault::FileCount {
+                    rank: line.to_owned(),
+                    expected: files,
+                    found: file,
+                });
             }
         }
         Ok(())
     }
 
-    /// The side of a letter.
+    /// Returns the side of a letter.
     fn side(&self, letter: char) -> Option<Side> {
         Side::all(self.rules.sides).find(|side| side.letter() == letter)
     }
@@ -134,29 +137,29 @@ impl Grid {
         self.area & !self.taken()
     }
 
-    /// Whether a side has enough in a row, in any of the four directions.
+    /// Returns `true` if a side has enough cells in a row in any of the four directions.
     fn has_row(&self, side: Side) -> bool {
-        let long = |step: fn(u64) -> u64| {
+        let has_row_along = |step: fn(u64) -> u64| {
             let mut ends = self.cells[side].0;
             for _ in 1..self.rules.length {
                 ends &= step(ends);
             }
             ends != 0
         };
-        // Nothing steps over the edge of a file of eight.
+        // Steps do not wrap around the edge of the 8x8 board.
         const NOT_H: u64 = 0x7f7f_7f7f_7f7f_7f7f;
         const NOT_A: u64 = NOT_H << 1;
-        long(|row| (row & NOT_H) << 1)
-            || long(|row| row << 8)
-            || long(|row| (row & NOT_H) << 9)
-            || long(|row| (row & NOT_A) << 7)
+        has_row_along(|row| (row & NOT_H) << 1)
+            || has_row_along(|row| row << 8)
+            || has_row_along(|row| (row & NOT_H) << 9)
+            || has_row_along(|row| (row & NOT_A) << 7)
     }
 
-    /// The cells that may be claimed.
+    /// Returns the cells that can be claimed.
     fn open(&self) -> Bitboard {
         let empty = self.empty();
         if self.rules.gravity {
-            // The lowest rank, or what is above a man.
+            // Cells of the lowest rank or above a claimed cell.
             empty & (self.taken().shift(8) | Bitboard(0xff))
         } else {
             empty
@@ -205,7 +208,7 @@ impl Rules for Grid {
 
     fn play_unchecked(&mut self, m: Move) {
         let Move::Place(to) = m else {
-            debug_assert!(false, "{m:?} claims no cell");
+            debug_assert!(false, "{m:?} does not claim a cell");
             return;
         };
         let side = self.turn;
@@ -224,11 +227,11 @@ impl Rules for Grid {
         }
     }
 
-    fn claim(&self) -> Option<Outcome> {
+    fn claimable_outcome(&self) -> Option<Outcome> {
         None
     }
 
-    fn fold(&self) -> Option<(u32, Outcome)> {
+    fn repetition_rule(&self) -> Option<(u32, Outcome)> {
         None
     }
 

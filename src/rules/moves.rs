@@ -1,87 +1,87 @@
-//! Moves: one ply each, told without reference to a board.
+//! Moves: one ply each, without reference to a board.
 
 use shakmaty::{Role, Square};
 
-/// One ply. A turn may be several plies by the same side (`Position::mid_turn`).
+/// One ply. A turn can consist of several plies of the same side (`Position::mid_turn`).
 ///
-/// A move says what a player says, nothing that the board knows: neither the man that moves nor
-/// the one that is taken. Castling is the king going to its own rook's square, as in Chess960.
+/// A move names neither the piece that moves nor the piece that is captured. Castling is the king
+/// moving to the square of its own rook, as in Chess960.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Move {
-    /// A man goes from one square to another.
+    /// A piece moves from one square to another.
     Step {
-        /// Where it stands.
+        /// The origin.
         from: Square,
-        /// Where it goes; the own rook's square when castling.
+        /// The destination; the square of the rook for castling.
         to: Square,
-        /// What it becomes, if it promotes.
+        /// The promotion, if any.
         promotion: Option<Role>,
     },
-    /// A man in hand is put on the board.
+    /// A piece in hand is dropped on the board.
     Drop {
-        /// The man.
+        /// The piece.
         role: Role,
-        /// Its square.
+        /// The destination.
         to: Square,
     },
-    /// A cell is claimed, in games without men to move.
+    /// A cell is claimed, in games without pieces that move.
     Place(
-        /// The cell, in square order.
+        /// The cell.
         Square,
     ),
-    /// The duck goes to an empty square, as the second ply of a turn.
+    /// A wall is placed, or the duck moves. Usually the second ply of a turn.
     Wall(
-        /// The square.
+        /// The destination.
         Square,
     ),
-    /// A man moves on the second of two tables; on the first one it is a step or a drop.
+    /// A step or drop on the second board of bughouse. On the first board it is `Step` or `Drop`.
     Second(
-        /// What it does there.
+        /// The move on that board.
         BoardMove,
     ),
-    /// The side sits: it leaves the rest of its turn, or all of it, to its clocks.
+    /// In bughouse, the team sits: it ends its turn without a move on a board where it is on turn.
     Pass,
 }
 
-/// One of the two tables of a game that has two.
+/// One of the two boards of bughouse.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum Table {
-    /// The first.
+pub enum BoardId {
+    /// The first board.
     A,
-    /// The second.
+    /// The second board.
     B,
 }
 
-impl Table {
-    /// Both, in order.
-    pub const ALL: [Table; 2] = [Table::A, Table::B];
+impl BoardId {
+    /// Both boards, in order.
+    pub const ALL: [BoardId; 2] = [BoardId::A, BoardId::B];
 
-    /// The other one.
-    pub const fn other(self) -> Table {
+    /// Returns the other board.
+    pub const fn other(self) -> BoardId {
         match self {
-            Table::A => Table::B,
-            Table::B => Table::A,
+            BoardId::A => BoardId::B,
+            BoardId::B => BoardId::A,
         }
     }
 }
 
-/// What a man does on the second of two tables.
+/// A move on the second board of bughouse.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum BoardMove {
-    /// It goes from one square to another; see [`Move::Step`].
+    /// See [`Move::Step`].
     Step {
-        /// Where it stands.
+        /// The origin.
         from: Square,
-        /// Where it goes.
+        /// The destination.
         to: Square,
-        /// What it becomes, if it promotes.
+        /// The promotion, if any.
         promotion: Option<Role>,
     },
-    /// It is put on the board from the hand.
+    /// See [`Move::Drop`].
     Drop {
-        /// The man.
+        /// The piece.
         role: Role,
-        /// Its square.
+        /// The destination.
         to: Square,
     },
 }
@@ -92,43 +92,43 @@ pub type MoveList = Vec<Move>;
 const DROP: u16 = 7;
 const PLACE: u16 = 8;
 const WALL: u16 = 9;
-/// A step on the second table; the next four are promotions there, from the knight to the queen.
+/// A step on the second board. The next four kinds are promotions there, from knight to queen.
 const SECOND_STEP: u16 = 10;
-/// Drops on the second table, and without a man the move that is none.
+/// A drop on the second board; with role 0 it is `PASS`.
 const SECOND_DROP: u16 = 15;
 
-/// The move that is none.
+/// The encoding of `Move::Pass`.
 const PASS: PackedMove = PackedMove(SECOND_DROP << 12);
 
-/// A move in 16 bits, for trees and records: from, to (6 bits each) and a kind (4 bits).
+/// A move in 16 bits, for search trees and game records: from, to (6 bits each) and kind (4 bits).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct PackedMove(pub u16);
 
 impl Move {
-    /// A step or a drop as it is made at `table`; other moves as they are.
-    pub fn at(self, table: Table) -> Move {
-        match (self, table) {
-            (Move::Step { from, to, promotion }, Table::B) => {
+    /// Returns this step or drop as a move on `board`. Other moves are returned unchanged.
+    pub fn at(self, board: BoardId) -> Move {
+        match (self, board) {
+            (Move::Step { from, to, promotion }, BoardId::B) => {
                 Move::Second(BoardMove::Step { from, to, promotion })
             }
-            (Move::Drop { role, to }, Table::B) => Move::Second(BoardMove::Drop { role, to }),
+            (Move::Drop { role, to }, BoardId::B) => Move::Second(BoardMove::Drop { role, to }),
             _ => self,
         }
     }
 
-    /// The table of a move and the move as that table's own game has it; a move that is of no table
-    /// is told as one of the first.
-    pub fn split(self) -> (Table, Move) {
+    /// Returns the board of a move, and the move as a move of the one-board game. Moves of no board
+    /// are returned with the first one.
+    pub fn split(self) -> (BoardId, Move) {
         match self {
             Move::Second(BoardMove::Step { from, to, promotion }) => {
-                (Table::B, Move::Step { from, to, promotion })
+                (BoardId::B, Move::Step { from, to, promotion })
             }
-            Move::Second(BoardMove::Drop { role, to }) => (Table::B, Move::Drop { role, to }),
-            _ => (Table::A, self),
+            Move::Second(BoardMove::Drop { role, to }) => (BoardId::B, Move::Drop { role, to }),
+            _ => (BoardId::A, self),
         }
     }
 
-    /// This move in 16 bits. On the second of two tables nothing becomes a king or a pawn.
+    /// Packs this move into 16 bits. On the second board, promotions to king or pawn cannot be packed.
     pub fn pack(self) -> PackedMove {
         let bits = |from: u16, to: Square, kind: u16| from | u16::from(to) << 6 | kind << 12;
         PackedMove(match self {
@@ -149,7 +149,7 @@ impl Move {
 }
 
 impl PackedMove {
-    /// The move again; `None` for bits that no move packs to.
+    /// Unpacks the move. Returns `None` for bits that are not a packed move.
     pub fn unpack(self) -> Option<Move> {
         let low = u32::from(self.0 & 63);
         let to = Square::new(u32::from(self.0 >> 6 & 63));
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_of_16_bits_is_one_move_or_none() {
+    fn packed_moves_round_trip() {
         let moves = (0..=u16::MAX).filter_map(|bits| {
             let m = PackedMove(bits).unpack()?;
             assert_eq!(m.pack(), PackedMove(bits));

@@ -1,13 +1,13 @@
-//! Counting of move paths, the test of every move generator.
+//! Perft: counting move paths, to test move generation.
 
 use super::{MoveList, Position};
 
-/// The number of paths of `depth` whole turns from `position`. Claims end nothing.
+/// Returns the number of paths of `depth` whole turns from `position`. Claimable draws are ignored.
 pub fn perft(position: &Position, depth: u32) -> u64 {
     Counter::default().count(position, depth)
 }
 
-/// Buffers, one a ply of the path, so that counting allocates nothing.
+/// Buffers for each ply of the path, to avoid allocations.
 #[derive(Default)]
 struct Counter {
     spare: Vec<(MoveList, Option<Position>)>,
@@ -19,14 +19,14 @@ impl Counter {
             return 1;
         }
         let (mut legal, mut child) = self.spare.pop().unwrap_or_default();
-        // The last turns need not be played where they can be counted.
+        // The last turns are counted without playing them if possible.
         let counted = if depth == 1 { position.count_turns(&mut legal) } else { None };
         let paths = counted.unwrap_or_else(|| {
             position.legal_moves(&mut legal);
             let next = child.get_or_insert_with(|| position.clone());
             let below = legal.iter().map(|&m| {
                 next.clone_from(position);
-                next.play_forgetting(m);
+                next.play_without_history(m);
                 self.count(next, depth - u32::from(!next.mid_turn()))
             });
             below.sum()

@@ -1,9 +1,9 @@
-//! Game trees written as strings, for tests of search.
+//! Game trees written as text, for tests of the search.
 //!
-//! A node is either the winner's letter (`a`, `b`, ..; `=` is a draw), or the letter of the side
-//! that moves followed by its children in brackets: `a(b(=a)b)` is White to choose between a
-//! node of Black's, who may draw or lose, and a loss. A `+` before a child says that the move to
-//! it does not end the turn: `a(+a(b=))`.
+//! A leaf is the letter of its winner (`a`, `b`, ..) or `=` for a draw. An inner node is the letter of
+//! the side to move, followed by its children in parentheses: in `a(b(=a)b)`, side a chooses between a
+//! node of side b, which can draw or lose, and a loss. A `+` before a child means that the move to it
+//! does not end the turn: `a(+a(b=))`.
 
 use std::sync::Arc;
 
@@ -13,54 +13,73 @@ use super::{
     GameSpec, Key, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, Symmetry, View,
 };
 
-#[derive(Debug)]
-enum Node {
-    End(Option<Side>),
-    Choice { turn: Side, children: Vec<(bool, usize)> },
+/// A text that is not a game tree.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("bad game tree \"{text}\" at byte {byte}")]
+pub struct TestTreeError {
+    /// The text.
+    pub text: String,
+    /// The position of the error, in bytes.
+    pub byte: usize,
 }
 
 #[derive(Debug)]
-struct Game {
+enum TreeNode {
+    Leaf(Option<Side>),
+    Inner {
+        turn: Side,
+        /// For each child, whether the turn goes on, and the index of the node.
+        children: Vec<(bool, usize)>,
+    },
+}
+
+#[derive(Debug)]
+struct GameTree {
     sides: usize,
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
+    /// Empty, for views.
     board: Board,
 }
 
-/// A place in a game tree.
+/// A node of a game tree, as a position.
 #[derive(Clone, Debug)]
 pub(super) struct TestTree {
-    game: Arc<Game>,
+    tree: Arc<GameTree>,
     node: usize,
     turn: Side,
     mid_turn: bool,
 }
 
 impl TestTree {
-    /// Reads a tree; an error says where it cannot be read.
-    pub(super) fn parse(text: &str, sides: usize) -> Result<TestTree, String> {
+    /// Parses a tree.
+    pub(super) fn parse(text: &str, sides: usize) -> Result<TestTree, TestTreeError> {
         let mut nodes = Vec::new();
         let mut rest = text.as_bytes();
-        let (root, _) = read(&mut rest, &mut nodes, sides)
-            .filter(|_| rest.is_empty())
-            .ok_or_else(|| format!("bad game tree \"{text}\" {} before its end", rest.len()))?;
-        let turn = match nodes[root] {
-            Node::Choice { turn, .. } => turn,
-            Node::End(_) => Side::WHITE,
+        let root = match parse_node(&mut rest, &mut nodes, sides) {
+            Some((root, _)) if rest.is_empty() => root,
+            _ => {
+                let byte = text.len() - rest.len();
+                return Err(TestTreeError { text: text.to_owned(), byte });
+            }
         };
-        let game = Arc::new(Game { sides, nodes, board: Board::empty() });
-        Ok(TestTree { game, node: root, turn, mid_turn: false })
+        let turn = match nodes[root] {
+            TreeNode::Inner { turn, .. } => turn,
+            TreeNode::Leaf(_) => Side::WHITE,
+        };
+        let tree = Arc::new(GameTree { sides, nodes, board: Board::empty() });
+        Ok(TestTree { tree, node: root, turn, mid_turn: false })
     }
 
     fn children(&self) -> &[(bool, usize)] {
-        match &self.game.nodes[self.node] {
-            Node::Choice { children, .. } => children,
-            Node::End(_) => &[],
+        match &self.tree.nodes[self.node] {
+            TreeNode::Inner { children, .. } => children,
+            TreeNode::Leaf(_) => &[],
         }
     }
 }
 
-/// Reads one node off the front; gives its number and whether the move to it leaves the turn open.
-fn read(rest: &mut &[u8], nodes: &mut Vec<Node>, sides: usize) -> Option<(usize, bool)> {
+/// Parses one node from the front of `rest`. Returns its index and whether the turn goes on.
+fn parse_node(rest: &mut &[u8], nodes: &mut Vec<TreeNode>, sides: usize) -> Option<(usize, bool)> {
     let open = rest.first() == Some(&b'+');
     if open {
         *rest = &rest[1..];
@@ -71,21 +90,26 @@ fn read(rest: &mut &[u8], nodes: &mut Vec<Node>, sides: usize) -> Option<(usize,
         b'=' => None,
         _ => {
             let index = usize::from(letter.checked_sub(b'a')?);
-            Some((index < sides).then(|| Side::new(index))?)
+            if index >= sides {
+                return None;
+            }
+            Some(Side::new(index))
         }
     };
     let node = if rest.first() == Some(&b'(') {
         *rest = &rest[1..];
         let mut children = Vec::new();
         while rest.first() != Some(&b')') {
-            let (child, open) = read(rest, nodes, sides)?;
+            let (child, open) = parse_node(rest, nodes, sides)?;
             children.push((open, child));
         }
         *rest = &rest[1..];
-        (1..=64).contains(&children.len()).then_some(())?;
-        Node::Choice { turn: side?, children }
+        if !(1..=64).contains(&children.len()) {
+            return None;
+        }
+        TreeNode::Inner { turn: side?, children }
     } else {
-        Node::End(side)
+        TreeNode::Leaf(side)
     };
     nodes.push(node);
     Some((nodes.len() - 1, open))
@@ -94,7 +118,7 @@ fn read(rest: &mut &[u8], nodes: &mut Vec<Node>, sides: usize) -> Option<(usize,
 impl Rules for TestTree {
     fn game_spec(&self) -> GameSpec {
         GameSpec {
-            sides: self.game.sides,
+            sides: self.tree.sides,
             tables: false,
             files: 8,
             ranks: 8,
@@ -136,19 +160,19 @@ impl Rules for TestTree {
         let (open, node) = self.children()[usize::from(at)];
         self.node = node;
         self.mid_turn = open;
-        if let Node::Choice { turn, .. } = self.game.nodes[node] {
+        if let TreeNode::Inner { turn, .. } = self.tree.nodes[node] {
             self.turn = turn;
         }
     }
 
     fn outcome(&self, _legal: &[Move]) -> Option<Outcome> {
-        match self.game.nodes[self.node] {
-            Node::End(winner) => Some(Outcome { winner, reason: Reason::Variant }),
-            Node::Choice { .. } => None,
+        match self.tree.nodes[self.node] {
+            TreeNode::Leaf(winner) => Some(Outcome { winner, reason: Reason::Variant }),
+            TreeNode::Inner { .. } => None,
         }
     }
 
-    fn claim(&self) -> Option<Outcome> {
+    fn claimable_outcome(&self) -> Option<Outcome> {
         None
     }
 
@@ -165,7 +189,7 @@ impl Rules for TestTree {
             turn: Color::White,
             mover: self.turn,
             cells: PerSide::all(Bitboard::EMPTY),
-            board: &self.game.board,
+            board: &self.tree.board,
             promoted: Bitboard::EMPTY,
             hands: None,
             castling: Bitboard::EMPTY,

@@ -1,24 +1,25 @@
-//! Text of whole turns: how they are written, and every way in which they are read.
+//! Notation of whole turns.
 
-use super::{Move, Position, Role, Table, notation};
+use super::{BoardId, Move, Position, Role, notation};
 
 impl Position {
-    /// The plies of one turn as UCI writes them, joined by commas.
+    /// Returns the plies of one turn in UCI notation, joined by commas.
     pub fn turn_text(&self, plies: &[Move]) -> String {
-        self.turn_written(plies, Position::move_text)
+        self.write_turn(plies, Position::move_text)
     }
 
-    /// [`Position::turn_text`], but `O-O` and `O-O-O` for what would be written as a king that
-    /// takes its own rook.
+    /// Like [`Position::turn_text`], but with `O-O` and `O-O-O` instead of castling as king takes rook.
     pub fn turn_text_with_castling(&self, plies: &[Move]) -> String {
-        self.turn_written(plies, |position, ply| {
+        self.write_turn(plies, |position, ply| {
             let text = position.move_text(ply);
-            let castling = position.castling_text(ply).filter(|_| text == notation::uci(ply));
-            castling.map_or(text, str::to_owned)
+            match position.castling_text(ply) {
+                Some(castling) if text == notation::uci(ply) => castling.to_owned(),
+                _ => text,
+            }
         })
     }
 
-    fn turn_written(&self, plies: &[Move], text: impl Fn(&Position, Move) -> String) -> String {
+    fn write_turn(&self, plies: &[Move], text: impl Fn(&Position, Move) -> String) -> String {
         let mut position = self.clone();
         let mut texts = Vec::with_capacity(plies.len());
         for &ply in plies {
@@ -28,7 +29,7 @@ impl Position {
         self.rules().turn_text(plies, &texts)
     }
 
-    /// `O-O` or `O-O-O`, if a legal ply is castling.
+    /// Returns `O-O` or `O-O-O` if a legal ply is castling.
     pub(super) fn castling_text(&self, ply: Move) -> Option<&'static str> {
         let view = self.view();
         let Move::Step { from, to, promotion: None } = ply else { return None };
@@ -38,40 +39,43 @@ impl Position {
         castling.then_some(if from < to { "O-O" } else { "O-O-O" })
     }
 
-    /// The legal plies that `text` names, one whole turn of them; `None` if it names none. Castling
-    /// may be written as the king's step to its goal, as king takes rook, and as `O-O` or `O-O-O`,
-    /// also with zeros or small letters, unless another move is written so.
+    /// Parses the legal plies of one whole turn. Returns `None` if `text` is not a legal turn. Castling
+    /// can be written as the move of the king, as king takes rook, and as `O-O` or `O-O-O`, also with
+    /// zeros or small letters, unless this is the text of another legal move.
     pub fn parse_turn(&self, text: &str) -> Option<Vec<Move>> {
-        // A wall that is a turn of its own is written like a move and a wall.
+        // A wall that is a whole turn is written like a move and a wall.
         if text.contains(',')
             && let Some(ply) = self.parse_ply(text)
         {
             return Some(vec![ply]);
         }
-        self.rules().spellings(text).iter().find_map(|parts| self.parse_plies(parts))
+        self.rules().parse_candidates(text).iter().find_map(|parts| self.parse_plies(parts))
     }
 
     fn parse_plies(&self, parts: &[String]) -> Option<Vec<Move>> {
         let mut position = self.clone();
         let mut plies = Vec::new();
         for part in parts {
-            let ply = position.parse_ply(part).or_else(|| position.parse_of_others(part))?;
+            let ply =
+                position.parse_ply(part).or_else(|| position.parse_ply_of_other_board(part))?;
             position.play_unchecked(ply);
             plies.push(ply);
             if !position.mid_turn() {
                 break;
             }
         }
-        let whole = !position.mid_turn() || self.rules().breaks_off();
+        let whole = !position.mid_turn() || self.rules().allows_partial_turn();
         (plies.len() == parts.len() && whole).then_some(plies)
     }
 
-    /// A ply of a side that is not the one to move but may.
-    fn parse_of_others(&self, text: &str) -> Option<Move> {
-        Table::ALL.into_iter().filter(|_| self.rules().breaks_off()).find_map(|table| {
+    /// Parses a ply of a player that may move now but is not the one to move.
+    fn parse_ply_of_other_board(&self, text: &str) -> Option<Move> {
+        if !self.rules().allows_partial_turn() {
+            return None;
+        }
+        BoardId::ALL.into_iter().find_map(|board| {
             let mut other = self.clone();
-            let turned = other.rules_mut().turn_to(table);
-            other.parse_ply(text).filter(|_| turned)
+            if other.rules_mut().set_board_to_move(board) { other.parse_ply(text) } else { None }
         })
     }
 }

@@ -1,104 +1,104 @@
-//! What a side may know of a position, and what a game is made of: all that an encoder sees.
+//! What a side sees of a position, and the properties of a game: the input of the encodings.
 
 use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square};
 
 use super::{PerSide, Side};
 
-/// What a game is made of, the same in all its positions: from this an encoding is composed.
+/// The properties of a game that are the same in all its positions. They determine its encoding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GameSpec {
-    /// How many sides play.
+    /// The number of sides.
     pub sides: usize,
     /// Whether there are two boards, each with its own moves (`Move::Second`), and a side may sit
-    /// (`Move::Pass`). What is said of the board holds for both.
+    /// (`Move::Pass`). The other fields describe each of the two boards.
     pub tables: bool,
-    /// Files of the board, at most 8.
+    /// The number of files of the board, at most 8.
     pub files: usize,
-    /// Ranks of the board, at most 8.
+    /// The number of ranks of the board, at most 8.
     pub ranks: usize,
-    /// The men that may stand on the board, in shakmaty's order.
+    /// The pieces that can be on the board, in the order of shakmaty.
     pub roles: Vec<Role>,
-    /// What a pawn may become, the usual choice first; empty if nothing promotes.
+    /// The pieces that a pawn can promote to, the usual choice first. Empty without promotion.
     pub promotions: Vec<Role>,
-    /// The men that may be dropped from hand; empty without drops.
+    /// The pieces that can be dropped. Empty without drops.
     pub drops: Vec<Role>,
-    /// Whether a move claims an empty cell (`Move::Place`).
+    /// Whether moves claim empty cells (`Move::Place`).
     pub places: bool,
-    /// Whether walls are put on empty squares (`Move::Wall`), as a turn's last ply or alone.
+    /// Whether walls are placed on empty squares (`Move::Wall`), as the last ply of a turn or alone.
     pub walls: bool,
-    /// Whether there may be walls on the board.
+    /// Whether there can be walls on the board.
     pub barriers: bool,
-    /// Whether a wall leaves its square when the next one is put down, as the duck does.
+    /// Whether placing a wall removes the previous one, as for the duck.
     pub wall_moves: bool,
     /// Whether there are castling rights.
     pub castling: bool,
     /// Whether there is en passant.
     pub en_passant: bool,
-    /// The checks that win, if checks are counted.
+    /// The number of checks that win, if checks are counted.
     pub checks: Option<u8>,
-    /// Whether promoted men are told apart.
+    /// Whether promoted pieces are tracked.
     pub promoted: bool,
-    /// Whether the second side's board is the first one's upside down. Not so where both run for
-    /// the same rank.
+    /// Whether the board of the second side is that of the first side upside down. It is not if both
+    /// sides run for the same rank.
     pub mirrored: bool,
-    /// Which images of a position without castling rights the rules do not tell apart. With two
-    /// boards, `files` is about each board, and `colours` about the two teams.
+    /// The symmetries of positions without castling rights. With two boards, `files` is about each
+    /// board and `colors` about the two teams.
     pub symmetry: Symmetry,
 }
 
-/// One position as the side to move sees it.
+/// A position as the side to move sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// Whose turn it is, in games of two sides; else White's. With two tables: the colour that the
-    /// side to move has at this one.
+    /// The color to move in games of two sides, otherwise white. In bughouse the color that the team
+    /// to move has on this board.
     pub turn: Color,
-    /// Whose turn it is.
+    /// The side to move.
     pub mover: Side,
-    /// What each side has claimed, in games in which cells are claimed.
+    /// The cells that each side has claimed, in games in which cells are claimed.
     pub cells: PerSide<Bitboard>,
-    /// The men on the board.
+    /// The pieces on the board.
     pub board: &'a Board,
-    /// Which of them are promoted pawns.
+    /// The pieces that are promoted pawns.
     pub promoted: Bitboard,
-    /// The men in hand.
+    /// The pieces in hand.
     pub hands: Option<&'a ByColor<ByRole<u8>>>,
     /// The rooks that may still castle.
     pub castling: Bitboard,
     /// The square of a possible en passant capture.
     pub en_passant: Option<Square>,
-    /// Squares that no man may enter or pass: the duck, and other walls.
+    /// The squares that no piece can enter or pass: the duck and other walls.
     pub walls: Bitboard,
-    /// Whether the side to move has begun its turn already and owes the rest of it.
+    /// Whether the side to move has played a part of its turn and must complete it.
     pub mid_turn: bool,
-    /// How many more checks each side needs to win.
+    /// The number of checks that each side still needs to win.
     pub checks: Option<ByColor<u8>>,
-    /// Plies since the last capture or pawn move.
+    /// The number of plies since the last capture or pawn move.
     pub halfmoves: u32,
-    /// Whether the position stood before.
+    /// Whether the position has occurred before.
     pub repeated: bool,
-    /// How things are at this table, if there are two.
+    /// The state of play on this board, in bughouse.
     pub seat: Seat,
-    /// The other table, if there are two.
+    /// The other board of bughouse.
     pub second: Option<Second<'a>>,
 }
 
-/// What one of two tables asks of the side to move.
+/// The state of play on one board of bughouse, for the team to move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Seat {
-    /// It may make a move there now.
+    /// Whether the team may move here now.
     pub asked: bool,
-    /// It is on turn there, whether it can move or not.
+    /// Whether the team is on turn here, with or without legal moves.
     pub on_turn: bool,
-    /// The table's game is drawn: nobody moves there any more.
+    /// Whether the game on this board is drawn, so that no one moves here anymore.
     pub drawn: bool,
-    /// How much more time it has there than the opponent at the other table, in milliseconds: who
-    /// has more may wait for the other to move.
+    /// The time of the team here minus that of the opponent on the other board, in milliseconds. The
+    /// player with more time may sit.
     pub lead: i64,
 }
 
-/// The second of two tables; see the fields of [`View`].
+/// The other board of bughouse. See the fields of [`View`].
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "they are those of View")]
+#[allow(missing_docs, reason = "documented in View")]
 pub struct Second<'a> {
     pub turn: Color,
     pub board: &'a Board,
@@ -112,8 +112,8 @@ pub struct Second<'a> {
 }
 
 impl<'a> View<'a> {
-    /// What there is to see at a table, for whoever sees another table beside it.
-    pub(super) fn beside(self) -> Second<'a> {
+    /// Returns this board as the other board of a view.
+    pub(super) fn as_other_board(self) -> Second<'a> {
         Second {
             turn: self.turn,
             board: self.board,
@@ -127,9 +127,11 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The table at which the side to move has `color`; the only one, if there is one.
-    pub fn table_of(self, color: Color) -> View<'a> {
-        let Some(second) = self.second.filter(|second| second.turn == color) else { return self };
+    /// Returns the view of the board on which the team to move has `color`, or of the only board.
+    pub fn board_view(self, color: Color) -> View<'a> {
+        let Some(second) = self.second.filter(|second| second.turn == color) else {
+            return self;
+        };
         View {
             turn: second.turn,
             board: second.board,
@@ -145,11 +147,11 @@ impl<'a> View<'a> {
     }
 }
 
-/// Which images of a board are worth the same as it is.
+/// The symmetries that preserve the value of a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Symmetry {
-    /// The board mirrored, the first file in the last one's place.
+    /// Mirroring the files.
     pub files: bool,
-    /// The board upside down, each man of the other colour, with the other side to move.
-    pub colours: bool,
+    /// Flipping the ranks and exchanging the colors of all pieces and of the side to move.
+    pub colors: bool,
 }

@@ -1,47 +1,47 @@
-//! Leaves of a tree on their way through an evaluator.
+//! Leaf batching: collects leaves of a tree for one call of the evaluator.
 
 use super::select::{Leaf, Selection};
 use super::tree::Tree;
 use crate::encoding::Encoding;
 use crate::nn::{Batch, CachedEval, EvalError, Evaluator, Query};
 
-/// Gathers leaves, has them evaluated in one batch, and backs them up.
+/// Gathers leaves, evaluates them in one batch, and backs them up.
 ///
-/// Only the evaluation takes long, and it does not need the tree: several threads that share one
-/// gather and back up in turn, and evaluate side by side.
+/// Only the evaluation takes long, and it does not need the tree. Threads that share a tree gather and back
+/// up one at a time, and evaluate in parallel.
 #[derive(Debug)]
 pub struct Gatherer {
     encoding: Encoding,
     batch: Batch,
-    /// The leaves of the batch first, row by row; those after them are kept for their memory.
+    /// The leaves of the rows of the batch, then leaves kept for their memory.
     leaves: Vec<Leaf>,
-    /// Descents that ended where another's evaluation is awaited.
+    /// Descents that ended at a leaf in flight.
     collided: Vec<Leaf>,
     cached_eval: CachedEval,
     batch_size: usize,
 }
 
-/// What one round of a search did.
+/// The counts of one round of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Step {
-    /// Descents that reached the tree, those that ended in a known end included.
+    /// Descents that were backed up, those with a known outcome included.
     pub visits: u32,
-    /// Positions that the evaluator was asked for.
+    /// Positions that were evaluated.
     pub evaluations: u32,
-    /// Whether the tree has no room to grow, though all that could be reclaimed has been.
+    /// Whether the tree is full and nothing more can be reclaimed.
     pub full: bool,
 }
 
-/// No batch is larger: nodes count visits on their way in 16 bits.
-const MOST_LEAVES: usize = 1 << 12;
-/// After so many descents to known ends a round ends, so that it can be stopped.
-const MOST_SETTLED: u32 = 256;
-/// A batch goes off as it is after one collision for each so many leaves it may have: in small
-/// batches, of CPUs, after the first.
-const LEAVES_A_COLLISION: usize = 8;
+/// The greatest batch size. Nodes count visits in flight in 16 bits.
+const MAX_LEAVES: usize = 1 << 12;
+/// A round ends after this number of visits without an evaluation, so that the search can be stopped.
+const MAX_TERMINAL_VISITS: u32 = 256;
+/// A batch is evaluated as it is after one collision for each of this number of leaves of its full size. In
+/// the small batches of a CPU that is the first collision.
+const LEAVES_PER_COLLISION: usize = 8;
 
 impl Gatherer {
-    /// A gatherer for `tree`, of at most `batch_size` leaves at once for `evaluator`.
+    /// Returns a gatherer of at most `batch_size` leaves of `tree` for `evaluator`.
     pub fn new(tree: &Tree, evaluator: &dyn Evaluator, batch_size: usize) -> Gatherer {
         Gatherer {
             encoding: Encoding::of(tree.root()),
@@ -49,29 +49,29 @@ impl Gatherer {
             leaves: Vec::new(),
             collided: Vec::new(),
             cached_eval: CachedEval::default(),
-            batch_size: batch_size.clamp(1, MOST_LEAVES),
+            batch_size: batch_size.clamp(1, MAX_LEAVES),
         }
     }
 
-    /// How many leaves wait for their evaluation.
+    /// Returns the number of leaves to evaluate.
     pub fn len(&self) -> usize {
         self.batch.len()
     }
 
-    /// Whether no leaf waits for its evaluation.
+    /// Returns `true` if there is no leaf to evaluate.
     pub fn is_empty(&self) -> bool {
         self.batch.is_empty()
     }
 
-    /// Goes down at most `most` times, and takes into the tree at once what needs no evaluation.
-    pub fn gather(&mut self, tree: &mut Tree, evaluator: &dyn Evaluator, most: u32) -> Step {
+    /// Descends at most `max_visits` times. Backs up at once what needs no evaluation.
+    pub fn gather(&mut self, tree: &mut Tree, evaluator: &dyn Evaluator, max_visits: u32) -> Step {
         let mut step = Step::default();
-        look_up(tree, evaluator);
+        probe_root_moves(tree, evaluator);
         let mut collisions = 0;
         while self.batch.len() < self.batch_size
-            && step.visits + (self.batch.len() as u32) < most
-            && step.visits < MOST_SETTLED
-            && !tree.settled()
+            && step.visits + (self.batch.len() as u32) < max_visits
+            && step.visits < MAX_TERMINAL_VISITS
+            && !tree.is_proven()
         {
             if self.leaves.len() == self.batch.len() {
                 self.leaves.push(Leaf::new(tree));
@@ -79,34 +79,38 @@ impl Gatherer {
             let leaf = &mut self.leaves[self.batch.len()];
             match tree.select(leaf) {
                 Selection::NeedsEvaluation => {
-                    let known = evaluator.known(&leaf.position);
-                    if let Some(known) = known.filter(|_| !leaf.is_root()) {
-                        tree.prove(leaf, known);
+                    if !leaf.is_root()
+                        && let Some(value) = evaluator.known(&leaf.position)
+                    {
+                        tree.prove(leaf, value);
                         step.visits += 1;
                         continue;
                     }
-                    let (position, legal) = (&leaf.position, &leaf.legal);
-                    let query = Query { encoding: &self.encoding, position, legal };
+                    let query = Query {
+                        encoding: &self.encoding,
+                        position: &leaf.position,
+                        legal: &leaf.legal,
+                    };
                     if evaluator.probe(query, &mut self.cached_eval) {
                         tree.backup(leaf, self.cached_eval.evaluation());
                         step.visits += 1;
-                        // If it was the root.
-                        look_up(tree, evaluator);
+                        // The leaf may have been the root.
+                        probe_root_moves(tree, evaluator);
                     } else {
                         self.batch.push(query);
-                        // Nothing can be gathered before the root is known.
+                        // Before the root is evaluated there is nothing to descend to.
                         if tree.is_empty() {
                             break;
                         }
                     }
                 }
-                Selection::Settled => step.visits += 1,
+                Selection::Terminal => step.visits += 1,
                 Selection::Collision => {
                     collisions += 1;
-                    if collisions * LEAVES_A_COLLISION >= self.batch_size {
+                    if collisions * LEAVES_PER_COLLISION >= self.batch_size {
                         break;
                     }
-                    // Counted as a visit for a while, it sends the next descent elsewhere.
+                    // Virtual visits send the next descents elsewhere.
                     tree.add_virtual_visits(leaf);
                     if self.collided.len() < collisions {
                         self.collided.push(Leaf::new(tree));
@@ -121,41 +125,46 @@ impl Gatherer {
                 }
             }
         }
-        let departed = collisions.min((self.batch_size - 1) / LEAVES_A_COLLISION);
-        self.collided[..departed].iter().for_each(|leaf| tree.cancel(leaf));
+        // The collision that ended the loop, if one did, added no virtual visits.
+        let with_virtual_visits = collisions.min((self.batch_size - 1) / LEAVES_PER_COLLISION);
+        for leaf in &self.collided[..with_virtual_visits] {
+            tree.cancel(leaf);
+        }
         step
     }
 
-    /// Has the leaves evaluated.
+    /// Evaluates the leaves.
     ///
     /// # Errors
-    /// If the evaluator fails; the leaves wait on.
+    /// If the evaluator fails. The leaves stay in flight.
     pub fn evaluate(&mut self, evaluator: &mut dyn Evaluator) -> Result<(), EvalError> {
         if self.batch.is_empty() { Ok(()) } else { evaluator.evaluate(&mut self.batch) }
     }
 
-    /// Takes the evaluations into the tree; says how many there were.
+    /// Backs up the evaluations. Returns their number.
     pub fn backup(&mut self, tree: &mut Tree, evaluator: &dyn Evaluator) -> u32 {
         for (row, leaf) in self.leaves[..self.batch.len()].iter().enumerate() {
             tree.backup(leaf, self.batch.evaluation(row));
         }
         let count = self.batch.len() as u32;
         self.batch.clear();
-        look_up(tree, evaluator);
+        probe_root_moves(tree, evaluator);
         count
     }
 
-    /// Gives up all leaves.
+    /// Drops all leaves.
     pub fn cancel(&mut self, tree: &mut Tree) {
-        self.leaves[..self.batch.len()].iter().for_each(|leaf| tree.cancel(leaf));
+        for leaf in &self.leaves[..self.batch.len()] {
+            tree.cancel(leaf);
+        }
         self.batch.clear();
     }
 }
 
-/// Once the root is known: if it is among the positions of which the end is known for certain,
-/// looks up what each of its moves leads to, which costs no visits.
-fn look_up(tree: &mut Tree, evaluator: &dyn Evaluator) {
-    if tree.is_empty() || std::mem::replace(&mut tree.looked_up, true) {
+/// Probes the proven values of all root moves, once the root is evaluated and if its own value is proven.
+/// This costs no visits.
+fn probe_root_moves(tree: &mut Tree, evaluator: &dyn Evaluator) {
+    if tree.is_empty() || std::mem::replace(&mut tree.root_moves_probed, true) {
         return;
     }
     if evaluator.known(tree.root()).is_none() {
@@ -165,7 +174,7 @@ fn look_up(tree: &mut Tree, evaluator: &dyn Evaluator) {
     for (m, _) in tree.root_priors() {
         if tree.select_through(&mut leaf, m) == Selection::NeedsEvaluation {
             match evaluator.known(&leaf.position) {
-                Some(known) => tree.prove(&leaf, known),
+                Some(value) => tree.prove(&leaf, value),
                 None => tree.cancel(&leaf),
             }
         }

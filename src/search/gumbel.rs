@@ -1,132 +1,228 @@
-//! Planning with Gumbel: which moves of the root to search when visits are few, and the policy
-//! that follows (Danihelka et al. 2022, "Policy improvement by planning with Gumbel"; the
-//! schedule is that of DeepMind's mctx).
+//! Gumbel planning at the root: sequential halving, and the policy that follows from its scores.
+//!
+//! Source: Danihelka et al. 2022, "Policy improvement by planning with Gumbel". [`Gumbel`] is the search of
+//! self-play, with noise and a fixed number of visits; its schedule is that of DeepMind's mctx.
+//! [`Tree::plan`] and [`Tree::halve`] are sequential halving in play, without noise, for a search of unknown
+//! length.
 
 use rand::{Rng, RngExt};
 
+use super::node::NodeId;
 use super::params::GumbelParams;
+use super::puct::NextNode;
 use super::root_move::RootMove;
-use super::tree::Tree;
+use super::tree::{RootHalving, Tree};
 use crate::rules::{Move, Side};
 
-/// A search of the root by sequential halving.
+/// Sequential halving over the root moves with Gumbel noise, for a given number of visits.
 ///
-/// Made once the root has been evaluated, it says move by move where the next visit goes.
+/// It is created after the root has been evaluated and gives the root move of each next visit.
 #[derive(Clone, Debug)]
 pub struct Gumbel {
     params: GumbelParams,
-    /// Move, logit with noise, visits given out.
-    moves: Vec<(Move, f32, usize)>,
-    /// For each visit: how many its move must have had.
+    moves: Vec<Candidate>,
+    /// For each visit, the number of visits that its move must have had before.
     schedule: Vec<usize>,
+    /// The number of visits given out.
     spent: usize,
+    /// The score of the root for the side to move, before the search.
     root_score: f32,
 }
 
+/// A root move in self-play.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    m: Move,
+    /// The logit of the policy plus Gumbel noise.
+    logit: f32,
+    /// The number of visits given out to the move.
+    visits: usize,
+}
+
 impl Gumbel {
-    /// A search of `tree`'s root, which must have been evaluated.
+    /// Returns a search of `tree`'s root, which must have been evaluated.
     pub fn new(tree: &Tree, params: GumbelParams, rng: &mut impl Rng) -> Gumbel {
-        let mut noise = || -(-rng.random::<f32>().max(1e-20).ln()).max(1e-20).ln();
         let priors = tree.root_priors().into_iter();
-        let moves: Vec<_> = priors.map(|(m, prior)| (m, logit(prior) + noise(), 0)).collect();
-        let considered = params.considered.clamp(1, moves.len().max(1));
-        let schedule = schedule(considered, params.visits);
+        let moves: Vec<_> = priors
+            .map(|(m, prior)| Candidate { m, logit: logit(prior) + noise(rng), visits: 0 })
+            .collect();
+        let schedule = schedule(considered(params, moves.len()), params.visits);
         let root_score = tree.value()[tree.mover()];
         Gumbel { params, moves, schedule, spent: 0, root_score }
     }
 
-    /// The move to search next; `None` once all visits are given out.
+    /// Returns the move to search next, or `None` if all visits are given out.
     pub fn next(&mut self, tree: &Tree) -> Option<Move> {
         let visits = *self.schedule.get(self.spent)?;
-        let nth = self.best_of(tree, visits)?;
+        let nth = self.best_with_visits(tree, visits)?;
         self.spent += 1;
-        self.moves[nth].2 += 1;
-        Some(self.moves[nth].0)
+        self.moves[nth].visits += 1;
+        Some(self.moves[nth].m)
     }
 
-    /// The move to play: the best of those searched most.
+    /// Returns the move to play: the best of those with the most visits.
     pub fn chosen(&self, tree: &Tree) -> Option<Move> {
-        let most = self.moves.iter().map(|(.., visits)| *visits).max()?;
-        self.best_of(tree, most).map(|nth| self.moves[nth].0)
+        let most = self.moves.iter().map(|candidate| candidate.visits).max()?;
+        self.best_with_visits(tree, most).map(|nth| self.moves[nth].m)
     }
 
-    /// The best move, by noise, logit and score, of those that were given `visits`.
-    fn best_of(&self, tree: &Tree, visits: usize) -> Option<usize> {
-        let choices = tree.root_moves();
-        let scores = weighed_scores(tree, &choices, self.root_score, self.params);
-        let value = |m: Move| {
-            let nth = choices.iter().position(|choice| choice.m == m);
+    /// Returns the index of the move with the greatest sum of logit and score among those that were given
+    /// `visits` visits.
+    fn best_with_visits(&self, tree: &Tree, visits: usize) -> Option<usize> {
+        let root_moves = tree.root_moves();
+        let scores = weighted_scores(tree, &root_moves, self.root_score, self.params);
+        let score_of = |m: Move| {
+            let nth = root_moves.iter().position(|root_move| root_move.m == m);
             nth.map_or(f32::NEG_INFINITY, |nth| scores[nth])
         };
-        let those = self.moves.iter().enumerate().filter(|(_, (.., given))| *given == visits);
-        those
-            .map(|(nth, &(m, logit, _))| (nth, logit + value(m)))
+        self.moves
+            .iter()
+            .enumerate()
+            .filter(|(_, candidate)| candidate.visits == visits)
+            .map(|(nth, candidate)| (nth, candidate.logit + score_of(candidate.m)))
             .max_by(|a, b| a.1.total_cmp(&b.1))
             .map(|(nth, _)| nth)
     }
 }
 
-/// The policy that the search found: each move of the root with its probability, a softmax of
-/// the logits and of the scores, those of moves that were not searched completed by the mean of
-/// the others. Sums to 1.
+impl Tree {
+    /// Distributes the root's visits by sequential halving until the next search begins: see
+    /// [`Tree::halve`].
+    pub fn plan(&mut self, params: GumbelParams) {
+        self.root_halving =
+            Some(RootHalving { params, considered: Vec::new(), initially_considered: 0 });
+    }
+
+    /// Drops root moves from sequential halving when its next phase begins. `fraction`, from 0 to 1, is the
+    /// part of the search that is over.
+    ///
+    /// A search of n root moves has log2(n) phases of equal length, with half as many moves in each; the
+    /// last phase has two moves. At the end one is left. Does nothing without [`Tree::plan`].
+    pub fn halve(&mut self, fraction: f32) {
+        if self.is_empty() {
+            return;
+        }
+        let Some(mut halving) = self.root_halving.take() else { return };
+        let begins = halving.initially_considered == 0;
+        if begins {
+            halving.initially_considered = considered(halving.params, self.root_moves().len());
+        }
+        let phases = phase_count(halving.initially_considered);
+        let phase = (fraction.clamp(0.0, 1.0) * phases as f32) as u32;
+        let wanted = (halving.initially_considered >> phase.min(phases)).max(1);
+        if begins || halving.considered.len() > wanted {
+            let mut logits = improved_logits(self, halving.params);
+            // A stable sort keeps the order of equal logits on every machine.
+            logits.sort_by(|a, b| b.1.total_cmp(&a.1));
+            halving.considered = logits
+                .iter()
+                .filter_map(|&(m, _)| self.child_by(m))
+                .filter(|id| begins || halving.considered.contains(id))
+                .take(wanted)
+                .collect();
+        }
+        self.root_halving = Some(halving);
+    }
+
+    /// Returns the considered move with the fewest visits whose outcome is not proven. `None` without
+    /// sequential halving.
+    pub(super) fn halving_child(&self) -> Option<NextNode> {
+        let considered = &self.root_halving.as_ref()?.considered;
+        let open = considered.iter().filter(|&&id| !self.node(id).bounds.is_decided());
+        open.min_by_key(|&&id| self.node(id).visits_with_in_flight()).map(|&id| NextNode::Child(id))
+    }
+}
+
+impl RootHalving {
+    /// Returns the rank of a root move among those considered, 0 for the best.
+    pub(super) fn rank(&self, id: NodeId) -> Option<usize> {
+        self.considered.iter().position(|&considered| considered == id)
+    }
+}
+
+/// Returns the policy improved by the search: each root move with its probability, a softmax of the sums of
+/// logits and weighted scores. Unvisited moves get the mixed value of the paper. Sums to 1.
 pub fn improved_policy(tree: &Tree, params: GumbelParams) -> Vec<(Move, f32)> {
-    let logits = improved_logits(tree, params);
-    let highest = logits.iter().map(|&(_, logit)| logit).fold(f32::NEG_INFINITY, f32::max);
-    let mut policy = logits;
-    policy.iter_mut().for_each(|(_, logit)| *logit = libm::expf(*logit - highest));
-    let total: f32 = policy.iter().map(|&(_, part)| part).sum();
-    policy.iter_mut().for_each(|(_, part)| *part /= total);
+    let mut policy = improved_logits(tree, params);
+    let highest = policy.iter().map(|&(_, logit)| logit).fold(f32::NEG_INFINITY, f32::max);
+    for (_, logit) in &mut policy {
+        *logit = libm::expf(*logit - highest);
+    }
+    let total: f32 = policy.iter().map(|&(_, weight)| weight).sum();
+    for (_, weight) in &mut policy {
+        *weight /= total;
+    }
     policy
 }
 
-/// The logits of [`improved_policy`].
-pub(super) fn improved_logits(tree: &Tree, params: GumbelParams) -> Vec<(Move, f32)> {
-    let choices = tree.root_moves();
-    let scores = weighed_scores(tree, &choices, tree.value()[tree.mover()], params);
-    choices.iter().zip(scores).map(|(c, score)| (c.m, logit(c.prior) + score)).collect()
+/// Returns the logits of [`improved_policy`].
+fn improved_logits(tree: &Tree, params: GumbelParams) -> Vec<(Move, f32)> {
+    let root_moves = tree.root_moves();
+    let scores = weighted_scores(tree, &root_moves, tree.value()[tree.mover()], params);
+    root_moves.iter().zip(scores).map(|(root, score)| (root.m, logit(root.prior) + score)).collect()
 }
 
 fn logit(prior: f32) -> f32 {
     libm::logf(prior.max(1e-9))
 }
 
-/// The score of each move for the mover, length of the game included, in logits: as searched, or
-/// else the mixed value of the paper's equation 33.
-fn weighed_scores(
+/// Returns a sample of the standard Gumbel distribution.
+fn noise(rng: &mut impl Rng) -> f32 {
+    -(-rng.random::<f32>().max(1e-20).ln()).max(1e-20).ln()
+}
+
+/// Returns the score of each root move for the side to move, game length included, in logits. A move
+/// without visits gets the mixed value (equation 33 of the paper).
+fn weighted_scores(
     tree: &Tree,
-    choices: &[RootMove],
+    root_moves: &[RootMove],
     root_score: f32,
     params: GumbelParams,
 ) -> Vec<f32> {
     let mover: Side = tree.mover();
-    let score = |choice: &RootMove| {
-        let value = choice.value[mover];
-        value + tree.params.length_utility(value, choice.moves_left - tree.moves_left())
+    let score = |root_move: &RootMove| {
+        let value = root_move.value[mover];
+        value + tree.params.length_utility(value, root_move.moves_left - tree.moves_left())
     };
-    let searched = || choices.iter().filter(|choice| choice.visits > 0);
-    let visits: f32 = searched().map(|choice| choice.visits as f32).sum();
-    let policy: f32 = searched().map(|choice| choice.prior).sum();
-    let mean: f32 = searched().map(|choice| choice.prior * score(choice)).sum();
-    let mean = if policy > 0.0 { mean / policy } else { root_score };
+    let visited = || root_moves.iter().filter(|root_move| root_move.visits > 0);
+    let visits: f32 = visited().map(|root_move| root_move.visits as f32).sum();
+    let policy: f32 = visited().map(|root_move| root_move.prior).sum();
+    let sum: f32 = visited().map(|root_move| root_move.prior * score(root_move)).sum();
+    let mean = if policy > 0.0 { sum / policy } else { root_score };
     let mixed = (root_score + visits * mean) / (1.0 + visits);
-    let scores = choices.iter().map(|c| if c.visits > 0 { score(c) } else { mixed });
-    let most = choices.iter().map(|choice| choice.visits).max().unwrap_or(0);
+    let most = root_moves.iter().map(|root_move| root_move.visits).max().unwrap_or(0);
     let weight = (params.c_visit + most as f32) * params.c_scale;
-    scores.map(|score| weight * (score + 1.0) / 2.0).collect()
+    root_moves
+        .iter()
+        .map(|root_move| if root_move.visits > 0 { score(root_move) } else { mixed })
+        .map(|score| weight * (score + 1.0) / 2.0)
+        .collect()
 }
 
-/// For each of `visits` visits: how many visits its move must have had before, when `considered`
-/// moves share each phase evenly and half of them go on to the next (mctx's `seq_halving.py`).
+/// Returns the number of moves that sequential halving starts with.
+fn considered(params: GumbelParams, moves: usize) -> usize {
+    params.considered.clamp(1, moves.max(1))
+}
+
+/// Returns the number of phases of sequential halving over `considered` moves: log2, rounded up.
+fn phase_count(considered: usize) -> u32 {
+    considered.next_power_of_two().trailing_zeros().max(1)
+}
+
+/// Returns, for each of `visits` visits, the number of visits that its move must have had before. The moves
+/// of a phase share its visits evenly, and half of them go on to the next phase (mctx's `seq_halving.py`).
 fn schedule(considered: usize, visits: usize) -> Vec<usize> {
-    let phases = considered.next_power_of_two().trailing_zeros().max(1) as usize;
-    let mut given = vec![0; considered];
+    let phases = phase_count(considered) as usize;
+    let mut visits_of = vec![0; considered];
     let mut left = considered;
     let mut schedule = Vec::with_capacity(visits);
     while schedule.len() < visits {
         let rounds = (visits / (phases * left)).max(1);
         for _ in 0..rounds {
-            schedule.extend_from_slice(&given[..left]);
-            given[..left].iter_mut().for_each(|visits| *visits += 1);
+            schedule.extend_from_slice(&visits_of[..left]);
+            for visits in &mut visits_of[..left] {
+                *visits += 1;
+            }
         }
         left = (left / 2).max(2.min(considered));
     }
@@ -139,13 +235,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halving_spends_every_visit_and_ends_with_two() {
+    fn schedule_spends_all_visits_and_ends_with_two_moves() {
         for considered in 1..20 {
             for visits in 1..200 {
                 let schedule = schedule(considered, visits);
                 assert_eq!(schedule.len(), visits);
                 let first = visits.min(considered);
-                assert!(schedule[..first].iter().all(|&had| had == 0), "{considered} {visits}");
+                assert!(
+                    schedule[..first].iter().all(|&before| before == 0),
+                    "{considered} {visits}"
+                );
             }
         }
         assert_eq!(schedule(4, 8), [0, 0, 0, 0, 1, 1, 2, 2]);

@@ -1,43 +1,41 @@
-//! What the system and the processor are told about the memory of arenas.
+//! Memory hints to the system and the processor: huge pages, release of pages, prefetch.
 
-/// The bytes of a page.
+/// The size of a page.
 #[cfg(target_os = "linux")]
-const PAGE: usize = 1 << 12;
+const PAGE_BYTES: usize = 1 << 12;
 
-/// Asks the system to back the memory that `reserved` has room for by large pages: a search jumps
-/// about in its tree, and would wait for the translation of addresses at every jump. Does nothing
-/// for what is small beside a page, or where the system cannot.
-pub(super) fn prefer_large<T>(reserved: &mut Vec<T>) {
+/// Asks the system to back the capacity of `reserved` by huge pages, which saves TLB misses in random access.
+/// Does nothing below 64 MiB, or on systems without such a call.
+pub(super) fn prefer_huge_pages<T>(reserved: &mut Vec<T>) {
     #[cfg(target_os = "linux")]
     {
-        const LEAST: usize = 64 << 20;
+        const MIN_BYTES: usize = 64 << 20;
         let bytes = reserved.capacity() * size_of::<T>();
-        if bytes < LEAST {
+        if bytes < MIN_BYTES {
             return;
         }
-        let begin = (reserved.as_mut_ptr() as usize).next_multiple_of(PAGE);
+        let begin = (reserved.as_mut_ptr() as usize).next_multiple_of(PAGE_BYTES);
         let end = reserved.as_mut_ptr() as usize + bytes;
         let start = begin as *mut libc::c_void;
-        // It may be refused, which costs nothing but speed.
-        // SAFETY: the range is part of one allocation that is ours alone, and the advice changes
-        // nothing of what the memory holds, only what pages are behind it.
+        // The result is ignored, because a refusal only costs speed. SAFETY: the range is within one
+        // allocation, which `reserved` owns, and the advice does not change the content of the memory.
         unsafe { libc::madvise(start, end - begin, libc::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
     let _ = reserved;
 }
 
-/// Gives the memory behind the end of `used` back to the system, which gives it again when it is
-/// written to; says whether that was done.
-pub(super) fn give_back<T>(used: &mut Vec<T>) -> bool {
+/// Returns the spare capacity of `used` to the system, which provides it again on the next write. Returns
+/// `false` if the system did not take it.
+pub(super) fn release_spare<T>(used: &mut Vec<T>) -> bool {
     #[cfg(target_os = "linux")]
     {
         let spare = used.spare_capacity_mut();
-        let begin = (spare.as_mut_ptr() as usize).next_multiple_of(PAGE);
-        let end = (spare.as_mut_ptr() as usize + size_of_val(spare)) / PAGE * PAGE;
+        let begin = (spare.as_mut_ptr() as usize).next_multiple_of(PAGE_BYTES);
+        let end = (spare.as_mut_ptr() as usize + size_of_val(spare)) / PAGE_BYTES * PAGE_BYTES;
         let start = begin as *mut libc::c_void;
-        // SAFETY: the range holds whole pages of the spare capacity alone, which nobody reads
-        // before it is written.
+        // SAFETY: the range holds whole pages of the spare capacity only, which is not read before it is
+        // written.
         begin >= end || unsafe { libc::madvise(start, end - begin, libc::MADV_DONTNEED) } == 0
     }
     #[cfg(not(target_os = "linux"))]
@@ -47,14 +45,13 @@ pub(super) fn give_back<T>(used: &mut Vec<T>) -> bool {
     }
 }
 
-/// Asks for the cache line that `one` begins in, before it is read: what a search reads next is
-/// seldom where it was reading. Does nothing where there is no such request.
+/// Prefetches the cache line at the beginning of `one`. Does nothing on processors other than x86-64.
 #[inline]
-pub(super) fn fetch<T>(one: &T) {
+pub(super) fn prefetch<T>(one: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint, which reads and changes nothing that a program could see.
+        // SAFETY: a prefetch has no effect that a program can observe.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(one).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

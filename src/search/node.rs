@@ -1,33 +1,37 @@
-//! The tree's records: nodes of 60 bytes, and 4 bytes for each of their moves.
+//! The nodes of the tree, of 60 bytes each, and their moves, of 4 bytes each.
 
 use super::proof_bounds::ProofBounds;
 use super::proof_number::ProofNumbers;
 use crate::rules::{MAX_SIDES, PackedMove, PerSide, Side};
 
-/// A node's place in the node_pool.
+/// The index of a node in the pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct NodeId(pub(super) u32);
 
 impl NodeId {
-    /// No node: the end of a list.
+    /// No node, as the end of a list.
     pub(super) const NONE: NodeId = NodeId(u32::MAX);
 }
 
-/// A probability in 16 bits: a float without its sign, five bits of exponent, eleven of mantissa.
+/// A probability in 16 bits: a float without a sign, with 5 bits of exponent and 11 bits of mantissa.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(super) struct Prior(u16);
 
 impl Prior {
-    /// The nearest there is; what is below 2^-31 becomes 0.
+    /// The bits of 2^-31 as an `f32`, the least probability above 0.
+    const MIN_BITS: u32 = (127 - 31) << 23;
+
+    /// Returns the nearest value. A probability below 2^-31 becomes 0.
     pub(super) fn new(probability: f32) -> Prior {
-        const LEAST: u32 = (127 - 31) << 23;
         let bits = probability.clamp(0.0, 1.0).to_bits() + (1 << 11);
-        Prior((bits.saturating_sub(LEAST) >> 12).min(u32::from(u16::MAX)) as u16)
+        Prior((bits.saturating_sub(Prior::MIN_BITS) >> 12).min(u32::from(u16::MAX)) as u16)
     }
 
     pub(super) fn get(self) -> f32 {
-        const LEAST: u32 = (127 - 31) << 23;
-        if self.0 == 0 { 0.0 } else { f32::from_bits((u32::from(self.0) << 12) + LEAST) }
+        if self.0 == 0 {
+            return 0.0;
+        }
+        f32::from_bits((u32::from(self.0) << 12) + Prior::MIN_BITS)
     }
 
     /// Returns the bits, which are ordered as the probabilities are.
@@ -35,8 +39,8 @@ impl Prior {
         self.0
     }
 
-    /// It in 65535ths, as [`Node::visited_policy`] counts.
-    pub(super) fn of_all(self) -> u16 {
+    /// Returns the probability in 65535ths, the unit of [`Node::visited_policy`].
+    pub(super) fn to_65535ths(self) -> u16 {
         (self.get() * f32::from(u16::MAX)) as u16
     }
 }
@@ -48,8 +52,7 @@ pub(super) struct Edge {
     pub(super) prior: Prior,
 }
 
-/// What an expanded node has for each of its moves, in 32 bits: the child that the move leads to,
-/// or the move itself as long as there is none.
+/// A move of an expanded node in 32 bits: the child that it leads to, or the edge if it has no child yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Slot(pub(super) u32);
 
@@ -75,74 +78,74 @@ impl From<Edge> for Slot {
     }
 }
 
-/// A position in the tree, which holds no board: it is reached by playing the moves to it.
+/// A position in the tree. It holds no board; a descent plays the moves that lead to it.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    /// The mean score of each side but a fourth, absolute; see [`Node::value`].
+    /// The mean scores of the first three sides. See [`Node::value`] for a fourth.
     values: [f32; MAX_SIDES - 1],
     /// The mean probability of a draw.
     pub(super) draw: f32,
-    /// The mean of the turns until the game ends.
+    /// The mean number of turns until the game ends.
     pub(super) moves_left: f32,
-    /// How often the search came through here and found something.
+    /// The number of backups through the node.
     pub(super) visits: u32,
+    /// The index of the first move in the pool. In [`State::Repeated`], the number of the search.
     pub(super) first_slot: u32,
-    /// What children that are no candidates are worth at most; see `puct.rs`.
+    /// A bound on the scores of children that are not candidates. See `puct.rs`.
     pub(super) rest: Bound,
-    /// The moves, of which the first so many `children` have a node; the others are sorted by
-    /// prior, the likeliest first.
+    /// The number of moves. The first `children` of them have a node; the others are sorted by descending
+    /// prior.
     pub(super) edges: u16,
+    /// The number of moves that have a node.
     pub(super) children: u16,
-    /// Visits on their way.
+    /// Visits in flight (virtual visits).
     pub(super) in_flight: u16,
     /// The sum of the priors of visited children, in 65535ths.
     pub(super) visited_policy: u16,
     /// The move that leads here, and its prior.
     pub(super) edge: Edge,
     pub(super) bounds: ProofBounds,
-    pub(super) proof_number: ProofNumbers,
-    /// Side to move, whether a turn has ended, and state: see [`Tags`].
+    pub(super) proof_numbers: ProofNumbers,
     tags: Tags,
-    /// How many of the first children are candidates; 0 if it is not known who is.
+    /// The number of children, from the first on, that are candidates. 0 if the candidates are unknown.
     pub(super) candidates: u8,
 }
 
-/// The side to move in two bits, whether the move that leads here ended a turn in one, the state in
-/// three, and whether the side to move may wait.
+/// Bit fields of a node: the side to move (2 bits), whether the move to the node ended a turn (1 bit), the
+/// state (3 bits), and whether the side to move can pass (1 bit).
 #[derive(Clone, Copy, Debug)]
 struct Tags(u8);
 
-/// A bound that grows with the weight of exploration: `level + weight * slope`.
+/// A bound that grows with the exploration weight: `level + weight * slope`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Bound {
     pub(super) level: f32,
     pub(super) slope: f32,
 }
 
-const TURN: u8 = 3;
+const TURN_MASK: u8 = 3;
 const TURN_ENDED: u8 = 4;
-const STATE: u32 = 3;
-const STATES: u8 = 7;
-const WAITS: u8 = 1 << 6;
+const STATE_SHIFT: u32 = 3;
+const STATE_MASK: u8 = 7;
+const CAN_PASS: u8 = 1 << 6;
 
-/// The visits that a mean is of, if it is of as many.
-const LONG: u32 = 1 << 20;
-/// The most visits that are counted: those on their way are added to them.
-const MOST_VISITS: u32 = u32::MAX - 2 * u16::MAX as u32;
+/// The number of visits after which a mean forgets the first ones.
+const MEAN_WINDOW_VISITS: u32 = 1 << 20;
+/// The greatest number of visits that is counted. Visits in flight are added to it.
+const MAX_VISITS: u32 = u32::MAX - 2 * u16::MAX as u32;
 
-/// How far a node has come.
+/// The state of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
-    /// Its moves are not known: nobody has looked at it, or they were given up for want of memory.
+    /// The node has no moves: it was not evaluated, or its moves were reclaimed.
     Fresh,
-    /// Its moves are known.
+    /// The node has been evaluated and has moves.
     Expanded,
-    /// The game ends in it, whatever came before; or how it will end is known for certain.
+    /// The game has ended, or its outcome was proven by the evaluator.
     Ended,
-    /// It counts as drawn because the position stood before, in the search whose number its
-    /// [`Node::first_slot`] is.
+    /// The position repeats one of its path. Valid in the search whose number is [`Node::first_slot`].
     Repeated,
-    /// It is no part of the tree any more.
+    /// The node is no longer part of the tree.
     Gone,
 }
 
@@ -161,45 +164,44 @@ impl Node {
             visited_policy: 0,
             edge,
             bounds: ProofBounds::unknown(sides),
-            proof_number: ProofNumbers::UNSEEN,
+            proof_numbers: ProofNumbers::UNVISITED,
             tags: Tags(TURN_ENDED),
             candidates: 0,
         }
     }
 
-    /// The side to move.
+    /// Returns the side to move.
     #[inline]
     pub(super) fn turn(&self) -> Side {
-        Side::new(usize::from(self.tags.0 & TURN))
+        Side::new(usize::from(self.tags.0 & TURN_MASK))
     }
 
-    /// Says who is to move, and whether the move that leads here ended a turn.
+    /// Sets the side to move, and whether the move to this node ended a turn.
     pub(super) fn set_turn(&mut self, turn: Side, ended: bool) {
         let ended = if ended { TURN_ENDED } else { 0 };
-        self.tags.0 = self.tags.0 & !(TURN | TURN_ENDED) | turn.index() as u8 | ended;
+        self.tags.0 = self.tags.0 & !(TURN_MASK | TURN_ENDED) | turn.index() as u8 | ended;
     }
 
-    /// The turns that the move to this node takes.
+    /// Returns the number of turns that the move to this node ends: 0 or 1.
     #[inline]
     pub(super) fn turns(&self) -> u8 {
         u8::from(self.tags.0 & TURN_ENDED != 0)
     }
 
-    /// Says whether the side to move has another way out than its moves.
-    pub(super) fn set_waits(&mut self, waits: bool) {
-        self.tags.0 = self.tags.0 & !WAITS | if waits { WAITS } else { 0 };
+    /// Sets whether the side to move can do something else than play one of its moves.
+    pub(super) fn set_can_pass(&mut self, can_pass: bool) {
+        self.tags.0 = self.tags.0 & !CAN_PASS | if can_pass { CAN_PASS } else { 0 };
     }
 
-    /// Whether the bounds may rest on the node's moves alone only as far as they are good for the
-    /// side to move: nobody has looked at some of them, or it could do something else.
+    /// Returns `true` if the side to move has other options than the children: unvisited moves, or a pass.
     #[inline]
-    pub(super) fn has_more(&self) -> bool {
-        self.children < self.edges || self.tags.0 & WAITS != 0
+    pub(super) fn has_unvisited_options(&self) -> bool {
+        self.children < self.edges || self.tags.0 & CAN_PASS != 0
     }
 
     #[inline]
     pub(super) fn state(&self) -> State {
-        match self.tags.0 >> STATE & STATES {
+        match self.tags.0 >> STATE_SHIFT & STATE_MASK {
             0 => State::Fresh,
             1 => State::Expanded,
             2 => State::Ended,
@@ -209,12 +211,17 @@ impl Node {
     }
 
     pub(super) fn set_state(&mut self, state: State) {
-        self.tags.0 = self.tags.0 & !(STATES << STATE) | (state as u8) << STATE;
+        self.tags.0 = self.tags.0 & !(STATE_MASK << STATE_SHIFT) | (state as u8) << STATE_SHIFT;
     }
 
-    /// The mean score of `side`. The scores of a won game add up to 2 - n, those of a drawn one to
-    /// 0: so the last side's, where there are so many, follows from the others' and the chance of
-    /// a draw.
+    /// Returns the visits, those in flight included.
+    #[inline]
+    pub(super) fn visits_with_in_flight(&self) -> u32 {
+        self.visits + u32::from(self.in_flight)
+    }
+
+    /// Returns the mean score of `side`. With n sides, the scores of a won game add up to 2 - n and those of
+    /// a drawn game to 0, so the score of a fourth side follows from the others and the draw probability.
     #[inline]
     fn value(&self, side: Side) -> f32 {
         const LAST: usize = MAX_SIDES - 1;
@@ -224,23 +231,24 @@ impl Node {
         }
     }
 
-    /// The mean score of `side`, within what is proven.
+    /// Returns the mean score of `side`, clamped to its proven bounds.
     #[inline]
     pub(super) fn score(&self, side: Side) -> f32 {
-        let (least, most) = (self.bounds.least(side), self.bounds.most(side));
-        self.value(side).clamp(f32::from(least), f32::from(most))
+        let least = f32::from(self.bounds.least(side));
+        let most = f32::from(self.bounds.most(side));
+        self.value(side).clamp(least, most)
     }
 
-    /// The mean scores of `sides` sides, within what is proven.
+    /// Returns the mean scores of `sides` sides, clamped to their proven bounds.
     pub(super) fn scores(&self, sides: usize) -> PerSide<f32> {
         PerSide::from_fn(|side| if side.index() < sides { self.score(side) } else { 0.0 })
     }
 
-    /// Takes one more evaluation into the means. After [`LONG`] visits they are of the last ones above
-    /// all: a float would take no notice of smaller parts.
+    /// Adds an evaluation to the means. After [`MEAN_WINDOW_VISITS`] visits these become exponential means,
+    /// as an `f32` cannot add smaller parts.
     pub(super) fn add(&mut self, value: &PerSide<f32>, draw: f32, moves_left: f32) {
-        self.visits = (self.visits + 1).min(MOST_VISITS);
-        let weight = 1.0 / self.visits.min(LONG) as f32;
+        self.visits = (self.visits + 1).min(MAX_VISITS);
+        let weight = 1.0 / self.visits.min(MEAN_WINDOW_VISITS) as f32;
         for (nth, mean) in self.values.iter_mut().enumerate() {
             *mean += (value[Side::new(nth)] - *mean) * weight;
         }
@@ -248,10 +256,11 @@ impl Node {
         self.moves_left += (moves_left - self.moves_left) * weight;
     }
 
-    /// Puts what is certain in the place of the means.
+    /// Replaces the means.
     pub(super) fn set(&mut self, value: &PerSide<f32>, draw: f32, moves_left: f32) {
         self.values = std::array::from_fn(|nth| value[Side::new(nth)]);
-        (self.draw, self.moves_left) = (draw, moves_left);
+        self.draw = draw;
+        self.moves_left = moves_left;
     }
 }
 
@@ -260,27 +269,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_fits_a_cache_line_and_a_move_has_4_bytes() {
+    fn sizes_of_nodes_and_moves() {
         assert_eq!((size_of::<Node>(), size_of::<Slot>()), (60, 4));
     }
 
     #[test]
-    fn means_follow_what_is_found_late_and_visits_do_not_overflow() {
+    fn means_follow_late_values_and_visits_saturate() {
         let edge = Edge { m: PackedMove(0), prior: Prior::new(1.0) };
         let mut node = Node::new(edge, 2);
-        node.visits = MOST_VISITS - 1;
+        node.visits = MAX_VISITS - 1;
         let score = |score: f32| PerSide::from_fn(|side| [score, -score, 0.0, 0.0][side.index()]);
         node.set(&score(0.3), 0.0, 40.0);
-        for _ in 0..2 * LONG {
+        for _ in 0..2 * MEAN_WINDOW_VISITS {
             node.add(&score(0.2), 0.1, 30.0);
         }
-        assert_eq!(node.visits, MOST_VISITS);
+        assert_eq!(node.visits, MAX_VISITS);
         assert!((0.2..0.22).contains(&node.value(Side::WHITE)), "{}", node.value(Side::WHITE));
         assert!((30.0..33.0).contains(&node.moves_left) && (0.08..0.11).contains(&node.draw));
     }
 
     #[test]
-    fn priors_survive_to_a_two_thousandth() {
+    fn priors_are_rounded_by_at_most_a_two_thousandth() {
         assert_eq!(Prior::new(0.0).get(), 0.0);
         assert_eq!(Prior::new(1.0).get(), 1.0);
         for n in 1..1000 {

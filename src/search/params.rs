@@ -1,23 +1,49 @@
 //! The parameters of the search, each declared once: default, range and meaning.
 
-/// One parameter's name, default, range and meaning.
+/// The declaration of a parameter.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ParamInfo {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its value unless set.
+    /// The default value.
     pub default: f32,
-    /// The least value it may have.
+    /// The least value.
     pub min: f32,
-    /// The greatest value it may have.
+    /// The greatest value.
     pub max: f32,
-    /// What it does.
+    /// The meaning.
     pub help: &'static str,
+}
+
+/// Why a parameter cannot be set.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum ParamError {
+    /// There is no parameter of this name.
+    #[error("unknown search parameter \"{0}\"")]
+    Unknown(String),
+    /// The value is outside the range of the parameter.
+    #[error("{name} must be in [{min}, {max}], got {value}")]
+    OutOfRange {
+        /// The name of the parameter.
+        name: &'static str,
+        /// The least value.
+        min: f32,
+        /// The greatest value.
+        max: f32,
+        /// The value given.
+        value: f32,
+    },
+}
+
+impl From<ParamError> for String {
+    fn from(error: ParamError) -> String {
+        error.to_string()
+    }
 }
 
 macro_rules! params {
     ($($name:ident = $default:literal in $min:literal ..= $max:literal, $help:literal;)*) => {
-        /// The parameters of a search. Their table is [`Params::TABLE`].
+        /// The parameters of a search. [`Params::TABLE`] lists them.
         #[derive(Clone, Copy, PartialEq, Debug)]
         pub struct Params {
             $(#[doc = $help] pub $name: f32,)*
@@ -38,14 +64,17 @@ macro_rules! params {
             /// Sets a parameter by its name.
             ///
             /// # Errors
-            /// In words, if there is none of that name or the value is out of its range.
-            pub fn set(&mut self, name: &str, value: f32) -> Result<(), String> {
+            /// [`ParamError::Unknown`] if there is no such parameter, [`ParamError::OutOfRange`] if it does
+            /// not take the value.
+            pub fn set(&mut self, name: &str, value: f32) -> Result<(), ParamError> {
                 match name {
                     $(stringify!($name) if ($min..=$max).contains(&value) => self.$name = value,
                     stringify!($name) => {
-                        return Err(format!("{name} is from {} to {}, not {value}", $min, $max));
+                        return Err(ParamError::OutOfRange {
+                            name: stringify!($name), min: $min, max: $max, value,
+                        });
                     })*
-                    _ => return Err(format!("no parameter is called \"{name}\"")),
+                    _ => return Err(ParamError::Unknown(name.to_owned())),
                 }
                 Ok(())
             }
@@ -57,60 +86,59 @@ params! {
     c_puct = 1.745 in 0.0..=100.0,
         "Weight of the prior against the value in PUCT (Silver et al. 2017), at few visits.";
     c_puct_factor = 3.894 in 0.0..=100.0,
-        "How much that weight grows with the logarithm of the visits (lc0's CPuctFactor).";
+        "Growth of that weight with the logarithm of the visits (lc0's CPuctFactor).";
     c_puct_base = 38739.0 in 1.0..=1e9,
-        "The visits at which the growth sets in (lc0's CPuctBase).";
+        "Number of visits at which the growth begins (lc0's CPuctBase).";
     fpu_reduction = 0.33 in -2.0..=2.0,
-        "First play urgency: an unvisited move is worth its parent less this times the root of \
-         the policy already visited (lc0's FpuValue).";
+        "First play urgency: the value of an unvisited move is that of its parent minus this times the \
+         square root of the policy already visited (lc0's FpuValue).";
     policy_temperature = 1.0 in 0.1..=10.0,
-        "Temperature of the softmax over the policy's logits.";
+        "Temperature of the softmax over the logits of the policy.";
     draw_score = 0.0 in -1.0..=1.0,
-        "What a draw is worth to the side to move at the root, and the opposite to the others \
+        "Score of a draw for the side to move at the root, and its negative for the others \
          (lc0's DrawScore).";
     lcb = 1.0 in 0.0..=10.0,
-        "Deviations that a move's mean is lowered by before the best is chosen (lower confidence \
-         bound, as KataGo and Leela Zero choose); 0 to choose by visits.";
+        "Number of standard deviations below the mean by which the move to play is chosen (lower \
+         confidence bound, as in KataGo and Leela Zero); 0 to choose by visits.";
     proof_prior = 0.0 in 0.0..=10.0,
-        "What it adds to a move's prior if one more position would prove that it wins; if it takes \
-         more, so much less.";
+        "Addition to the prior of a move, divided by its proof number (the least number of positions \
+         that would prove its win).";
     proof_bonus = 0.0 in 0.0..=10.0,
-        "What it adds to a move's score if one more position would prove that it wins; less by \
-         its binary logarithm if it takes more.";
+        "Addition to the score of a move, divided by 1 plus the binary logarithm of its proof number.";
     moves_left_slope = 0.01 in 0.0..=1.0,
-        "How much a turn of length is worth: the winner likes the short way, the loser the long.";
+        "Score of one turn of game length: the winner prefers short games, the loser long ones.";
     moves_left_cap = 0.1 in 0.0..=1.0,
-        "The most that length may be worth.";
+        "Greatest score of game length.";
     moves_left_threshold = 0.6 in 0.0..=1.0,
-        "The score from which on length counts at all, in full at a score of 1.";
+        "Score above which game length counts, fully at a score of 1.";
 }
 
 impl Params {
-    /// The parameters of a search without a network, which has nothing to go by but what it can
-    /// prove: its means say nothing by which a move could be chosen against its visits.
-    pub fn blind() -> Params {
+    /// Returns the parameters of a search without a network, which finds proofs only. Moves are chosen by
+    /// visits, because the means have no information.
+    pub fn without_network() -> Params {
         Params { proof_prior: 0.3, proof_bonus: 0.3, lcb: 0.0, ..Params::default() }
     }
 
-    /// Returns the parameters of a search with a sparse network, whose policy is sharper than it is right:
-    /// it learns only the best move of a reference engine. docs/strength.md has the matches.
+    /// Returns the parameters of a search with a sparse network. Its policy is overconfident, because it is
+    /// trained on the best move of a reference engine only. docs/history/search.md has the matches.
     pub fn sparse() -> Params {
         Params { policy_temperature: 1.4, ..Params::default() }
     }
 
-    /// Whether the search goes by what proofs take.
-    pub(super) fn weighs_effort(&self) -> bool {
+    /// Returns `true` if the search uses proof numbers.
+    pub(super) fn uses_proof_numbers(&self) -> bool {
         self.proof_prior > 0.0 || self.proof_bonus > 0.0
     }
 
-    /// `c_puct` as it is at a node of that many visits.
+    /// Returns the exploration constant at a node with this number of visits.
     pub(super) fn c_puct_at(&self, visits: u32) -> f32 {
         let ratio = (visits as f32 + self.c_puct_base + 1.0) / self.c_puct_base;
         self.c_puct + self.c_puct_factor * libm::logf(ratio)
     }
 
-    /// What it is worth to the mover that a child lasts `longer` turns than its parent expects
-    /// when it scores `score` there.
+    /// Returns the score of game length for the mover, if a child with score `score` lasts `longer` turns
+    /// more than its parent expects.
     pub(super) fn length_utility(&self, score: f32, longer: f32) -> f32 {
         let beyond = score.abs() - self.moves_left_threshold;
         if beyond <= 0.0 {
@@ -122,16 +150,16 @@ impl Params {
     }
 }
 
-/// The parameters of planning at the root with Gumbel.
+/// The parameters of Gumbel planning at the root.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct GumbelParams {
-    /// How many moves are considered at first; halved again and again.
+    /// The number of moves that are considered in the first phase.
     pub considered: usize,
-    /// How many visits are spent.
+    /// The number of visits in self-play.
     pub visits: usize,
-    /// How much a score weighs against a logit (`c_visit`, beside the most visits of a move).
+    /// The weight of a score against a logit is `(c_visit + greatest visits of a move) * c_scale`.
     pub c_visit: f32,
-    /// How much a score weighs in all (`c_scale`).
+    /// See `c_visit`.
     pub c_scale: f32,
 }
 
@@ -146,13 +174,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_default_is_in_its_range_and_can_be_set() {
+    fn defaults_are_in_range_and_can_be_set() {
         let mut params = Params::default();
         for info in Params::TABLE {
             assert_eq!(params.set(info.name, info.default), Ok(()), "{}", info.name);
             assert!(params.set(info.name, info.max * 2.0 + 1.0).is_err(), "{}", info.name);
         }
         assert_eq!(params, Params::default());
-        assert!(params.set("nonsense", 1.0).is_err());
+        let unknown = params.set("nonsense", 1.0).unwrap_err();
+        assert_eq!(unknown.to_string(), "unknown search parameter \"nonsense\"");
+        let error = params.set("lcb", -1.0).unwrap_err();
+        assert_eq!(error.to_string(), "lcb must be in [0, 10], got -1");
     }
 }

@@ -1,63 +1,62 @@
-//! What the search would play, and what it thinks of it.
+//! The results of a search: root moves in order of preference, and their principal variations.
 
 use std::cmp::Ordering;
 
 use super::node::{Node, NodeId, State};
-use super::plan::Plan;
 use super::proof_bounds::ProofBounds;
-use super::tree::Tree;
+use super::tree::{RootHalving, Tree};
 use crate::rules::{Move, MoveList, PerSide, Position, Side};
 
-/// What is proven of a position, for one side.
+/// The proven result of a position for one side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Proof {
-    /// Nothing.
+    /// Nothing is proven.
     Open,
-    /// It is won in at most so many turns.
+    /// A win in at most this number of turns.
     Won(u8),
-    /// Nobody wins.
+    /// A draw.
     Drawn,
-    /// It is lost in at most so many turns, if against one winner.
+    /// A loss, in at most this number of turns if the winner is known.
     Lost(Option<u8>),
 }
 
-/// One move of the root and what the search knows of it.
+/// A root move with its search results.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RootMove {
     /// The move.
     pub m: Move,
     /// Its prior, after noise and temperature.
     pub prior: f32,
-    /// How often it was searched.
+    /// The number of its visits.
     pub visits: u32,
-    /// The expected score of each side after it; of the root itself where it was never searched.
+    /// The expected score of each side after it, or at the root if it has no visits.
     pub value: PerSide<f32>,
     /// The probability of a draw after it.
     pub draw: f32,
-    /// The turns until the end of the game, that of the move included.
+    /// The expected number of turns until the end of the game, that of the move included.
     pub moves_left: f32,
-    /// What is proven for the mover.
+    /// The proven result for the side to move at the root.
     pub proof: Proof,
 }
 
-/// A line of play from the root: its first move's choice, and the moves that follow.
+/// A principal variation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Line {
-    /// What is known of its first move.
+    /// Its first move.
     pub choice: RootMove,
-    /// All its moves, ply by ply.
+    /// All its plies.
     pub moves: Vec<Move>,
 }
 
 impl Tree {
-    /// The moves of the root that may be chosen, the best first.
+    /// Returns the root moves that may be played, the best first.
     pub fn root_moves(&self) -> Vec<RootMove> {
         let root = self.root_node();
         let children = self.ranked(self.root).into_iter().filter_map(|id| {
             let child = self.node(id);
-            let searched = child.visits > 0;
+            let visited = child.visits > 0;
             let m = child.edge.m.unpack()?;
-            let source = if searched { child } else { root };
+            let source = if visited { child } else { root };
             Some(RootMove {
                 m,
                 prior: child.edge.prior.get(),
@@ -65,77 +64,80 @@ impl Tree {
                 value: source.scores(self.sides),
                 draw: source.draw,
                 moves_left: source.moves_left
-                    + if searched { f32::from(child.turns()) } else { 0.0 },
+                    + if visited { f32::from(child.turns()) } else { 0.0 },
                 proof: proof(child.bounds, self.mover(), child.turns()),
             })
         });
-        let allowed =
-            |choice: &RootMove| self.allowed.is_empty() || self.allowed.contains(&choice.m);
-        children.filter(allowed).collect()
+        children
+            .filter(|root_move| self.allowed.is_empty() || self.allowed.contains(&root_move.m))
+            .collect()
     }
 
-    /// What is proven of the root, for the side to move there.
+    /// Returns the proven result of the root for its side to move.
     pub fn proof(&self) -> Proof {
         proof(self.root_node().bounds, self.mover(), 0)
     }
 
-    /// The expected score of each side at the root.
+    /// Returns the expected score of each side at the root.
     pub fn value(&self) -> PerSide<f32> {
         self.root_node().scores(self.sides)
     }
 
-    /// The turns until the end of the game, as expected at the root.
+    /// Returns the expected number of turns until the end of the game, at the root.
     pub fn moves_left(&self) -> f32 {
         self.root_node().moves_left
     }
 
-    /// The `count` best lines, the best first.
+    /// Returns the `count` best lines, the best first.
     pub fn lines(&self, count: usize) -> Vec<Line> {
-        let choices = self.root_moves().into_iter().take(count);
-        choices
-            .map(|choice| {
-                let mut moves = vec![choice.m];
-                let mut next = self.child_by(choice.m);
-                while let Some(id) = next {
-                    next = self.best_child(id);
-                    moves.extend(next.and_then(|id| self.node(id).edge.m.unpack()));
-                }
-                Line { choice, moves }
-            })
-            .collect()
+        self.root_moves().into_iter().take(count).map(|choice| self.line(choice)).collect()
     }
 
-    /// The best child of a node that has been searched.
+    fn line(&self, choice: RootMove) -> Line {
+        let mut moves = vec![choice.m];
+        let mut next = self.child_by(choice.m);
+        while let Some(id) = next {
+            next = self.best_child(id);
+            moves.extend(next.and_then(|id| self.node(id).edge.m.unpack()));
+        }
+        Line { choice, moves }
+    }
+
+    /// Returns the best child of a node, if it has visits.
     fn best_child(&self, id: NodeId) -> Option<NodeId> {
-        let expanded = self.node(id).state() == State::Expanded;
-        let first = expanded.then(|| self.ranked(id)).and_then(|ranked| ranked.first().copied());
-        first.filter(|&id| self.node(id).visits > 0)
+        if self.node(id).state() != State::Expanded {
+            return None;
+        }
+        self.ranked(id).first().copied().filter(|&id| self.node(id).visits > 0)
     }
 
-    /// The children of a node, the best first: proven wins by length, then by visits or bound,
-    /// proven losses last, the longest first. A proven draw goes before a favourite that scores
-    /// less or can do no better.
+    /// Returns the children of a node, the best first: proven wins by length, then open moves by visits or
+    /// lower confidence bound, then proven losses, the longest first. A proven draw precedes a first move
+    /// that scores less or cannot do better.
     fn ranked(&self, id: NodeId) -> Vec<NodeId> {
         let mover = self.node(id).turn();
         let visits = self.children_of(id).map(|id| self.node(id).visits);
         let ranking = Ranking {
             tree: self,
-            planned: self.plan.as_ref().filter(|_| id == self.root),
+            halving: if id == self.root { self.root_halving.as_ref() } else { None },
             mover,
             draw: self.draw_value(mover),
             lcb: self.params.lcb,
-            enough: visits.max().unwrap_or(0) / ENOUGH,
+            min_visits: visits.max().unwrap_or(0) / MIN_VISITS_DIVISOR,
         };
         let mut children: Vec<_> = self.children_of(id).collect();
         children.sort_by(|&a, &b| ranking.compare(b, a));
-        let drawn = |child: &Node| child.bounds.decided() && child.bounds.winner().is_none();
         if let Some(&first) = children.first() {
             let first = self.node(first);
-            let (least, most) = (first.bounds.least(mover), first.bounds.most(mover));
-            // It cannot win, or does not look like it, and is not sure to be drawn either.
-            let behind = least < 0 && (most == 0 || ranking.worth(first) < ranking.draw);
-            let draw = children.iter().position(|&id| drawn(self.node(id)));
-            if let Some(draw) = draw.filter(|_| behind && most > -1 && first.visits > 0) {
+            let most = first.bounds.most(mover);
+            let may_lose = first.bounds.least(mover) < 0;
+            let is_worse_than_draw = most == 0 || ranking.value(first) < ranking.draw;
+            if may_lose
+                && is_worse_than_draw
+                && most > -1
+                && first.visits > 0
+                && let Some(draw) = children.iter().position(|&id| self.node(id).bounds.is_draw())
+            {
                 children[..=draw].rotate_right(1);
             }
         }
@@ -143,78 +145,98 @@ impl Tree {
     }
 }
 
-/// A move's mean is believed enough to choose by if it has this part of the most visits.
-const ENOUGH: u32 = 8;
+/// A move can be chosen by its lower confidence bound if it has more than the greatest number of visits
+/// divided by this.
+const MIN_VISITS_DIVISOR: u32 = 8;
 
-/// How the children of a node are compared.
+/// The order of the children of a node.
 struct Ranking<'a> {
     tree: &'a Tree,
-    /// How the root's visits were spread, if not by PUCT.
-    planned: Option<&'a Plan>,
+    /// The sequential halving of the root, if the node is the root and its visits were planned.
+    halving: Option<&'a RootHalving>,
     mover: Side,
-    /// What a draw is worth to the mover.
+    /// The value of a draw for the mover.
     draw: f32,
     lcb: f32,
-    /// Visits that a child must have to be chosen by its bound.
-    enough: u32,
+    /// A child needs more visits than this to be chosen by its bound.
+    min_visits: u32,
 }
 
 impl Ranking<'_> {
-    fn worth(&self, child: &Node) -> f32 {
+    fn value(&self, child: &Node) -> f32 {
         child.score(self.mover) + self.draw * child.draw
     }
 
-    /// The lower confidence bound of a child's score, if it has visits enough: the mean less so
-    /// many of its deviations, as those of a game's result with the same chances are.
+    /// Returns the lower confidence bound of a child's score, if it has enough visits: the mean minus `lcb`
+    /// standard deviations. The variance is that of a game result with the same WDL.
     fn bound(&self, child: &Node) -> Option<f32> {
         let score = child.score(self.mover);
         let variance = (1.0 - child.draw - score * score).max(0.0);
         let deviation = (variance / child.visits as f32).sqrt();
-        (child.visits > self.enough).then(|| self.worth(child) - self.lcb * deviation)
+        (child.visits > self.min_visits).then(|| self.value(child) - self.lcb * deviation)
     }
 
-    /// Which of two children is better, the greater being the better.
+    /// Compares two children. The better one is the greater.
     fn compare(&self, a: NodeId, b: NodeId) -> Ordering {
         let mover = self.mover;
-        // Whoever has come further in the plan is better; whoever has come as far, by its order.
-        let place = |id| self.planned.and_then(|plan| plan.rank(id)).unwrap_or(usize::MAX);
-        let by_plan = place(b).cmp(&place(a));
-        let (a, b) = (self.tree.node(a), self.tree.node(b));
-        let class = |child: &Node| match (child.bounds.least(mover), child.bounds.most(mover)) {
-            (1, _) => 2,
-            (_, -1) => 0,
-            _ => 1,
-        };
-        let length = |child: &Node| {
-            let longest = child.bounds.longest().unwrap_or(u8::MAX);
-            i16::from(longest) + i16::from(child.turns())
-        };
+        // A move that was considered longer by sequential halving is better.
+        let rank = |id| self.halving.and_then(|halving| halving.rank(id)).unwrap_or(usize::MAX);
+        let by_halving = rank(b).cmp(&rank(a));
+        let a = self.tree.node(a);
+        let b = self.tree.node(b);
         let by_bound = || match (self.bound(a), self.bound(b)) {
             _ if self.lcb == 0.0 => Ordering::Equal,
             (Some(a), Some(b)) => a.total_cmp(&b),
             (a, b) => a.is_some().cmp(&b.is_some()),
         };
-        class(a)
-            .cmp(&class(b))
-            .then_with(|| match class(a) {
-                2 => length(b).cmp(&length(a)),
-                0 => length(a).cmp(&length(b)),
-                _ => by_plan.then_with(by_bound),
+        let class = ProofClass::of(a, mover);
+        class
+            .cmp(&ProofClass::of(b, mover))
+            .then_with(|| match class {
+                ProofClass::Won => proven_length(b).cmp(&proven_length(a)),
+                ProofClass::Lost => proven_length(a).cmp(&proven_length(b)),
+                ProofClass::Open => by_halving.then_with(by_bound),
             })
             .then_with(|| a.visits.cmp(&b.visits))
-            .then_with(|| self.worth(a).total_cmp(&self.worth(b)))
+            .then_with(|| self.value(a).total_cmp(&self.value(b)))
             .then_with(|| a.edge.prior.cmp(&b.edge.prior))
             .then_with(|| b.edge.m.0.cmp(&a.edge.m.0))
     }
 }
 
+/// The proven result of a child for the mover, the worst first. A draw counts as open.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum ProofClass {
+    Lost,
+    Open,
+    Won,
+}
+
+impl ProofClass {
+    fn of(child: &Node, mover: Side) -> ProofClass {
+        if child.bounds.least(mover) == 1 {
+            ProofClass::Won
+        } else if child.bounds.most(mover) == -1 {
+            ProofClass::Lost
+        } else {
+            ProofClass::Open
+        }
+    }
+}
+
+/// Returns the greatest number of turns to the proven win, that of the move to `child` included.
+fn proven_length(child: &Node) -> u16 {
+    u16::from(child.bounds.longest().unwrap_or(u8::MAX)) + u16::from(child.turns())
+}
+
+/// Returns the proven result for `mover` of a position after `turns` turns.
 fn proof(bounds: ProofBounds, mover: Side, turns: u8) -> Proof {
     let longest = bounds.longest().map(|longest| longest.saturating_add(turns));
     if bounds.least(mover) == 1 {
         longest.map_or(Proof::Open, Proof::Won)
     } else if bounds.most(mover) == -1 {
         Proof::Lost(longest)
-    } else if bounds.decided() {
+    } else if bounds.is_decided() {
         Proof::Drawn
     } else {
         Proof::Open
@@ -222,10 +244,11 @@ fn proof(bounds: ProofBounds, mover: Side, turns: u8) -> Proof {
 }
 
 impl Line {
-    /// Splits the line into whole turns, from `root` on; a last turn that is not whole is left out.
+    /// Splits the line, which begins at `root`, into turns. An incomplete last turn is left out.
     pub fn turns(&self, root: &Position) -> Vec<MoveList> {
         let mut position = root.clone();
-        let (mut turns, mut turn) = (Vec::new(), MoveList::new());
+        let mut turns = Vec::new();
+        let mut turn = MoveList::new();
         for &m in &self.moves {
             turn.push(m);
             position.play_unchecked(m);

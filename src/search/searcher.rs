@@ -1,4 +1,4 @@
-//! A tree and an evaluator at work together.
+//! A search by one thread: a tree, an evaluator and rounds of both.
 
 use super::batching::{Gatherer, Step};
 use super::root_move::Line;
@@ -7,8 +7,7 @@ use crate::encoding::Encoding;
 use crate::nn::{EvalError, Evaluator, Query};
 use crate::rules::{Move, MoveList};
 
-/// A search in progress by one thread: gathers leaves, has them evaluated in batches, and backs
-/// them up.
+/// A search by one thread, which gathers leaves, evaluates them in batches and backs them up.
 pub struct Searcher<'a> {
     tree: &'a mut Tree,
     evaluator: &'a mut dyn Evaluator,
@@ -22,7 +21,7 @@ impl std::fmt::Debug for Searcher<'_> {
 }
 
 impl<'a> Searcher<'a> {
-    /// Lets `evaluator` serve `tree`, with at most `batch_size` leaves at once.
+    /// Returns a search of `tree` by `evaluator`, with batches of at most `batch_size` leaves.
     pub fn new(
         tree: &'a mut Tree,
         evaluator: &'a mut dyn Evaluator,
@@ -32,17 +31,17 @@ impl<'a> Searcher<'a> {
         Searcher { tree, evaluator, gatherer }
     }
 
-    /// The tree as it stands.
+    /// Returns the tree.
     pub fn tree(&self) -> &Tree {
         self.tree
     }
 
-    /// One round: at most `most` visits.
+    /// Runs a round of at most `max_visits` visits.
     ///
     /// # Errors
-    /// If the evaluator fails; the tree is as if the round had not gone to it.
-    pub fn step(&mut self, most: u32) -> Result<Step, EvalError> {
-        let mut step = self.gatherer.gather(self.tree, self.evaluator, most);
+    /// If the evaluator fails. The visits without an evaluation have been backed up.
+    pub fn step(&mut self, max_visits: u32) -> Result<Step, EvalError> {
+        let mut step = self.gatherer.gather(self.tree, self.evaluator, max_visits);
         if let Err(error) = self.gatherer.evaluate(self.evaluator) {
             self.gatherer.cancel(self.tree);
             return Err(error);
@@ -52,16 +51,20 @@ impl<'a> Searcher<'a> {
         Ok(step)
     }
 
-    /// Rounds until there were so many visits, nothing is left to find out, the memory is full, or
-    /// `goes_on` says no; the root is expanded in any case. Gives how many visits there were.
+    /// Runs rounds until there were `visits` visits, the root is solved, the memory is full, or
+    /// `may_continue` returns `false`. The root is expanded in any case. Returns the number of visits.
     ///
     /// # Errors
-    /// If the evaluator fails; what was found before stays in the tree.
-    pub fn visit(&mut self, visits: u32, goes_on: impl Fn() -> bool) -> Result<u32, EvalError> {
+    /// If the evaluator fails. Earlier rounds stay in the tree.
+    pub fn visit(
+        &mut self,
+        visits: u32,
+        may_continue: impl Fn() -> bool,
+    ) -> Result<u32, EvalError> {
         let mut spent = 0;
-        while self.tree.is_empty() || spent < visits && goes_on() && !self.tree.settled() {
-            let most = self.tree.breadth().min(visits.saturating_sub(spent)).max(1);
-            let step = self.step(most)?;
+        while self.tree.is_empty() || spent < visits && may_continue() && !self.tree.is_proven() {
+            let max_visits = self.tree.breadth().min(visits.saturating_sub(spent)).max(1);
+            let step = self.step(max_visits)?;
             spent += step.visits;
             if step.full {
                 break;
@@ -70,8 +73,8 @@ impl<'a> Searcher<'a> {
         Ok(spent)
     }
 
-    /// The first whole turn of `line`. Where the search saw no more than a part of it, each ply
-    /// that is missing costs one evaluation: the one with the highest prior.
+    /// Returns the first whole turn of `line`. If the line has only a part of it, each missing ply is the one
+    /// with the greatest prior, which takes an evaluation.
     ///
     /// # Errors
     /// If the evaluator fails.
@@ -85,7 +88,8 @@ impl<'a> Searcher<'a> {
                 return Ok(turn);
             }
         }
-        let (encoding, mut batch) = (Encoding::of(&position), self.evaluator.new_batch());
+        let encoding = Encoding::of(&position);
+        let mut batch = self.evaluator.new_batch();
         let mut legal = MoveList::new();
         loop {
             position.legal_moves(&mut legal);

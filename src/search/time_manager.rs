@@ -1,24 +1,25 @@
-//! How long one turn may take, from the clock and the expected length of the game. Nothing is timed here.
+//! Time management: the time for a turn, from the clock and the expected length of the game. Does not measure
+//! time.
 
 use std::time::Duration;
 
-/// What a player's clock says.
+/// The clock of a player.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Clock {
-    /// Milliseconds left. Some GUIs send what is below zero.
+    /// Milliseconds left. Some GUIs send negative numbers.
     pub remaining: i64,
-    /// Milliseconds that each turn adds once it has been played.
+    /// Milliseconds that are added after each turn.
     pub increment: i64,
-    /// Turns until the clock is set anew, this one included; `None` if it never is.
+    /// The number of turns until the next time control, this one included. `None` in sudden death.
     pub turns_to_go: Option<u32>,
 }
 
 /// The time for one turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
-    /// Time to play if the choice is clear.
+    /// The time after which a clear choice is played.
     pub soft: Duration,
-    /// Time to play whatever the choice looks like.
+    /// The time after which any choice is played.
     pub hard: Duration,
 }
 
@@ -51,12 +52,15 @@ impl Clock {
         };
         let most = if self.turns_to_go == Some(1) { usable } else { usable * MAX_CLOCK_FACTOR };
         let share = usable / turns + self.increment.max(0) as f64 * INCREMENT_FACTOR;
-        let milliseconds = |number: f64| Duration::from_micros((number * 1e3) as u64);
         Budget {
-            soft: milliseconds(share.min(most)),
-            hard: milliseconds((share * HARD_FACTOR).min(most)),
+            soft: from_milliseconds(share.min(most)),
+            hard: from_milliseconds((share * HARD_FACTOR).min(most)),
         }
     }
+}
+
+fn from_milliseconds(milliseconds: f64) -> Duration {
+    Duration::from_micros((milliseconds * 1e3) as u64)
 }
 
 #[cfg(test)]
@@ -69,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn no_budget_exceeds_the_clock() {
+    fn budget_never_exceeds_the_clock() {
         let numbers = [i64::MIN, -5000, -1, 0, 1, 50, 99, 100, 101, 1000, 60_000, i64::MAX];
         for remaining in numbers {
             for increment in numbers {
@@ -86,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_clock_leaves_nothing() {
+    fn budget_of_an_empty_clock_is_zero() {
         let nothing = Budget { soft: Duration::ZERO, hard: Duration::ZERO };
         for remaining in [-5000, 0, 1, 100] {
             assert_eq!(budget(remaining, 2000, None, 100), nothing);
@@ -94,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_sensible() {
+    fn budget_of_common_clocks() {
         let minute = budget(60_000, 0, None, 0);
         assert_eq!(minute.soft.as_millis(), 3333);
         assert_eq!(minute.hard.as_millis(), 8333);

@@ -1,4 +1,4 @@
-//! A table as a file: three lines of text, the entries packed by Deflate, and a checksum.
+//! The file format of tables: three lines of text, the entries compressed by Deflate, and a checksum.
 //!
 //! ```text
 //! menagerie table 1
@@ -6,9 +6,9 @@
 //! 211896384
 //! ```
 //!
-//! The lines are the version of the form, the variant, and how many numbers there are. The last 32
-//! bytes of the file are the SHA-256 of all before. A checksum guards against accidents only; that
-//! the entries are those of the rules at hand is tried on a sample.
+//! The lines are the version of the format, the variant, and the number of entries. The last 32 bytes of the
+//! file are the SHA-256 of all bytes before. The checksum detects damage; a sample of entries is compared
+//! with the rules.
 
 use std::io::{self, Read, Write};
 
@@ -22,41 +22,41 @@ use crate::variant::Variant;
 
 /// The first line.
 const VERSION: &str = "menagerie table 1";
-/// The bytes of the checksum.
-const CHECKSUM: usize = 32;
-/// So many entries are tried by the rules.
-const TRIED: u64 = 2000;
+/// The length of the checksum.
+const CHECKSUM_BYTES: usize = 32;
+/// The number of entries that are compared with the rules.
+const CHECKED_ENTRIES: u64 = 2000;
 
-/// Why the bytes of a file are no table for a game.
+/// Why a file is not a table of a variant.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TableError {
-    /// It does not begin as tables do.
-    #[error("it is no table: it begins with \"{0}\", not with \"{VERSION}\"")]
+    /// The first line is not that of a table.
+    #[error("not a table: the first line is \"{0}\", expected \"{VERSION}\"")]
     Foreign(String),
-    /// Its end is missing, or a byte was changed.
-    #[error("it is damaged: its checksum is not that of its bytes")]
+    /// The file is truncated, or a byte was changed.
+    #[error("damaged table: the checksum does not match")]
     Damaged,
-    /// It is another game's.
-    #[error("it is a table of \"{found}\", not of {wanted}")]
+    /// The table is of another variant.
+    #[error("table of \"{found}\", expected {wanted}")]
     Variant {
-        /// The game of the table.
+        /// The variant of the table.
         found: String,
-        /// The game that is wanted.
+        /// The expected variant.
         wanted: String,
     },
-    /// It has not as many entries as the game has numbers.
-    #[error("it has \"{found}\" entries, not {wanted}")]
+    /// The number of entries is not that of the variant's positions.
+    #[error("table of \"{found}\" entries, expected {wanted}")]
     Length {
-        /// What it says.
+        /// The number of entries as the file gives it.
         found: String,
-        /// How many there must be.
+        /// The expected number.
         wanted: u64,
     },
-    /// The game's positions have no numbers.
+    /// The positions of the variant cannot be numbered.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// An entry is not what the rules make of the entries after it.
-    #[error("it was made by other rules: it is wrong about \"{fen}\"")]
+    /// An entry contradicts the rules.
+    #[error("table of other rules: wrong value of \"{fen}\"")]
     Rules {
         /// The position of the entry.
         fen: String,
@@ -69,16 +69,16 @@ impl SolvedTable {
     /// # Errors
     /// If writing fails.
     pub fn write(&self, variant: &Variant, out: impl Write) -> io::Result<()> {
-        let mut out = Summed { inner: out, hash: Sha256::new() };
+        let mut out = HashingWriter { inner: out, hash: Sha256::new() };
         write!(out, "{VERSION}\n{}\n{}\n", variant.name(), self.entries.len())?;
-        let mut packed = DeflateEncoder::new(&mut out, Compression::default());
-        let mut bytes = Vec::with_capacity(CHUNK);
-        for chunk in self.entries.chunks(CHUNK) {
+        let mut encoder = DeflateEncoder::new(&mut out, Compression::default());
+        let mut bytes = Vec::with_capacity(CHUNK_ENTRIES);
+        for chunk in self.entries.chunks(CHUNK_ENTRIES) {
             bytes.clear();
             bytes.extend(chunk.iter().map(|entry| entry.0));
-            packed.write_all(&bytes)?;
+            encoder.write_all(&bytes)?;
         }
-        packed.finish()?;
+        encoder.finish()?;
         let sum = out.hash.finalize();
         out.inner.write_all(&sum)?;
         out.inner.flush()
@@ -87,7 +87,7 @@ impl SolvedTable {
     /// Reads the bytes of a file as a table of `variant`.
     ///
     /// # Errors
-    /// If they are none, are damaged, or are not of this game; each quotes what they say.
+    /// [`TableError`] if they are not a table of this variant.
     pub fn read(variant: &Variant, bytes: &[u8]) -> Result<SolvedTable, TableError> {
         let (line, rest) = first_line(bytes);
         if line != VERSION {
@@ -98,9 +98,9 @@ impl SolvedTable {
         if found != wanted {
             return Err(TableError::Variant { found, wanted });
         }
-        let split = rest.len().checked_sub(CHECKSUM).ok_or(TableError::Damaged)?;
+        let split = rest.len().checked_sub(CHECKSUM_BYTES).ok_or(TableError::Damaged)?;
         let (rest, sum) = rest.split_at(split);
-        if Sha256::digest(&bytes[..bytes.len() - CHECKSUM])[..] != *sum {
+        if Sha256::digest(&bytes[..bytes.len() - CHECKSUM_BYTES])[..] != *sum {
             return Err(TableError::Damaged);
         }
         let index = Index::new(variant)?;
@@ -112,26 +112,26 @@ impl SolvedTable {
         }
         let entries = unpack(packed, wanted).ok_or_else(|| length("more or fewer".to_owned()))?;
         let table = SolvedTable::new(variant, index, entries);
-        match table.disagrees(TRIED) {
+        match table.find_wrong_entry(CHECKED_ENTRIES) {
             Some(fen) => Err(TableError::Rules { fen }),
             None => Ok(table),
         }
     }
 
-    /// The variant that the first bytes of a file name, if it is a table.
+    /// Returns the name of the variant in the first bytes of a file, if it is a table.
     pub fn variant_of(bytes: &[u8]) -> Option<String> {
         let (version, rest) = first_line(bytes);
         (version == VERSION).then(|| first_line(rest).0)
     }
 }
 
-/// Entries are written and read so many at a time.
-const CHUNK: usize = 1 << 16;
+/// The number of entries that are written and read at a time.
+const CHUNK_ENTRIES: usize = 1 << 16;
 
-/// The first line, if it is not long, and what follows.
+/// Returns the first line, shortened, and the bytes after it.
 fn first_line(bytes: &[u8]) -> (String, &[u8]) {
-    const LONGEST: usize = 80;
-    let head = &bytes[..bytes.len().min(LONGEST)];
+    const MAX_LINE_BYTES: usize = 80;
+    let head = &bytes[..bytes.len().min(MAX_LINE_BYTES)];
     let end = head.iter().position(|&byte| byte == b'\n').unwrap_or(head.len());
     let line = match str::from_utf8(&head[..end]) {
         Ok(text) => text.escape_debug().to_string(),
@@ -140,11 +140,11 @@ fn first_line(bytes: &[u8]) -> (String, &[u8]) {
     (line, bytes.get(end + 1..).unwrap_or_default())
 }
 
-/// The entries; `None` if there are more or fewer than `count`.
+/// Decompresses the entries. Returns `None` if their number is not `count`.
 fn unpack(packed: &[u8], count: u64) -> Option<Vec<Entry>> {
     let mut entries = Vec::with_capacity(count as usize);
     let mut decoder = DeflateDecoder::new(packed).take(count + 1);
-    let mut bytes = vec![0; CHUNK];
+    let mut bytes = vec![0; CHUNK_ENTRIES];
     loop {
         match decoder.read(&mut bytes).ok()? {
             0 => return (entries.len() as u64 == count).then_some(entries),
@@ -153,13 +153,13 @@ fn unpack(packed: &[u8], count: u64) -> Option<Vec<Entry>> {
     }
 }
 
-/// Writes on, and sums up what was written.
-struct Summed<W> {
+/// A writer that hashes what it writes.
+struct HashingWriter<W> {
     inner: W,
     hash: Sha256,
 }
 
-impl<W: Write> Write for Summed<W> {
+impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
         self.hash.update(&bytes[..written]);

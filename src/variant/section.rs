@@ -1,126 +1,129 @@
-//! A section of `variants.ini`: keys that are taken one by one, and what can be wrong with them.
+//! A section of `variants.ini`: keys that are taken one by one, and the errors found.
 
 use std::collections::HashMap;
 
+use super::values::ValueError;
 use crate::rules::FenError;
 
-/// Why a section was refused. ConnectN are counted from 1.
+/// Why a section was rejected. Lines are counted from 1.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum IniError {
-    /// Neither a section, nor `key = value`, nor a comment; or a key above all sections.
-    #[error("line {line}: cannot read \"{text}\"")]
+    /// The line is not a section, `key = value` or a comment, or it is a key before the first section.
+    #[error("line {line}: cannot parse \"{text}\"")]
     Syntax {
-        /// Where.
+        /// The line number.
         line: u32,
-        /// The line.
+        /// The text of the line.
         text: String,
     },
-    /// A section that has been there already.
-    #[error("line {line}: a second section [{name}]")]
-    Twice {
-        /// Where.
+    /// The section has been defined before.
+    #[error("line {line}: duplicate section [{name}]")]
+    Duplicate {
+        /// The line number.
         line: u32,
-        /// The section.
+        /// The name of the section.
         name: String,
     },
-    /// A parent that no section above has.
-    #[error("line {line}: [{name}:{parent}], but no section above is called {parent}")]
+    /// There is no section with the name of the parent before this one.
+    #[error("line {line}: [{name}:{parent}]: no section {parent} before this line")]
     NoParent {
-        /// Where.
+        /// The line number.
         line: u32,
-        /// The section.
+        /// The name of the section.
         name: String,
-        /// The parent it names.
+        /// The name of the parent.
         parent: String,
     },
-    /// A key or its value that cannot be honoured.
-    #[error("line {line}: [{section}] {key} = {value}: {reason}")]
+    /// The key or its value is invalid or not supported.
+    #[error("line {line}: [{section}] {key} = {value}: {error}")]
     Key {
-        /// Where.
+        /// The line number.
         line: u32,
-        /// The section.
+        /// The name of the section.
         section: String,
         /// The key.
         key: String,
-        /// Its value.
+        /// The value.
         value: String,
-        /// What is wrong.
-        reason: String,
+        /// What is wrong with it.
+        error: ValueError,
     },
-    /// Keys that cannot be honoured together.
+    /// Keys contradict each other.
     #[error("line {line}: [{section}] {reason}")]
-    Together {
-        /// Where the section begins.
+    Conflict {
+        /// The first line of the section.
         line: u32,
-        /// The section.
+        /// The name of the section.
         section: String,
-        /// What is wrong.
-        reason: String,
+        /// The contradiction.
+        reason: &'static str,
     },
-    /// A section without a start position of its game.
-    #[error("line {line}: [{section}] {reason}")]
+    /// The start position is not a position of the game.
+    #[error("line {line}: [{section}] {error}")]
     Start {
-        /// Where the section begins.
+        /// The first line of the section.
         line: u32,
-        /// The section.
+        /// The name of the section.
         section: String,
-        /// What is wrong.
-        reason: FenError,
+        /// What is wrong with the position.
+        error: FenError,
     },
 }
 
-/// A key as it stands in a file.
+/// The value of a key.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) value: String,
-    pub(super) line: u32,
-    /// Whether it was said by a parent.
+struct KeyValue {
+    value: String,
+    line: u32,
+    /// Whether the key is inherited from the parent.
     inherited: bool,
 }
 
-/// The keys of a section, those of its parents with them.
+/// The keys of a section, including those of its parents.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Keys(HashMap<String, Entry>);
+pub(super) struct Keys(HashMap<String, KeyValue>);
 
 impl Keys {
-    /// The keys that a child begins with.
+    /// Returns the keys that a child inherits.
     pub(super) fn inherit(&self) -> Keys {
         let mut keys = self.clone();
-        keys.0.values_mut().for_each(|entry| entry.inherited = true);
+        for key_value in keys.0.values_mut() {
+            key_value.inherited = true;
+        }
         keys
     }
 
-    /// Says a key, under the name that it has today. It goes before all that a parent said of the
-    /// same thing.
-    pub(super) fn say(&mut self, key: &str, value: &str, line: u32) {
+    /// Sets a key, under its current name. It overrides all inherited keys of the same rule.
+    pub(super) fn set(&mut self, key: &str, value: &str, line: u32) {
         let key = RENAMED.iter().find(|(old, _)| *old == key).map_or(key, |(_, new)| new);
-        let mut forget = |other: &str| {
-            if self.0.get(other).is_some_and(|entry| entry.inherited) {
-                self.0.remove(other);
-            }
-        };
         for color in ["White", "Black"] {
-            forget(&format!("{key}{color}"));
+            self.remove_inherited(&format!("{key}{color}"));
             match key {
-                "promotionRank" => forget(&format!("promotionRegion{color}")),
+                "promotionRank" => self.remove_inherited(&format!("promotionRegion{color}")),
                 "doubleStepRank" | "doubleStepRankMin" => {
-                    forget(&format!("doubleStepRegion{color}"));
+                    self.remove_inherited(&format!("doubleStepRegion{color}"));
                 }
                 _ => {}
             }
         }
-        // A letter stands for one man.
+        // A letter is that of one piece.
         match key {
-            "commoner" if value == "k" => forget("king"),
-            "king" if value == "k" => forget("commoner"),
+            "commoner" if value == "k" => self.remove_inherited("king"),
+            "king" if value == "k" => self.remove_inherited("commoner"),
             _ => {}
         }
-        let entry = Entry { value: value.to_owned(), line, inherited: false };
-        self.0.insert(key.to_owned(), entry);
+        let key_value = KeyValue { value: value.to_owned(), line, inherited: false };
+        self.0.insert(key.to_owned(), key_value);
+    }
+
+    fn remove_inherited(&mut self, key: &str) {
+        if self.0.get(key).is_some_and(|key_value| key_value.inherited) {
+            self.0.remove(key);
+        }
     }
 }
 
-/// Keys that Fairy-Stockfish has given new names, and still reads.
+/// Keys that Fairy-Stockfish has renamed and still accepts.
 const RENAMED: [(&str, &str); 5] = [
     ("whiteFlag", "flagRegionWhite"),
     ("blackFlag", "flagRegionBlack"),
@@ -129,67 +132,68 @@ const RENAMED: [(&str, &str); 5] = [
     ("blackDropRegion", "dropRegionBlack"),
 ];
 
-/// A section of which keys are taken one by one, so that what nobody took is an error.
+/// A section whose keys are taken one by one. Keys that remain are errors.
 pub(super) struct Section<'a> {
     pub(super) name: &'a str,
-    /// Where it begins.
+    /// Its first line.
     pub(super) line: u32,
     pub(super) keys: Keys,
     /// Whether it has a parent.
     pub(super) is_child: bool,
-    /// What is wrong with the keys that were taken.
-    pub(super) faults: Vec<IniError>,
+    /// The errors found.
+    pub(super) errors: Vec<IniError>,
 }
 
 impl Section<'_> {
-    /// Takes a key and reads its value, if the section has it and it can be read; else notes why
-    /// not.
+    /// Takes a key and parses its value. Returns `None` if the section does not have the key, or if the
+    /// value is invalid, which adds an error.
     pub(super) fn take<T>(
         &mut self,
         key: &str,
-        read: impl FnOnce(&str) -> Result<T, String>,
+        parse: impl FnOnce(&str) -> Result<T, ValueError>,
     ) -> Option<T> {
-        let Entry { value, line, .. } = self.keys.0.remove(key)?;
-        match read(&value) {
-            Ok(read) => Some(read),
-            Err(reason) => {
-                let (section, key) = (self.name.to_owned(), key.to_owned());
-                self.faults.push(IniError::Key { line, section, key, value, reason });
+        let KeyValue { value, line, .. } = self.keys.0.remove(key)?;
+        match parse(&value) {
+            Ok(parsed) => Some(parsed),
+            Err(error) => {
+                let section = self.name.to_owned();
+                let key = key.to_owned();
+                self.errors.push(IniError::Key { line, section, key, value, error });
                 None
             }
         }
     }
 
-    /// Notes what is wrong with keys that are right by themselves.
-    pub(super) fn fault(&mut self, reason: &str) {
-        let (line, section, reason) = (self.line, self.name.to_owned(), reason.to_owned());
-        self.faults.push(IniError::Together { line, section, reason });
+    /// Adds an error of keys that contradict each other.
+    pub(super) fn add_conflict(&mut self, reason: &'static str) {
+        let section = self.name.to_owned();
+        self.errors.push(IniError::Conflict { line: self.line, section, reason });
     }
 
-    /// The keys that nobody has taken yet.
-    pub(super) fn left(&self) -> Vec<String> {
+    /// Returns the keys that have not been taken.
+    pub(super) fn remaining(&self) -> Vec<String> {
         self.keys.0.keys().cloned().collect()
     }
 
-    /// All that is wrong, by line; keys that nobody took are.
+    /// Returns all errors, by line. Keys that have not been taken are unknown.
     pub(super) fn finish(mut self) -> Vec<IniError> {
-        for key in self.left() {
-            self.take(&key, |_| Err::<(), _>("this key is not known here".to_owned()));
+        for key in self.remaining() {
+            self.take(&key, |_| Err::<(), _>(ValueError::UnknownKey));
         }
-        self.faults.sort_by_key(IniError::line);
-        self.faults
+        self.errors.sort_by_key(IniError::line);
+        self.errors
     }
 }
 
 impl IniError {
-    /// Where it is.
+    /// Returns the line number of the error.
     pub fn line(&self) -> u32 {
         match self {
             IniError::Syntax { line, .. }
-            | IniError::Twice { line, .. }
+            | IniError::Duplicate { line, .. }
             | IniError::NoParent { line, .. }
             | IniError::Key { line, .. }
-            | IniError::Together { line, .. }
+            | IniError::Conflict { line, .. }
             | IniError::Start { line, .. } => *line,
         }
     }

@@ -1,169 +1,225 @@
-//! How the values of keys are written.
+//! The values of keys.
 
-use crate::rules::{Bitboard, Color, Odds, Role, Square, Verdict, Walling};
+use crate::rules::{Bitboard, Color, DrawOdds, EndValue, Role, Square, TurnOrder, Walling};
 
-type Read<T> = Result<T, String>;
+/// Why the value of a key was rejected.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ValueError {
+    /// The value has another form.
+    #[error("expected {0}")]
+    Expected(&'static str),
+    /// The number is out of range.
+    #[error("expected a number from {min} to {max}")]
+    Range {
+        /// The smallest number.
+        min: usize,
+        /// The largest number.
+        max: usize,
+    },
+    /// The piece cannot have this letter.
+    #[error("expected \"{0}\" or \"-\"")]
+    PieceLetter(char),
+    /// The letter is not a piece.
+    #[error("unknown piece '{0}'")]
+    UnknownPiece(char),
+    /// The letter of the commoner is that of the king.
+    #[error("king already has the letter k")]
+    KingLetter,
+    /// The key requires a game without royal kings.
+    #[error("requires commoner = k instead of king = k")]
+    RoyalKing,
+    /// The engine does not support the value.
+    #[error("not supported: {0}")]
+    Unsupported(&'static str),
+    /// The key is unknown.
+    #[error("unknown key")]
+    UnknownKey,
+}
 
-pub(super) fn text(value: &str) -> Read<String> {
+type Parsed<T> = Result<T, ValueError>;
+
+fn expected<T>(form: &'static str) -> Parsed<T> {
+    Err(ValueError::Expected(form))
+}
+
+pub(super) fn text(value: &str) -> Parsed<String> {
     Ok(value.to_owned())
 }
 
-/// The family of a game.
+/// The value of the key `family`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    /// Chess.
+pub(super) enum FamilyName {
+    /// `chess`.
     Chess,
-    /// Rows.
+    /// `lines`.
     ConnectN,
-    /// Chess at two tables.
-    Tables,
+    /// `bughouse`.
+    Bughouse,
 }
 
-pub(super) fn family(value: &str) -> Read<Kind> {
+pub(super) fn family(value: &str) -> Parsed<FamilyName> {
     match value {
-        "chess" => Ok(Kind::Chess),
-        "lines" => Ok(Kind::ConnectN),
-        "bughouse" => Ok(Kind::Tables),
-        _ => Err("none of chess, lines, bughouse".into()),
+        "chess" => Ok(FamilyName::Chess),
+        "lines" => Ok(FamilyName::ConnectN),
+        "bughouse" => Ok(FamilyName::Bughouse),
+        _ => expected("chess, lines or bughouse"),
     }
 }
 
-/// Files or ranks of a board: a number, or a file's letter.
-pub(super) fn size(value: &str) -> Read<usize> {
-    let letter = file(value).ok().map(|file| file + 1);
-    let size = letter.or_else(|| value.parse().ok()).filter(|size| (1..=8).contains(size));
-    size.ok_or_else(|| "not from 1 to 8".into())
+/// Parses a number from `min` to `max`.
+pub(super) fn number_in(value: &str, min: usize, max: usize) -> Parsed<usize> {
+    match value.parse() {
+        Ok(number) if (min..=max).contains(&number) => Ok(number),
+        _ => Err(ValueError::Range { min, max }),
+    }
 }
 
-/// A rank from 1 to 8, counted from 0.
-pub(super) fn rank_index(value: &str) -> Read<usize> {
+/// Parses the number of files or ranks of a board: a number, or the letter of the last file.
+pub(super) fn size(value: &str) -> Parsed<usize> {
+    match file(value) {
+        Ok(file) => Ok(file + 1),
+        Err(_) => number_in(value, 1, 8),
+    }
+}
+
+/// Parses a rank from 1 to 8. Returns it counted from 0.
+pub(super) fn rank_index(value: &str) -> Parsed<usize> {
     size(value).map(|rank| rank - 1)
 }
 
-pub(super) fn number(value: &str) -> Read<u32> {
-    value.parse().map_err(|_| "not a number".to_owned())
+pub(super) fn number(value: &str) -> Parsed<u32> {
+    value.parse().or_else(|_| expected("a number"))
 }
 
-pub(super) fn flag(value: &str) -> Read<bool> {
+pub(super) fn flag(value: &str) -> Parsed<bool> {
     match value {
         "true" => Ok(true),
         "false" => Ok(false),
-        _ => Err("neither true nor false".into()),
+        _ => expected("true or false"),
     }
 }
 
-/// A file: its letter, or its number.
-pub(super) fn file(value: &str) -> Read<usize> {
-    let file = match value.to_ascii_lowercase().as_bytes() {
-        [letter @ b'a'..=b'h'] => Some(usize::from(letter - b'a')),
-        [digit @ b'1'..=b'8'] => Some(usize::from(digit - b'1')),
-        _ => None,
-    };
-    file.ok_or_else(|| "no file from a to h".into())
-}
-
-/// The rule of walls, if there is one.
-pub(super) fn walling(value: &str) -> Read<Option<Walling>> {
-    Ok(Some(match value {
-        "none" => return Ok(None),
-        "duck" => Walling::Duck,
-        "arrow" => Walling::Arrow,
-        "past" => Walling::Past,
-        "edge" => Walling::Edge,
-        "static" => Walling::Static,
-        _ => return Err("none of duck, arrow, past, edge, static, none".into()),
-    }))
-}
-
-pub(super) fn verdict(value: &str) -> Read<Verdict> {
-    match value {
-        "win" => Ok(Verdict::Win),
-        "draw" => Ok(Verdict::Draw),
-        "loss" => Ok(Verdict::Loss),
-        _ => Err("neither win, draw nor loss".into()),
+/// Parses a file: its letter or number.
+pub(super) fn file(value: &str) -> Parsed<usize> {
+    match value.to_ascii_lowercase().as_bytes() {
+        [letter @ b'a'..=b'h'] => Ok(usize::from(letter - b'a')),
+        [digit @ b'1'..=b'8'] => Ok(usize::from(digit - b'1')),
+        _ => expected("a file from a to h"),
     }
 }
 
-pub(super) fn maybe_verdict(value: &str) -> Read<Option<Verdict>> {
-    if value == "none" { Ok(None) } else { verdict(value).map(Some) }
-}
-
-/// Who wins draws, if anybody does.
-pub(super) fn odds(value: &str) -> Read<Option<Odds>> {
+pub(super) fn walling(value: &str) -> Parsed<Option<Walling>> {
     match value {
         "none" => Ok(None),
-        "whitedrawodds" => Ok(Some(Odds::To(Color::White))),
-        "blackdrawodds" => Ok(Some(Odds::To(Color::Black))),
-        "unweighted" => Ok(Some(Odds::More)),
-        _ => Err("none of unweighted, whitedrawodds, blackdrawodds, none".into()),
+        "duck" => Ok(Some(Walling::Duck)),
+        "arrow" => Ok(Some(Walling::Arrow)),
+        "past" => Ok(Some(Walling::Past)),
+        "edge" => Ok(Some(Walling::Edge)),
+        "static" => Ok(Some(Walling::Static)),
+        _ => expected("duck, arrow, past, edge, static or none"),
     }
 }
 
-/// Whether a man is in the game: its letter, or "-".
-pub(super) fn is_there(value: &str, role: Role) -> Read<bool> {
+pub(super) fn end_value(value: &str) -> Parsed<EndValue> {
+    match value {
+        "win" => Ok(EndValue::Win),
+        "draw" => Ok(EndValue::Draw),
+        "loss" => Ok(EndValue::Loss),
+        _ => expected("win, draw or loss"),
+    }
+}
+
+pub(super) fn optional_end_value(value: &str) -> Parsed<Option<EndValue>> {
+    if value == "none" { Ok(None) } else { end_value(value).map(Some) }
+}
+
+pub(super) fn draw_odds(value: &str) -> Parsed<Option<DrawOdds>> {
+    match value {
+        "none" => Ok(None),
+        "whitedrawodds" => Ok(Some(DrawOdds::To(Color::White))),
+        "blackdrawodds" => Ok(Some(DrawOdds::To(Color::Black))),
+        "unweighted" => Ok(Some(DrawOdds::MorePieces)),
+        _ => expected("unweighted, whitedrawodds, blackdrawodds or none"),
+    }
+}
+
+pub(super) fn turn_order(value: &str) -> Parsed<TurnOrder> {
+    match value {
+        "timed" => Ok(TurnOrder::Timed),
+        "fixed" => Ok(TurnOrder::Fixed),
+        _ => expected("timed or fixed"),
+    }
+}
+
+/// Parses whether a piece is in the game: its letter or "-".
+pub(super) fn has_piece(value: &str, role: Role) -> Parsed<bool> {
     let letter = role.char();
     match value {
         "-" => Ok(false),
         _ if value.chars().eq([letter]) => Ok(true),
-        _ => Err(format!("only \"{letter}\" and \"-\" are known, for the man that chess has")),
+        _ => Err(ValueError::PieceLetter(letter)),
     }
 }
 
-/// The letters of men, with or without spaces; "-" for none.
-pub(super) fn kinds(value: &str) -> Read<Vec<Role>> {
+/// Parses the letters of pieces, with or without spaces; "-" for none.
+pub(super) fn pieces(value: &str) -> Parsed<Vec<Role>> {
     if value == "-" {
         return Ok(Vec::new());
     }
-    value.chars().filter(|letter| *letter != ' ').map(kind).collect()
+    value.chars().filter(|letter| *letter != ' ').map(piece).collect()
 }
 
-fn kind(letter: char) -> Read<Role> {
-    Role::from_char(letter.to_ascii_lowercase()).ok_or_else(|| format!("'{letter}' is no man"))
+fn piece(letter: char) -> Parsed<Role> {
+    Role::from_char(letter.to_ascii_lowercase()).ok_or(ValueError::UnknownPiece(letter))
 }
 
-/// The letter of one man, or `None` for all men: "*".
-pub(super) fn kind_or_all(value: &str) -> Read<Option<Role>> {
+/// Parses the letter of one piece, or "*" for any piece, which is `None`.
+pub(super) fn piece_or_any(value: &str) -> Parsed<Option<Role>> {
     let mut letters = value.chars();
     match (letters.next(), letters.next()) {
         (Some('*'), None) => Ok(None),
-        (Some(letter), None) => kind(letter).map(Some),
-        _ => Err("not the letter of one man, nor \"*\"".into()),
+        (Some(letter), None) => piece(letter).map(Some),
+        _ => expected("the letter of one piece or \"*\""),
     }
 }
 
-/// Some kinds of men, and whether all of them together are meant as well: `*`.
-pub(super) fn kinds_or_all(value: &str) -> Read<(Vec<Role>, bool)> {
-    let some = value.replace('*', "");
-    Ok((kinds(&some)?, some != value))
+/// Parses the letters of pieces, and whether "*" is among them.
+pub(super) fn pieces_and_all(value: &str) -> Parsed<(Vec<Role>, bool)> {
+    let letters = value.replace('*', "");
+    Ok((pieces(&letters)?, letters != value))
 }
 
-/// How many of some men: "q:1 r:2".
-pub(super) fn limits(value: &str) -> Read<Vec<(Role, u8)>> {
+/// Parses limits of pieces: "q:1 r:2".
+pub(super) fn limits(value: &str) -> Parsed<Vec<(Role, u8)>> {
     let spaced = value.replace(':', " ");
     let words = spaced.split_ascii_whitespace().collect::<Vec<_>>();
-    let read = |pair: &[&str]| match *pair {
+    let limit = |pair: &[&str]| match *pair {
         [letter, count] => {
-            let role = kinds(letter).ok().and_then(|roles| roles.first().copied());
+            let role = pieces(letter).ok().and_then(|roles| roles.first().copied());
             role.zip(count.parse().ok())
         }
         _ => None,
     };
-    let limits = words.chunks(2).map(read).collect::<Option<_>>();
-    limits.ok_or_else(|| "limits are said as \"q:1 r:2\"".into())
+    match words.chunks(2).map(limit).collect() {
+        Some(limits) => Ok(limits),
+        None => expected("limits such as \"q:1 r:2\""),
+    }
 }
 
-/// Sides of castling, as a FEN has them: for White and Black, the king's and the queen's.
-pub(super) fn castlings(value: &str) -> Read<[[bool; 2]; 2]> {
+/// Parses castling rights as in a FEN. Returns king side and queen side for white and black.
+pub(super) fn castling_sides(value: &str) -> Parsed<[[bool; 2]; 2]> {
     let mut sides = [[false; 2]; 2];
     for letter in value.chars().filter(|letter| *letter != '-') {
-        let place = "KQkq".find(letter).ok_or("sides of castling are said as \"KQkq\"")?;
-        sides[place / 2][place % 2] = true;
+        match "KQkq".find(letter) {
+            Some(index) => sides[index / 2][index % 2] = true,
+            None => return expected("castling rights such as \"KQkq\""),
+        }
     }
     Ok(sides)
 }
 
-/// Squares, whole ranks and whole files, as `e4 *8 a*`.
-pub(super) fn region(value: &str) -> Read<Bitboard> {
+/// Parses squares, ranks and files: "e4 *8 a*".
+pub(super) fn region(value: &str) -> Parsed<Bitboard> {
     let mut squares = Bitboard::EMPTY;
     for word in value.split_ascii_whitespace().take_while(|word| *word != "-") {
         let lower = word.to_ascii_lowercase();
@@ -171,20 +227,20 @@ pub(super) fn region(value: &str) -> Read<Bitboard> {
             (Some(digits), _) => rank(number(digits).map_or(0, |rank| rank as usize)),
             (None, Some(letter)) => {
                 let wanted = file(letter)?;
-                let on = |square: &Square| usize::from(square.file()) == wanted;
-                Square::ALL.into_iter().filter(on).collect()
+                let is_on_file = |square: &Square| usize::from(square.file()) == wanted;
+                Square::ALL.into_iter().filter(is_on_file).collect()
             }
             (None, None) => match Square::from_ascii(lower.as_bytes()) {
                 Ok(square) => Bitboard::from_square(square),
-                Err(_) => return Err("squares, ranks and files are said as \"e4 *8 a*\"".into()),
+                Err(_) => return expected("squares, ranks and files such as \"e4 *8 a*\""),
             },
         };
     }
     Ok(squares)
 }
 
-/// The squares of a rank of 8 files, counted from 1.
+/// Returns the squares of a rank, counted from 1, on 8 files.
 pub(super) fn rank(rank: usize) -> Bitboard {
-    let in_rank = |square: &Square| usize::from(square.rank()) + 1 == rank;
-    Square::ALL.into_iter().filter(in_rank).collect()
+    let is_on_rank = |square: &Square| usize::from(square.rank()) + 1 == rank;
+    Square::ALL.into_iter().filter(is_on_rank).collect()
 }

@@ -1,11 +1,10 @@
-//! Bughouse at two tables: whole games against the reference, and what its rules say of turns,
-//! clocks and draws.
+//! Bughouse on two boards: games of a reference program, and the rules of turns, clocks and draws.
 
 use crate::support::golden;
 
 use menagerie::rules::{
-    ByColor, Clocks, Color, Move, MoveList, Outcome, PackedMove, Position, Reason, Role, Side,
-    Table, perft,
+    BoardId, ByColor, Clocks, Color, Move, MoveList, Outcome, PackedMove, Position, Reason, Role,
+    Side, perft,
 };
 use menagerie::search::{Params, Proof, Searcher, Tree};
 use menagerie::variant::{Catalogue, Variant};
@@ -16,7 +15,7 @@ const A: Side = Side::WHITE;
 const B: Side = Side::BLACK;
 
 fn game(name: &str) -> std::sync::Arc<Variant> {
-    Catalogue::shipped().get(name).expect("it is shipped")
+    Catalogue::shipped().get(name).expect("shipped")
 }
 
 fn position(fen: &str) -> Position {
@@ -29,12 +28,14 @@ fn legal(position: &Position) -> MoveList {
     legal
 }
 
-/// Plays turns as they are written; each must be possible.
+/// Plays turns, which must be legal.
 fn play(position: &mut Position, turns: &str) {
     for text in turns.split_ascii_whitespace() {
         let plies = position.parse_turn(text);
         let plies = plies.unwrap_or_else(|| panic!("{text} in {}", position.fen()));
-        plies.into_iter().for_each(|ply| position.play_unchecked(ply));
+        for ply in plies {
+            position.play_unchecked(ply);
+        }
     }
 }
 
@@ -46,7 +47,7 @@ fn clocks(times: [u32; 4]) -> Clocks {
 const BARE: &str = "4k3/8/8/8/8/8/8/4K3[] w - - 0 1";
 
 #[test]
-fn every_game_replays_to_its_end() {
+fn bughouse_games_replay_to_their_end() {
     let rows = golden::rows::<6>(include_str!("../golden/games_bughouse_two_boards.tsv"));
     let mut replayed = 0;
     for [result, reason, who, fen_a, fen_b, moves] in rows {
@@ -58,38 +59,38 @@ fn every_game_replays_to_its_end() {
         }
         let outcome = position.outcome().map(|outcome| position.outcome_text(outcome));
         assert_eq!(outcome, Some(format!("{result} {reason}")), "{who}");
-        let fen = |table| position.at_table(table).expect("there are two").fen();
-        assert_eq!((fen(Table::A).as_str(), fen(Table::B).as_str()), (fen_a, fen_b));
+        let fen = |board| position.board_position(board).expect("two boards").fen();
+        assert_eq!((fen(BoardId::A).as_str(), fen(BoardId::B).as_str()), (fen_a, fen_b));
         replayed += 1;
     }
     assert_eq!(replayed, 20);
 }
 
 #[test]
-fn a_turn_is_a_move_at_each_table_where_the_team_is_on_turn() {
+fn bughouse_turn_is_a_move_on_each_board_where_the_team_is_on_turn() {
     let mut position = game("bughouse2").start();
     assert_eq!((position.turn(), position.mid_turn(), legal(&position).len()), (A, false, 20));
     play(&mut position, "1e2e4");
-    // The others have White at B and are on turn at A as well.
+    // The other team has white at B and is on turn at A as well.
     assert_eq!((position.turn(), position.mid_turn(), legal(&position).len()), (B, false, 40));
     play(&mut position, "2d2d4");
     assert_eq!((position.turn(), position.mid_turn(), legal(&position).len()), (B, true, 20));
-    assert!(legal(&position).iter().all(|m| m.split().0 == Table::A), "nobody knows the clocks");
+    assert!(legal(&position).iter().all(|m| m.split().0 == BoardId::A), "the clocks are unknown");
     play(&mut position, "1e7e5");
     assert_eq!((position.turn(), position.mid_turn(), legal(&position).len()), (A, false, 49));
     assert_eq!(perft(&game("bughouse2").start(), 2), 20 * 2 * 400);
 }
 
 #[test]
-fn anybody_who_is_on_turn_may_move_next() {
+fn bughouse_any_player_on_turn_may_move_next() {
     let mut position = game("bughouse2").start();
-    // B's White and Black move before anybody at A does, and then A's White and Black.
+    // White and black at B move before the players at A, then white and black at A.
     play(&mut position, "2e2e4 2e7e5 1d2d4 1d7d5 1c1f4 1c8f5");
     assert_eq!(position.parse_turn("1e2e9"), None);
 }
 
 #[test]
-fn turns_are_written_for_both_tables() {
+fn bughouse_turn_text_has_both_boards() {
     let mut position = game("bughouse2").start();
     let plies = position.parse_turn("(e2e4,pass)").expect("a turn");
     assert_eq!((plies.len(), position.turn_text(&plies).as_str()), (1, "(e2e4,pass)"));
@@ -98,12 +99,12 @@ fn turns_are_written_for_both_tables() {
     assert_eq!(plies.iter().map(|&m| position.move_text(m)).collect::<Vec<_>>()[0], "1e7e5");
     assert_eq!(position.turn_text(&plies), "(e7e5,d2d4)");
     assert_eq!(position.parse_turn("2d2d4,1e7e5").map(|plies| plies.len()), Some(2));
-    // What B's White takes may be dropped at A in the same turn, though A is written first.
+    // A piece that white at B captures can be dropped at A in the same turn, although A is written first.
     let mut takes = position.clone();
     play(&mut takes, "2d2d4 2e7e5 1g8f6 1d2d3");
     let turn = takes.parse_turn("(P@e3,d4e5)").expect("the pawn comes from B");
     assert_eq!(takes.turn_text(&turn), "(P@e3,d4e5)");
-    assert_eq!(turn[0].split().0, Table::B);
+    assert_eq!(turn[0].split().0, BoardId::B);
     assert!(position.parse_turn("1O-O").is_none());
     for text in ["(e2e4)", "(,)", "(pass,pass)", "e7e5", "3e7e5", "(e7e5,e7e5)"] {
         assert_eq!(position.parse_turn(text), None, "{text}");
@@ -111,11 +112,11 @@ fn turns_are_written_for_both_tables() {
 }
 
 #[test]
-fn what_is_taken_goes_to_the_partner_in_its_own_colour() {
+fn bughouse_captured_pieces_go_to_the_partner() {
     let mut position = position(&format!("4k3/8/8/3q4/4P3/8/8/4K3[] w - - 0 1|{BARE}"));
     play(&mut position, "1e4d5");
     assert!(position.fen().ends_with("4k3/8/8/8/8/8/8/4K3[q] w - - 0 1"), "{}", position.fen());
-    // A promoted man is a pawn again, and so is one taken in passing.
+    // A promoted piece becomes a pawn; en passant captures a pawn.
     let mut position = self::position(&format!("4k3/8/8/3q~4/4P3/8/8/4K3[] w - - 0 1|{BARE}"));
     play(&mut position, "1e4d5");
     assert!(position.fen().contains("[p]"), "{}", position.fen());
@@ -125,42 +126,42 @@ fn what_is_taken_goes_to_the_partner_in_its_own_colour() {
 }
 
 #[test]
-fn who_has_more_time_may_sit_and_then_the_others_must_move() {
+fn bughouse_player_with_more_time_may_sit() {
     let mut start = game("bughouse2").start();
     for (times, sits, waits) in [
         ([0; 4], false, true),
         ([60_000, 60_000, 60_500, 60_000], false, true),
         ([60_000, 60_000, 50_000, 60_000], true, false),
         ([50_000, 60_000, 60_000, 60_000], false, false),
-        // Only the two whites are on turn.
+        // Only the two players with white are on turn.
         ([60_000, 90_000, 60_000, 10_000], false, true),
     ] {
         start.set_clocks(clocks(times));
         assert_eq!(legal(&start).contains(&Move::Pass), sits, "{times:?}");
-        assert_eq!(start.may_wait(), waits, "{times:?}");
+        assert_eq!(start.can_pass(), waits, "{times:?}");
     }
     start.set_clocks(clocks([60_000, 60_000, 50_000, 60_000]));
     play(&mut start, "pass");
-    assert_eq!((start.turn(), start.may_wait()), (B, false));
+    assert_eq!((start.turn(), start.can_pass()), (B, false));
     assert!(!legal(&start).contains(&Move::Pass));
     play(&mut start, "2e2e4");
-    // Now the team is on turn at both tables: their own clocks run alone.
+    // Now the team is on turn on both boards, so that only its clocks run.
     assert_eq!((start.turn(), legal(&start).len()), (A, 40));
     assert_eq!(start.turn_text(&[Move::Pass]), "(pass,pass)");
 }
 
 #[test]
-fn time_passes_in_the_tree() {
+fn bughouse_clocks_run_during_search() {
     let mut position = game("bughouse2").start();
     position.set_clocks(clocks([64_000, 64_000, 50_000, 64_000]));
     play(&mut position, "1e2e4");
-    // One second for the mover, and for the opponent who was on turn at the other table.
+    // One second for the player who moved and for the opponent on turn at the other board.
     assert_eq!(position.clocks(), Some(clocks([63_000, 64_000, 49_000, 64_000])));
 }
 
 #[test]
-fn nobody_sits_where_the_others_cannot_move() {
-    // Black at A is stalemated and waits for a man.
+fn bughouse_sitting_requires_that_the_opponents_can_move() {
+    // Black at A is stalemated and waits for a piece.
     let mut position =
         position(&format!("k7/2Q5/8/8/8/8/8/4K3[] b - - 0 1|{BARE}|b 90000 90000 90000 90000"));
     assert_eq!(position.turn(), B);
@@ -173,22 +174,22 @@ fn nobody_sits_where_the_others_cannot_move() {
 }
 
 #[test]
-fn a_player_without_a_move_waits_for_a_man() {
+fn bughouse_player_without_a_move_waits_for_a_piece() {
     let stuck = "k7/2Q5/8/8/8/8/8/4K3[] b - - 0 1";
     let mut position = position(&format!("{stuck}|4k3/8/8/8/8/8/3p4/4K3[] w - - 0 1|b"));
     assert_eq!(position.turn(), B);
-    assert!(legal(&position).iter().all(|m| m.split().0 == Table::B));
-    // White at B takes a black pawn, which Black at A may drop.
+    assert!(legal(&position).iter().all(|m| m.split().0 == BoardId::B));
+    // White at B captures a black pawn, which black at A may drop.
     play(&mut position, "2e1d2");
     assert_eq!((position.turn(), position.mid_turn()), (B, true));
     assert!(legal(&position).iter().all(|m| matches!(m, Move::Drop { role: Role::Pawn, .. })));
-    // Where both tables are stuck nobody can ever move.
+    // If both boards are stuck, no one can ever move.
     let both = self::position(&format!("{stuck}|{stuck}"));
     assert_eq!(both.outcome(), Some(Outcome::draw(Reason::Stalemate)));
 }
 
 #[test]
-fn a_mate_at_either_table_ends_the_game() {
+fn bughouse_mate_on_either_board_ends_the_game() {
     let mate = "k7/1Q6/1K6/8/8/8/8/8[] b - - 0 1";
     for (fen, winner) in [(format!("{mate}|{BARE}"), A), (format!("{BARE}|{mate}"), B)] {
         let position = position(&fen);
@@ -198,28 +199,28 @@ fn a_mate_at_either_table_ends_the_game() {
 }
 
 #[test]
-fn a_drawn_table_is_frozen_and_the_other_goes_on() {
+fn bughouse_drawn_board_is_frozen() {
     let knights = "1n2k3/8/8/8/8/8/8/1N2K3[] w - - 0 1";
     let mut position = position(&format!("{knights}|{BARE}"));
     for _ in 0..2 {
         assert_eq!(position.outcome(), None);
         play(&mut position, "1b1c3 1b8c6 1c3b1 1c6b8");
     }
-    assert_eq!((position.outcome(), position.claim()), (None, None));
+    assert_eq!((position.outcome(), position.claimable_outcome()), (None, None));
     let drawn = position.view().seat;
     assert!(drawn.drawn && !drawn.asked);
     assert!(position.fen().ends_with("|A=") || position.fen().ends_with(" A="));
     for turn in [A, B, A, B] {
         let _ = position.ask(turn);
-        assert!(legal(&position).iter().all(|m| m.split().0 == Table::B));
+        assert!(legal(&position).iter().all(|m| m.split().0 == BoardId::B));
         let text = position.move_text(legal(&position)[0]);
         play(&mut position, &text);
     }
-    // Nobody needs to claim it: real players may play on.
+    // Draws need not be claimed: human players may play on.
     let mut played_on = position.clone();
     play(&mut played_on, "1b1c3");
     assert!(!played_on.view().seat.drawn);
-    // Bare kings draw nothing, but fifty moves of each do.
+    // Bare kings are not a draw, fifty moves of each side are.
     let quiet = "4k3/8/8/8/8/8/8/4K3[] w - - 100 90";
     let both = self::position(&format!("{quiet}|{quiet}"));
     assert_eq!(both.outcome(), Some(Outcome::draw(Reason::FiftyMoves)));
@@ -227,22 +228,22 @@ fn a_drawn_table_is_frozen_and_the_other_goes_on() {
 }
 
 #[test]
-fn the_fixed_order_is_that_of_the_paper() {
+fn bughouse_fixed_order_is_that_of_the_paper() {
     let fixed = game("bughouse2fixed");
     let mut position = fixed.start();
     for (turn, text) in
         [(A, "1e2e4"), (B, "2e2e4"), (A, "2e7e5"), (B, "1e7e5"), (A, "1d2d4"), (B, "2d2d4")]
     {
         assert_eq!((position.turn(), legal(&position).contains(&Move::Pass)), (turn, false));
-        let of_table = text.starts_with('2');
-        assert!(legal(&position).iter().all(|m| (m.split().0 == Table::B) == of_table));
+        let second_board = text.starts_with('2');
+        assert!(legal(&position).iter().all(|m| (m.split().0 == BoardId::B) == second_board));
         let again = fixed.position(&position.fen(), false).expect("its own FEN");
         assert_eq!((again.fen(), again.key()), (position.fen(), position.key()));
         play(&mut position, text);
         assert!(!position.mid_turn());
     }
-    assert_eq!(position.parse_turn("1e5d4"), None, "Black at B is due");
-    // A table on which nobody moves any more is passed over.
+    assert_eq!(position.parse_turn("1e5d4"), None, "black at B is to move");
+    // A frozen board is skipped.
     let frozen = format!("4k3/8/8/8/8/8/8/4K3[] w - - 100 90|{BARE}");
     let mut position = fixed.position(&frozen, false).expect("a position");
     play(&mut position, "2e1e2 2e8e7 2e2e1 2e7e8");
@@ -250,64 +251,64 @@ fn the_fixed_order_is_that_of_the_paper() {
 }
 
 #[test]
-fn a_mate_that_a_man_may_block_is_none_where_servers_wait() {
+fn bughouse_blockable_mate_is_not_final_with_the_option() {
     let catalogue = "[patient:bughouse2]\nmateBlockable = true\n";
-    let (catalogue, faults) = Catalogue::shipped().extended(catalogue);
-    assert_eq!(faults, []);
-    let patient = catalogue.get("patient").expect("it is there");
-    // The rook gives check along the rank, and a man on b8 to d8 or so would help.
+    let (catalogue, errors) = Catalogue::shipped().extended(catalogue);
+    assert_eq!(errors, []);
+    let patient = catalogue.get("patient").expect("defined");
+    // The rook gives check along the rank. A piece on b8 to g8 would block it.
     let check = "k6R/pp6/8/8/8/8/8/4K3[] b - - 0 1";
     let taking = "4k3/8/8/8/8/8/3p4/4K3[] w - - 0 1";
     let fen = format!("{check}|{taking}");
     assert_eq!(position(&fen).outcome(), Some(Outcome::win(A, Reason::Checkmate)));
-    let mut hoping = patient.position(&fen, false).expect("a position");
-    assert_eq!((hoping.outcome(), hoping.turn()), (None, B));
-    assert!(legal(&hoping).iter().all(|m| m.split().0 == Table::B));
-    play(&mut hoping, "2e1d2");
-    assert!(!legal(&hoping).is_empty() && legal(&hoping).len() < 8, "drops between alone");
-    // With the partner not on turn, it hopes as long as the others must move there.
+    let mut stuck = patient.position(&fen, false).expect("a position");
+    assert_eq!((stuck.outcome(), stuck.turn()), (None, B));
+    assert!(legal(&stuck).iter().all(|m| m.split().0 == BoardId::B));
+    play(&mut stuck, "2e1d2");
+    assert!(!legal(&stuck).is_empty() && legal(&stuck).len() < 8, "only blocking drops");
+    // If the partner is not on turn, the mate is not final as long as the opponents must move there.
     let waiting = format!("{check}|4k3/8/8/8/8/8/3p4/4K3[] b - - 0 1");
     for (times, over) in [("0 0 0 0", false), ("9 50000 9 9000", false), ("9 9000 9 50000", true)] {
         let fen = format!("{waiting}|{times}");
         let position = patient.position(&fen, false).expect("a position");
         assert_eq!(position.outcome().is_some(), over, "{fen}");
     }
-    // Nothing helps against a knight, or beside the king.
+    // The check of a knight or of an adjacent piece cannot be blocked.
     for check in ["k7/pp6/1N6/8/8/8/8/4K3[] b - - 0 1", "k7/1Q6/1K6/8/8/8/8/8[] b - - 0 1"] {
         let fen = format!("{check}|{taking}");
         let mated = patient.position(&fen, false).expect("a position");
-        // The knight may be taken by a pawn.
+        // A pawn can capture the knight.
         assert_eq!(mated.outcome().is_some(), check.contains('Q'), "{fen}");
     }
 }
 
-/// What a search proves of the best move, and whether it has nothing left to find out.
+/// Searches a position. Returns the proof of the best move, and whether the root is proven.
 fn proof(fen: &str) -> (Proof, bool) {
     let position = position(fen);
     let encoding = menagerie::encoding::Encoding::of(&position);
     let mut evaluator = menagerie::nn::Uniform::new(encoding.shape());
-    let mut tree = Tree::new(position, Params::blind(), 1 << 24);
+    let mut tree = Tree::new(position, Params::without_network(), 1 << 24);
     let mut searcher = Searcher::new(&mut tree, &mut evaluator, 1);
     for _ in 0..2000 {
         searcher.step(8).expect("Uniform never fails");
     }
-    (tree.root_moves()[0].proof, tree.settled())
+    (tree.root_moves()[0].proof, tree.is_proven())
 }
 
 #[test]
-fn nothing_is_lost_because_a_side_must_move_that_could_wait() {
-    // Whatever White at A moves, the queen mates it. White at B is on turn, too.
+fn bughouse_search_proves_no_loss_if_the_side_could_wait() {
+    // Whatever white at A plays, the queen mates. White at B is on turn, too.
     let squeezed = "8/8/8/8/8/2k5/2q4P/K7[] w - - 0 1";
     for (times, proven) in [
-        // Its moves lose, but it need not make them.
+        // The moves lose, but the team need not play them.
         ("0 0 0 0", (Proof::Lost(Some(2)), false)),
         ("5000 5000 90000 5000", (Proof::Lost(Some(2)), true)),
-        // It sits: the others must move first, and then its partner has a move.
+        // The team sits: the opponents must move first, then the partner has a move.
         ("90000 5000 5000 5000", (Proof::Open, false)),
     ] {
         assert_eq!(proof(&format!("{squeezed}|{BARE}|{times}")), proven, "{times}");
     }
-    // Mate in one is proven with any clocks.
+    // A mate in one is proven with any clocks.
     let mates = "7k/8/6KQ/8/8/8/8/8[] w - - 0 1";
     for times in ["0 0 0 0", "9000 9000 90000 9000"] {
         assert_eq!(proof(&format!("{mates}|{BARE}|{times}")), (Proof::Won(1), true), "{times}");
@@ -315,7 +316,7 @@ fn nothing_is_lost_because_a_side_must_move_that_could_wait() {
 }
 
 #[test]
-fn fens_are_refused_in_words() {
+fn bughouse_fen_errors_quote_the_fen() {
     for fen in [
         BARE.to_owned(),
         format!("{BARE}|{BARE}|w|b"),
@@ -335,7 +336,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn each_table_is_a_game_of_its_own_and_no_man_is_lost(
+    fn bughouse_boards_are_one_board_games_and_keep_all_pieces(
         choices in prop::collection::vec(any::<Index>(), 0..200),
         times in prop::array::uniform4(0_u32..100_000),
     ) {
@@ -345,30 +346,31 @@ proptest! {
         let mut passed = false;
         for choice in choices {
             let moves = legal(&position);
-            let mut men = 0;
-            for table in Table::ALL {
-                let board = position.at_table(table).expect("there are two");
+            let mut pieces = 0;
+            for id in BoardId::ALL {
+                let board = position.board_position(id).expect("two boards");
                 let fen = board.fen();
                 let alone = one_board.position(&fen, false).expect("its own FEN");
-                let asked = if table == Table::A { position.view().seat } else { position.view().second.expect("the other").seat };
-                let here = moves.iter().filter(|m| **m != Move::Pass && m.split().0 == table);
+                let view = position.view();
+                let seat = if id == BoardId::A { view.seat } else { view.second.expect("two boards").seat };
+                let here = moves.iter().filter(|m| **m != Move::Pass && m.split().0 == id);
                 let here: Vec<_> = here.map(|m| m.split().1).collect();
-                prop_assert_eq!(here.is_empty(), !asked.asked);
-                if asked.asked {
+                prop_assert_eq!(here.is_empty(), !seat.asked);
+                if seat.asked {
                     prop_assert_eq!(&here, &legal(&alone));
                 }
                 let view = board.view();
                 let hands = view.hands.expect("drops");
                 let held = |color: Color| Role::ALL.iter().map(move |&role| usize::from(hands[color][role]));
-                men += view.board.occupied().count();
-                men += Color::ALL.into_iter().flat_map(held).sum::<usize>();
+                pieces += view.board.occupied().count();
+                pieces += Color::ALL.into_iter().flat_map(held).sum::<usize>();
             }
-            prop_assert_eq!(men, 64);
+            prop_assert_eq!(pieces, 64);
             if moves.is_empty() {
                 break;
             }
             let m = *choice.get(&moves);
-            prop_assert!(!(passed && m == Move::Pass), "two sat one after the other");
+            prop_assert!(!(passed && m == Move::Pass), "both teams sat in succession");
             passed = m == Move::Pass;
             prop_assert_eq!(PackedMove(m.pack().0).unpack(), Some(m));
             position.play_unchecked(m);

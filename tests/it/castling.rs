@@ -3,12 +3,11 @@
 use menagerie::rules::{DroppedPart, Move, MoveList, Position};
 use menagerie::variant::Catalogue;
 
-/// Reads a FEN of a shipped variant; returns the castling field that is written and the rights that
-/// were dropped.
+/// Parses a FEN of a shipped variant. Returns the position and the dropped castling rights.
 fn read(variant: &str, fen: &str, chess960: bool) -> (Position, String) {
-    let variant = Catalogue::shipped().get(variant).expect("it is shipped");
-    let read = variant.position_with_repairs(fen, chess960);
-    let (position, repairs) = read.unwrap_or_else(|error| panic!("{error}"));
+    let variant = Catalogue::shipped().get(variant).expect("shipped");
+    let (position, repairs) =
+        variant.position_with_repairs(fen, chess960).unwrap_or_else(|error| panic!("{error}"));
     let rights = repairs.iter().filter_map(|repair| match repair.dropped {
         DroppedPart::CastlingRight { right, .. } => Some(right),
         DroppedPart::EnPassant { .. } => None,
@@ -20,7 +19,7 @@ fn castling_field(position: &Position) -> String {
     position.fen().split(' ').nth(2).expect("a castling field").to_owned()
 }
 
-/// The texts of all castlings of the side to move.
+/// Returns the castling moves of the side to move, sorted.
 fn castlings(position: &Position) -> Vec<String> {
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
@@ -39,19 +38,19 @@ fn castlings(position: &Position) -> Vec<String> {
 const BARE: &str = "r3k2r/8/8/8/8/8/8/R3K2R";
 
 #[test]
-fn rights_without_king_or_rook_are_dropped() {
+fn castling_rights_without_king_or_rook_are_dropped() {
     for (board, rights, chess960, kept, dropped) in [
         // The rook is on another square, or nowhere.
         ("r3k2r/8/8/8/8/8/8/R3K1R1", "KQkq", false, "Qkq", "K"),
         ("1r2k2r/8/8/8/8/8/8/R3K2R", "KQkq", false, "KQk", "q"),
         ("4k3/8/8/8/8/8/8/4K2R", "KQkq", false, "K", "Qkq"),
         ("4k3/8/8/8/8/8/8/4K3", "KQkq", false, "-", "KQkq"),
-        // The king is on another file, on another rank, or the rook is of the other side.
+        // The king is on another file or rank, or the rook is of the other color.
         ("r3k2r/8/8/8/8/8/8/R4K1R", "KQkq", false, "kq", "KQ"),
         ("4k3/8/8/8/8/8/8/R4K1R", "KQ", false, "-", "KQ"),
         ("r6r/4k3/8/8/8/8/8/R3K2R", "KQkq", false, "KQ", "kq"),
         ("r3k2R/8/8/8/8/8/8/R3K2r", "KQkq", false, "Qq", "Kk"),
-        // Files that name no rook.
+        // Files without a rook.
         (BARE, "HGhb", false, "Kk", "Gb"),
         (BARE, "EDed", false, "-", "EDed"),
         ("r3k2r/8/8/8/8/8/8/R3K1R1", "GAha", false, "GQkq", ""),
@@ -62,7 +61,7 @@ fn rights_without_king_or_rook_are_dropped() {
         ("4k3/8/8/8/8/8/8/RR2K3", "BA", true, "B", "A"),
         ("4k3/8/8/8/8/8/8/RR2K3", "QB", true, "A", "B"),
         ("4k3/8/8/8/8/8/4K3/R6R", "KQ", true, "-", "KQ"),
-        // Rights that are said twice are rights.
+        // Repeated rights.
         (BARE, "KKQkqq", false, "KQkq", ""),
         (BARE, "KHQAhk", false, "KQk", ""),
     ] {
@@ -72,7 +71,7 @@ fn rights_without_king_or_rook_are_dropped() {
             let (position, gone) = read(variant, &fen, chess960);
             let found = (castling_field(&position), gone);
             assert_eq!(found, (kept.to_owned(), dropped.to_owned()), "{variant} {fen} {chess960}");
-            // What is written is read again without a repair.
+            // The FEN that is written needs no repair.
             let again = read(variant, &position.fen(), chess960);
             assert_eq!((again.0.fen(), again.1.as_str()), (position.fen(), ""), "{variant} {fen}");
         }
@@ -80,7 +79,7 @@ fn rights_without_king_or_rook_are_dropped() {
 }
 
 #[test]
-fn rights_in_games_without_castling_are_ignored() {
+fn castling_rights_in_games_without_castling_are_ignored() {
     for variant in ["antichess", "racingkings", "nocastle"] {
         let board = if variant == "racingkings" { "8/8/8/8/8/8/k6K/8" } else { BARE };
         let (position, dropped) = read(variant, &format!("{board} w KQkq - 0 1"), false);
@@ -91,25 +90,25 @@ fn rights_in_games_without_castling_are_ignored() {
 }
 
 #[test]
-fn a_start_of_chess960_is_known_by_its_symmetry() {
+fn castling_rights_of_chess960_starts_are_recognised_by_symmetry() {
     let start = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR";
     for (rights, kept) in [("KQkq", "HFhf"), ("HFhf", "HFhf"), ("Kkq", "Hhf")] {
         let (position, dropped) = read("chess", &format!("{start} w {rights} - 2 9"), false);
         assert_eq!((castling_field(&position).as_str(), dropped.as_str()), (kept, ""));
     }
-    // The rights of one side alone may as well be left over from standard chess.
+    // The rights of one side only could also be those of standard chess.
     let (position, dropped) = read("chess", &format!("{start} w KQ - 2 9"), false);
     assert_eq!((castling_field(&position).as_str(), dropped.as_str()), ("-", "KQ"));
 }
 
 #[test]
-fn castling_is_written_as_the_option_says() {
+fn castling_notation_follows_the_option() {
     for (fen, chess960, written) in [
         ("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", false, "e1c1 e1g1"),
         ("r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1", false, "e8c8 e8g8"),
         ("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", true, "e1a1 e1h1"),
         ("r3k2r/8/8/8/8/8/8/R3K1R1 w KQkq - 0 1", false, "e1c1"),
-        // From other squares than those of the start it is written as in Chess960.
+        // From other squares than the home squares it is written as in Chess960.
         ("r3k2r/8/8/8/8/8/8/R3K1R1 w GQkq - 0 1", false, "e1c1 e1g1"),
         ("r3k2r/8/8/8/8/8/8/1R2K2R w BKkq - 0 1", false, "e1b1 e1g1"),
         ("4k3/8/8/8/8/8/8/R5KR w HA - 0 1", false, "g1a1 g1h1"),
@@ -120,7 +119,7 @@ fn castling_is_written_as_the_option_says() {
 }
 
 #[test]
-fn castling_is_read_however_it_is_written() {
+fn castling_is_parsed_in_all_notations() {
     let king_side = ["e1g1", "e1h1", "O-O", "0-0", "o-o"];
     let queen_side = ["e1c1", "e1a1", "O-O-O", "0-0-0", "o-o-o"];
     for chess960 in [false, true] {
@@ -140,23 +139,25 @@ fn castling_is_read_however_it_is_written() {
 }
 
 #[test]
-fn a_step_of_the_king_is_no_castling() {
-    // The king goes from f1 to g1 by either; the text is that of the step.
+fn castling_differs_from_king_moves() {
+    // The king moves from f1 to g1 in both cases; f1g1 is the king move.
     let (position, _) = read("chess", "4k3/8/8/8/8/8/8/R4K1R w HA - 0 1", true);
     let after = |text: &str| {
         let mut after = position.clone();
         let plies = position.parse_turn(text).unwrap_or_else(|| panic!("{text}"));
-        plies.into_iter().for_each(|ply| after.play_unchecked(ply));
+        for ply in plies {
+            after.play_unchecked(ply);
+        }
         after.fen()
     };
     assert_eq!(after("f1g1"), "4k3/8/8/8/8/8/8/R5KR b - - 1 1");
     assert_eq!(after("f1h1"), "4k3/8/8/8/8/8/8/R4RK1 b - - 1 1");
     assert_eq!(after("f1c1"), "4k3/8/8/8/8/8/8/2KR3R b - - 1 1");
-    // A king that stays where it is does not say that its rook goes over it.
-    let (beside, _) = read("chess", "4k3/8/8/8/8/8/8/6KR w H - 0 1", true);
-    assert_eq!(beside.parse_turn("g1g1"), None);
-    assert!(beside.parse_turn("g1h1").is_some());
-    // Without the right the text of castling is none.
+    // g1g1 is not a notation of castling for a king that stays on g1.
+    let (position, _) = read("chess", "4k3/8/8/8/8/8/8/6KR w H - 0 1", true);
+    assert_eq!(position.parse_turn("g1g1"), None);
+    assert!(position.parse_turn("g1h1").is_some());
+    // Without the right the move is illegal.
     let (bare, _) = read("chess", &format!("{BARE} w kq - 0 1"), false);
     for text in ["e1g1", "e1h1", "O-O"] {
         assert_eq!(bare.parse_turn(text), None, "{text}");
@@ -164,26 +165,26 @@ fn a_step_of_the_king_is_no_castling() {
 }
 
 #[test]
-fn en_passant_squares_that_cannot_be_are_dropped() {
+fn en_passant_squares_that_are_impossible_are_dropped() {
     let dropped = |fen: &str| {
-        let chess = Catalogue::shipped().get("chess").expect("it is shipped");
+        let chess = Catalogue::shipped().get("chess").expect("shipped");
         let (position, repairs) = chess.position_with_repairs(fen, false).expect("a position");
         assert_eq!(position.view().en_passant, None, "{fen}");
         !repairs.is_empty()
     };
-    // A wrong rank, no pawn, a pawn of the wrong side, a square behind the pawn that is taken.
+    // A wrong rank, no pawn, a pawn of the wrong color, an occupied square behind the pawn.
     assert!(dropped("4k3/8/8/8/4P3/8/8/4K3 w - e3 0 1"));
     assert!(dropped("4k3/8/8/8/8/8/8/4K3 b - e3 0 1"));
     assert!(dropped("4k3/8/8/8/4p3/8/8/4K3 b - e3 0 1"));
     assert!(dropped("4k3/8/8/8/4P3/8/4P3/4K3 b - e3 0 1"));
-    // After a double step the square may stand there though nothing can be taken.
+    // After a double step the square is correct even if no capture is possible.
     assert!(!dropped("4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1"));
 }
 
 #[test]
-fn repairs_in_bughouse_name_their_board() {
+fn fen_repairs_in_bughouse_name_their_board() {
     let repairs = |variant: &str, fen: &str| -> Vec<String> {
-        let variant = Catalogue::shipped().get(variant).expect("it is shipped");
+        let variant = Catalogue::shipped().get(variant).expect("shipped");
         let (_, repairs) = variant.position_with_repairs(fen, false).expect("a position");
         repairs.iter().map(ToString::to_string).collect()
     };
@@ -192,22 +193,23 @@ fn repairs_in_bughouse_name_their_board() {
     let right = "castling right \"K\" dropped: no rook on h1";
     let square = "en passant square \"e3\" dropped: no pawn has just passed it";
     let on_board = |board: &str| [right, square].map(|text| format!("board {board}: {text}"));
-    let (on_a, on_b) = (on_board("A"), on_board("B"));
+    let on_a = on_board("A");
+    let on_b = on_board("B");
     for variant in ["bughouse2", "bughouse2fixed"] {
         assert_eq!(repairs(variant, &format!("{damaged}|{whole}")), on_a);
         assert_eq!(repairs(variant, &format!("{whole}|{damaged}")), on_b);
         let both = repairs(variant, &format!("{damaged}|{damaged}"));
         assert_eq!(both, [&on_a[..], &on_b[..]].concat());
     }
-    // One of its boards alone.
+    // The one-board game.
     assert_eq!(repairs("bughouse", damaged), [right, square]);
 }
 
 #[test]
-fn operations_after_a_fen_are_ignored() {
-    let chess = Catalogue::shipped().get("chess").expect("it is shipped");
-    let three_check = Catalogue::shipped().get("3check").expect("it is shipped");
-    let connect = Catalogue::shipped().get("connect4").expect("it is shipped");
+fn fen_ignores_epd_operations() {
+    let chess = Catalogue::shipped().get("chess").expect("shipped");
+    let three_check = Catalogue::shipped().get("3check").expect("shipped");
+    let connect = Catalogue::shipped().get("connect4").expect("shipped");
     let fen = format!("{BARE} w KQkq - 0 1");
     for rest in [
         "",
@@ -237,7 +239,10 @@ fn operations_after_a_fen_are_ignored() {
     for rest in [" id \"x", " 0 1 bm O-O; id \"x; moves e1g1", " 0 1 id \"x\"\";"] {
         let text = format!("{BARE} w KQkq -{rest}");
         let error = chess.position(&text, false).expect_err(&text).to_string();
-        assert_eq!(error, format!("bad FEN \"{text}\": a quoted string has no end"));
+        assert_eq!(
+            error,
+            format!("bad FEN \"{text}\": missing '\"' at the end of a quoted string")
+        );
     }
     let counted = "4k3/8/8/8/8/8/8/4K2R w K - 1+2 0 1";
     for text in [format!("{counted} bm O-O;"), "4k3/8/8/8/8/8/8/4K2R w K - 1+2 - -".to_owned()] {
@@ -248,7 +253,7 @@ fn operations_after_a_fen_are_ignored() {
 }
 
 #[test]
-fn notation_changes_and_rights_stay() {
+fn castling_notation_can_change_during_a_game() {
     let (mut position, _) = read("chess", "r3k2r/8/8/8/8/8/8/R3K1R1 w KQkq - 0 1", true);
     assert_eq!(castlings(&position).join(" "), "e1a1 e1g1");
     position.write_chess960(false);

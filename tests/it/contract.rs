@@ -1,5 +1,4 @@
-//! The contract of the rules, over random play in every game of the catalogue and over random
-//! text.
+//! Properties of the rules, in random games of every variant of the catalogue and with random text.
 
 use crate::support::laws;
 
@@ -15,7 +14,7 @@ fn any_variant() -> impl Strategy<Value = Arc<Variant>> {
     select(Catalogue::shipped().iter().cloned().collect::<Vec<_>>())
 }
 
-/// Plays a move for each of `choices` while there are any; gives every position on the way.
+/// Plays a move for each of `choices` until the game ends. Returns all positions.
 fn play(start: Position, choices: &[Index]) -> Vec<Position> {
     let mut choices = choices.iter();
     laws::play(start, |moves| choices.next().map(|choice| choice.index(moves)))
@@ -25,54 +24,61 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_play_keeps_the_contract(
+    fn contract_holds_in_random_games(
         variant in any_variant(),
         choices in prop::collection::vec(any::<Index>(), 0..150),
     ) {
-        let way = play(variant.start(), &choices);
-        way.iter().for_each(|position| check(&variant, position, false));
-    }
-
-    #[test]
-    fn random_play_from_any_start_of_chess960_keeps_the_contract(
-        men in Just(b"RNBQKBNR".to_vec()).prop_shuffle(),
-        choices in prop::collection::vec(any::<Index>(), 0..80),
-    ) {
-        let men = String::from_utf8(men).expect("ASCII");
-        // Rights where the king stands between the rooks, as the rules have it.
-        let at = |man| men.match_indices(man).map(|(at, _)| at).collect::<Vec<_>>();
-        let (king, rooks) = (at('K')[0], at('R'));
-        let file = |at: usize| char::from(b'A' + at as u8);
-        let rights: String = match rooks[0] < king && king < rooks[1] {
-            true => [file(rooks[1]), file(rooks[0])].into_iter().collect(),
-            false => String::new(),
-        };
-        let rights = if rights.is_empty() { "-".to_owned() } else { rights.clone() + &rights.to_lowercase() };
-        let fen = format!("{}/pppppppp/8/8/8/8/PPPPPPPP/{men} w {rights} - 0 1", men.to_lowercase());
-        for name in ["chess", "crazyhouse", "atomic", "3check"] {
-            let variant = Catalogue::shipped().get(name).expect("a shipped variant");
-            let start = variant.position(&fen, true).unwrap_or_else(|error| panic!("{error}"));
-            play(start, &choices).iter().for_each(|position| check(&variant, position, true));
+        for position in play(variant.start(), &choices) {
+            check(&variant, &position, false);
         }
     }
 
     #[test]
-    fn a_reused_copy_is_a_copy(
+    fn contract_holds_in_random_games_of_chess960(
+        pieces in Just(b"RNBQKBNR".to_vec()).prop_shuffle(),
+        choices in prop::collection::vec(any::<Index>(), 0..80),
+    ) {
+        let pieces = String::from_utf8(pieces).expect("ASCII");
+        // There are castling rights if the king is between the rooks.
+        let files_of = |piece| pieces.match_indices(piece).map(|(at, _)| at).collect::<Vec<_>>();
+        let king = files_of('K')[0];
+        let rooks = files_of('R');
+        let file = |at: usize| char::from(b'A' + at as u8);
+        let rights = if rooks[0] < king && king < rooks[1] {
+            let white: String = [file(rooks[1]), file(rooks[0])].into_iter().collect();
+            let black = white.to_lowercase();
+            white + &black
+        } else {
+            "-".to_owned()
+        };
+        let black_pieces = pieces.to_lowercase();
+        let fen = format!("{black_pieces}/pppppppp/8/8/8/8/PPPPPPPP/{pieces} w {rights} - 0 1");
+        for name in ["chess", "crazyhouse", "atomic", "3check"] {
+            let variant = Catalogue::shipped().get(name).expect("a shipped variant");
+            let start = variant.position(&fen, true).unwrap_or_else(|error| panic!("{error}"));
+            for position in play(start, &choices) {
+                check(&variant, &position, true);
+            }
+        }
+    }
+
+    #[test]
+    fn contract_clone_from_equals_clone(
         variant in any_variant(),
         choices in prop::collection::vec(any::<Index>(), 0..60),
     ) {
-        let way = play(variant.start(), &choices);
+        let positions = play(variant.start(), &choices);
         let mut reused = variant.start();
-        for position in way.iter().rev() {
+        for position in positions.iter().rev() {
             reused.clone_from(position);
             prop_assert_eq!(reused.fen(), position.fen());
-            prop_assert_eq!(reused.claim(), position.claim());
+            prop_assert_eq!(reused.claimable_outcome(), position.claimable_outcome());
             prop_assert_eq!(legal_moves(&reused), legal_moves(position));
         }
     }
 
     #[test]
-    fn any_text_is_a_position_or_an_error_that_quotes_it(
+    fn contract_fen_errors_quote_any_text(
         variant in any_variant(),
         text in "\\PC{0,80}",
         chess960 in any::<bool>(),
@@ -84,15 +90,15 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_fen_is_a_position_that_can_be_played_or_an_error(
+    fn contract_mutated_fens_are_playable_or_errors(
         variant in any_variant(),
         choices in prop::collection::vec(any::<Index>(), 0..80),
         changes in prop::collection::vec((any::<Index>(), select(&b"pnbrqkPNBRQK12345678/ wb-KQkqahAH[]~+0369"[..])), 1..6),
         more in prop::collection::vec(any::<Index>(), 0..30),
         chess960 in any::<bool>(),
     ) {
-        let way = play(variant.start(), &choices);
-        let mut text = way[way.len() - 1].fen().into_bytes();
+        let positions = play(variant.start(), &choices);
+        let mut text = positions[positions.len() - 1].fen().into_bytes();
         for (at, letter) in changes {
             let at = at.index(text.len());
             text[at] = letter;
@@ -102,13 +108,15 @@ proptest! {
             for position in play(position, &more) {
                 let legal = legal_moves(&position);
                 let _ = (position.result(), position.fen(), position.diagram());
-                legal.iter().for_each(|&m| _ = position.move_text(m));
+                for m in legal {
+                    let _ = position.move_text(m);
+                }
             }
         }
     }
 
     #[test]
-    fn any_text_is_a_turn_or_none(variant in any_variant(), text in "\\PC{0,12}") {
+    fn contract_any_text_is_a_turn_or_none(variant in any_variant(), text in "\\PC{0,12}") {
         let position = variant.start();
         if let Some(plies) = position.parse_turn(&text) {
             prop_assert_eq!(position.turn_text(&plies), text);
@@ -116,7 +124,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_a_catalogue_or_an_error(text in "(\\[[a-z:]{0,8}\\]?\n|[a-zA-Z]{1,10} ?= ?\\PC{0,10}\n|\\PC{0,20}\n){0,12}") {
+    fn contract_any_text_is_a_catalogue_or_an_error(text in "(\\[[a-z:]{0,8}\\]?\n|[a-zA-Z]{1,10} ?= ?\\PC{0,10}\n|\\PC{0,20}\n){0,12}") {
         if let Err(error) = Catalogue::parse(&text) {
             prop_assert!(!error.to_string().is_empty());
         }
@@ -124,7 +132,7 @@ proptest! {
 }
 
 #[test]
-fn moves_that_are_not_legal_are_not_played() {
+fn contract_illegal_moves_are_not_played() {
     let variant = Catalogue::shipped().get("chess").expect("chess is shipped");
     let mut position = variant.start();
     let before = position.fen();

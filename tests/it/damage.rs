@@ -1,5 +1,5 @@
-//! The engine's executable against damaged networks and libraries: each is answered in words, and
-//! the session goes on.
+//! Damaged networks and libraries in the engine's executable: each gets an error message, and the session
+//! continues.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 
 const NETWORK: &[u8] = include_bytes!("../../nets/3x3.onnx");
 
-/// A folder of this test's own, empty.
+/// Returns an empty folder for a test.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -27,7 +27,7 @@ fn library() -> PathBuf {
     library
 }
 
-/// What the engine says to `input`; it must end by `quit` and without a fault.
+/// Returns the engine's output for `input`. It must exit at `quit` without an error.
 fn session(executable: &Path, input: &str) -> String {
     let mut engine = Command::new(executable)
         .env_remove("ORT_DYLIB_PATH")
@@ -46,26 +46,26 @@ fn session(executable: &Path, input: &str) -> String {
 
 const PLAY: &str = "isready\nposition startpos\ngo nodes 20\nisready\n";
 
-/// Loads `file` as a network and plays; gives what was said about it.
+/// Loads `file` as a network and plays. Returns the lines with `info string`.
 fn load(file: &Path) -> String {
     let engine = Path::new(env!("CARGO_BIN_EXE_menagerie"));
     let library = format!("setoption name RuntimeLibrary value {}\n", library().display());
     let network = format!("setoption name WeightsFile value {}\n", file.display());
-    let said = session(engine, &format!("{library}{network}{PLAY}"));
-    assert_eq!(said.matches("bestmove").count(), 1, "{said}");
-    said.lines().filter(|line| line.starts_with("info string")).collect::<Vec<_>>().join("\n")
+    let output = session(engine, &format!("{library}{network}{PLAY}"));
+    assert_eq!(output.matches("bestmove").count(), 1, "{output}");
+    output.lines().filter(|line| line.starts_with("info string")).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn an_intact_network_is_taken() {
+fn network_that_is_intact_is_used() {
     let file = folder("intact").join("3x3.onnx");
     fs::write(&file, NETWORK).expect("a file");
-    let said = load(&file);
-    assert!(said.contains("ONNX Runtime cpu") && said.contains("learn 3x3"), "{said}");
+    let output = load(&file);
+    assert!(output.contains("ONNX Runtime cpu") && output.contains("learn 3x3"), "{output}");
 }
 
 #[test]
-fn a_damaged_network_is_refused_in_words() {
+fn network_that_is_damaged_is_refused() {
     let folder = folder("damaged");
     let mut rng = SmallRng::seed_from_u64(3);
     let mut files: Vec<(String, Vec<u8>)> = (0..100)
@@ -81,21 +81,21 @@ fn a_damaged_network_is_refused_in_words() {
         })
         .collect();
     files.push(("empty.onnx".to_owned(), Vec::new()));
-    files.push(("text.onnx".to_owned(), b"this is no network\n".repeat(1000)));
+    files.push(("text.onnx".to_owned(), b"not a network\n".repeat(1000)));
     for (name, bytes) in files {
         let file = folder.join(name);
         fs::write(&file, bytes).expect("a file");
-        let said = load(&file);
+        let output = load(&file);
         let name = file.display().to_string();
-        let told =
-            said.lines().any(|line| line.contains(&name) && !line.contains("ONNX Runtime cpu"));
-        assert!(told, "{name}: {said}");
+        let is_reported =
+            output.lines().any(|line| line.contains(&name) && !line.contains("ONNX Runtime cpu"));
+        assert!(is_reported, "{name}: {output}");
     }
     assert!(load(&folder.join("missing.onnx")).contains("missing.onnx"));
     assert!(load(&folder).contains(&folder.display().to_string()));
 }
 
-/// The network as another file that says from which one it was quantised.
+/// Returns a network whose metadata names `from` as the checksum of the file that it was quantised from.
 fn quantised(from: &str) -> Vec<u8> {
     let field = |tag: u8, bytes: &[u8]| [&[tag, bytes.len() as u8], bytes].concat();
     let key = field(0x0a, NetworkMetadata::QUANTISED_FROM.as_bytes());
@@ -104,70 +104,70 @@ fn quantised(from: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_quantised_network_that_lies_beside_is_taken() {
+fn quantised_network_in_the_same_folder_is_used() {
     let folder = folder("quantised");
     let file = folder.join("3x3.onnx");
     fs::write(&file, NETWORK).expect("a file");
     let int8 = folder.join("3x3.int8.onnx");
-    fs::write(&int8, quantised(verify(NETWORK).expect("a seal"))).expect("a file");
-    let taken = format!("network {} (learn 3x3", int8.display());
+    fs::write(&int8, quantised(verify(NETWORK).expect("a checksum"))).expect("a file");
+    let used = format!("network {} (learn 3x3", int8.display());
     for file in [&file, &int8] {
-        let said = load(file);
-        assert!(said.contains(&taken) && !said.contains("passed over"), "{said}");
+        let output = load(file);
+        assert!(output.contains(&used) && !output.contains("is not used"), "{output}");
     }
     fs::remove_file(&int8).expect("it was there");
     assert!(!load(&file).contains("int8"));
 }
 
 #[test]
-fn a_quantised_network_that_does_not_fit_is_passed_over_in_one_line() {
+fn quantised_network_that_does_not_fit_is_reported_in_one_line() {
     let folder = folder("unfit");
     let file = folder.join("3x3.onnx");
     fs::write(&file, NETWORK).expect("a file");
     let int8 = folder.join("3x3.int8.onnx");
-    let fitting = quantised(verify(NETWORK).expect("a seal"));
+    let fitting = quantised(verify(NETWORK).expect("a checksum"));
     let mut flipped = fitting.clone();
     flipped[fitting.len() / 2] ^= 4;
     let cases: [(&[u8], &str); 7] = [
-        (&quantised(&"0".repeat(64)), "it was not made from"),
-        (&quantised(""), "it was not made from"),
-        (NETWORK, "it was not made from"),
-        (&fitting[..fitting.len() - 1], "no seal"),
+        (&quantised(&"0".repeat(64)), "it was not quantised from"),
+        (&quantised(""), "it was not quantised from"),
+        (NETWORK, "it was not quantised from"),
+        (&fitting[..fitting.len() - 1], "no checksum"),
         (&flipped, "damaged"),
-        (b"", "no seal"),
-        (&append_checksum(b"no model".to_vec()), "ONNX Runtime refuses"),
+        (b"", "no checksum"),
+        (&append_checksum(b"no model".to_vec()), "ONNX Runtime rejects"),
     ];
-    let passed_over = |reason: &str| {
-        let said = load(&file);
-        let mut lines = said.lines().filter(|line| line.contains("3x3.int8.onnx"));
+    let check_unused = |reason: &str| {
+        let output = load(&file);
+        let mut lines = output.lines().filter(|line| line.contains("3x3.int8.onnx"));
         let line = lines.next().unwrap_or_default();
-        assert!(line.contains(reason) && lines.next().is_none(), "{reason}: {said}");
-        assert!(said.contains(&format!("network {} (learn 3x3", file.display())), "{said}");
+        assert!(line.contains(reason) && lines.next().is_none(), "{reason}: {output}");
+        assert!(output.contains(&format!("network {} (learn 3x3", file.display())), "{output}");
     };
     for (bytes, reason) in cases {
         fs::write(&int8, bytes).expect("a file");
-        passed_over(reason);
+        check_unused(reason);
     }
     fs::remove_file(&int8).expect("it was there");
     fs::create_dir(&int8).expect("a folder");
-    passed_over("cannot read");
+    check_unused("cannot read");
 }
 
 #[test]
-fn a_network_of_another_game_is_refused_in_words() {
+fn network_of_another_variant_is_refused() {
     let engine = Path::new(env!("CARGO_BIN_EXE_menagerie"));
     let file = folder("other").join("3x3.onnx");
     fs::write(&file, NETWORK).expect("a file");
     let library = format!("setoption name RuntimeLibrary value {}\n", library().display());
     let input = format!("{library}setoption name WeightsFile value {}\n", file.display());
-    let said =
+    let output =
         session(engine, &format!("{input}setoption name UCI_Variant value crazyhouse\n{PLAY}"));
-    assert!(said.contains("trained for \"3x3\", not for crazyhouse"), "{said}");
-    assert_eq!(said.matches("bestmove").count(), 1, "{said}");
+    assert!(output.contains("trained for \"3x3\", not for crazyhouse"), "{output}");
+    assert_eq!(output.matches("bestmove").count(), 1, "{output}");
 }
 
 #[test]
-fn a_bad_library_is_refused_in_words() {
+fn library_that_is_damaged_is_refused() {
     let intact = fs::read(library()).expect("the library");
     let cut = intact[..intact.len() / 2].to_vec();
     let mut flipped = intact.clone();
@@ -175,25 +175,25 @@ fn a_bad_library_is_refused_in_words() {
     let cases: [(&str, Option<&[u8]>); 5] = [
         ("absent", None),
         ("cut", Some(&cut)),
-        ("text", Some(b"not a library at all")),
+        ("text", Some(b"not a library")),
         ("empty", Some(b"")),
         ("flipped", Some(&flipped)),
     ];
     for (name, bytes) in cases {
-        // Beside an executable of its own, in the folder that get-onnxruntime fills.
+        // With a copy of the executable, and the library in the folder of get-onnxruntime.
         let folder = folder(&format!("library-{name}"));
         let engine = folder.join("menagerie");
-        // No copy: while one is written, another test's new process may hold it open.
+        // A hard link, because a new process of another test may inherit an open handle of a copy.
         fs::hard_link(env!("CARGO_BIN_EXE_menagerie"), &engine).expect("a second name");
         fs::create_dir_all(folder.join("runtime")).expect("a folder");
         let path = folder.join("runtime/libonnxruntime.so");
         if let Some(bytes) = bytes {
             fs::write(&path, bytes).expect("a file");
         }
-        // The upward search must end in this folder.
+        // The path is explicit, so that no other library is found.
         let named = format!("setoption name RuntimeLibrary value {}\n", path.display());
-        let said = session(&engine, &format!("{named}{PLAY}"));
-        assert!(said.contains("get-onnxruntime"), "{name}: {said}");
-        assert_eq!(said.matches("bestmove").count(), 1, "{name}: {said}");
+        let output = session(&engine, &format!("{named}{PLAY}"));
+        assert!(output.contains("get-onnxruntime"), "{name}: {output}");
+        assert_eq!(output.matches("bestmove").count(), 1, "{name}: {output}");
     }
 }

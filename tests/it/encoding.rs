@@ -1,4 +1,4 @@
-//! The contract of the encoding, over random play in every game of the catalogue.
+//! Properties of the encoding, in random games of every variant of the catalogue.
 
 use crate::support::laws;
 
@@ -10,8 +10,8 @@ use menagerie::variant::Catalogue;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// Calls `each` with every position of some random games of every variant.
-fn random_positions(mut each: impl FnMut(&str, &Encoding, &Position)) {
+/// Calls `visit` with each position of some random games of every variant.
+fn visit_random_positions(mut visit: impl FnMut(&str, &Encoding, &Position)) {
     for variant in Catalogue::shipped().iter() {
         let encoding = Encoding::of(&variant.start());
         for seed in 0..20 {
@@ -20,7 +20,7 @@ fn random_positions(mut each: impl FnMut(&str, &Encoding, &Position)) {
             let mut legal = MoveList::new();
             for _ in 0..200 {
                 position.legal_moves(&mut legal);
-                each(variant.name(), &encoding, &position);
+                visit(variant.name(), &encoding, &position);
                 if legal.is_empty() {
                     break;
                 }
@@ -31,15 +31,17 @@ fn random_positions(mut each: impl FnMut(&str, &Encoding, &Position)) {
 }
 
 #[test]
-fn every_legal_move_has_an_index_of_its_own() {
-    random_positions(|_, encoding, position| laws::check_encoding(encoding, position));
+fn encoding_indices_of_legal_moves_are_distinct() {
+    visit_random_positions(|_, encoding, position| laws::check_encoding(encoding, position));
 }
 
 #[test]
-fn layouts_of_all_games_can_be_taken_apart() {
+fn encoding_layouts_can_be_parsed() {
     for variant in Catalogue::shipped().iter() {
-        let (name, encoding) = (variant.name(), Encoding::of(&variant.start()));
-        let (text, shape) = (encoding.layout(), encoding.shape());
+        let name = variant.name();
+        let encoding = Encoding::of(&variant.start());
+        let text = encoding.layout();
+        let shape = encoding.shape();
         let layout = Layout::read(&text).expect("a layout");
         assert_eq!(layout.planes(), encoding.plane_names(), "{name}");
         let own = layout.places_in(&layout).expect("the same board");
@@ -49,10 +51,10 @@ fn layouts_of_all_games_can_be_taken_apart() {
 }
 
 #[test]
-fn equal_input_keys_mean_equal_planes_and_different_planes_different_keys() {
+fn encoding_input_keys_are_equal_if_planes_are() {
     let mut seen: HashMap<(String, u64), Vec<u32>> = HashMap::new();
     let mut keys: HashMap<(String, Vec<u32>), u64> = HashMap::new();
-    random_positions(|name, encoding, position| {
+    visit_random_positions(|name, encoding, position| {
         let mut planes = vec![f32::NAN; encoding.shape().input()];
         encoding.write_planes(position.view(), &mut planes);
         let bits: Vec<u32> = planes.into_iter().map(f32::to_bits).collect();
@@ -65,32 +67,33 @@ fn equal_input_keys_mean_equal_planes_and_different_planes_different_keys() {
 }
 
 #[test]
-fn keys_of_tables_tell_their_planes() {
+fn encoding_board_keys_are_equal_if_planes_are() {
     let mut seen: HashMap<(String, u64), Vec<u32>> = HashMap::new();
     let mut keys: HashMap<(String, usize, Vec<u32>), u64> = HashMap::new();
-    let mut met = 0;
-    random_positions(|name, encoding, position| {
+    let mut repeated = 0;
+    visit_random_positions(|name, encoding, position| {
         let shape = encoding.shape();
-        let Some(tables) = encoding.table_keys(position) else { return };
+        let Some(board_keys) = encoding.board_keys(position) else { return };
         let mut planes = vec![f32::NAN; shape.input()];
         encoding.write_planes(position.view(), &mut planes);
-        let own = &planes[2 * shape.squares()..];
-        for (nth, (key, planes)) in tables.iter().zip(own.chunks(own.len() / 2)).enumerate() {
+        let board_planes = &planes[2 * shape.squares()..];
+        let boards = board_planes.chunks(board_planes.len() / 2);
+        for (board, (key, planes)) in board_keys.iter().zip(boards).enumerate() {
             let bits: Vec<u32> = planes.iter().map(|plane| plane.to_bits()).collect();
             let same = seen.entry((name.to_owned(), key.0)).or_insert_with(|| bits.clone());
             assert_eq!(*same, bits, "{name} {}", position.fen());
             let known = keys.len();
-            let same = *keys.entry((name.to_owned(), nth, bits)).or_insert(key.0);
+            let same = *keys.entry((name.to_owned(), board, bits)).or_insert(key.0);
             assert_eq!(same, key.0, "{name} {}", position.fen());
-            met += usize::from(keys.len() == known);
+            repeated += usize::from(keys.len() == known);
         }
     });
-    assert!(met > 1000, "tables stand as they were while the other one moves: {met} times");
+    assert!(repeated > 1000, "only {repeated} repeated boards");
 }
 
 #[test]
-fn the_mirror_image_of_a_position_has_the_same_planes_but_the_colour() {
-    let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
+fn encoding_of_mirrored_positions_differs_in_the_color_plane_only() {
+    let variant = Catalogue::shipped().get("3x3").expect("shipped");
     let encoding = Encoding::of(&variant.start());
     let planes = |fen: &str| {
         let position = variant.position(fen, false).expect("a position");
@@ -106,9 +109,10 @@ fn the_mirror_image_of_a_position_has_the_same_planes_but_the_colour() {
     let (black, black_moves) = planes("1qk/3/KQ1 b - - 0 1");
     let (mirror, mirror_moves) = planes("1qk/3/KQ1 w - - 0 1");
     let squares = encoding.shape().squares();
-    let but_colour = |planes: &[f32]| [&planes[..squares], &planes[2 * squares..]].concat();
-    assert_eq!(but_colour(&white), but_colour(&black));
+    let without_color_plane =
+        |planes: &[f32]| [&planes[..squares], &planes[2 * squares..]].concat();
+    assert_eq!(without_color_plane(&white), without_color_plane(&black));
     assert_eq!(white_moves, black_moves);
-    assert_ne!(but_colour(&white), but_colour(&mirror));
+    assert_ne!(without_color_plane(&white), without_color_plane(&mirror));
     assert_ne!(white_moves, mirror_moves);
 }

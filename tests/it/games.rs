@@ -1,4 +1,4 @@
-//! Whole games against the reference: every move legal, every end found where it is.
+//! Games of reference programs: all moves are legal and the games end with the same outcome.
 
 use crate::support::golden;
 
@@ -6,25 +6,29 @@ use menagerie::rules::Position;
 use menagerie::variant::Catalogue;
 
 #[test]
-fn every_game_replays_to_its_end() {
+fn games_replay_to_their_end() {
     let games = golden::rows::<4>(include_str!("../golden/games.tsv"));
     let ends = golden::rows::<6>(include_str!("../golden/games_reason.tsv"));
     let mut wrong = Vec::new();
     let mut replayed = 0;
     for ([name, fen, _, moves], [_, _, result, reason, _, final_fen]) in games.zip(ends) {
         let (name, chess960) = golden::variant(name);
-        let variant = Catalogue::shipped().get(name).expect("it is in the catalogue");
+        let variant = Catalogue::shipped().get(name).expect("in the catalogue");
         replayed += 1;
-        let start = variant.position(fen, chess960).expect("a golden FEN is read");
-        let ended = replay(start, moves).and_then(|end| {
+        let start = variant.position(fen, chess960).expect("a valid FEN");
+        let final_position = replay(start, moves).and_then(|end| {
             let found = end.result().map_or("*".to_owned(), |outcome| outcome.to_string());
-            (found == format!("{result} {reason}"))
-                .then_some(end.fen())
-                .ok_or(format!("ends {found}, not {result} {reason}"))
+            if found == format!("{result} {reason}") {
+                Ok(end.fen())
+            } else {
+                Err(format!("result {found}, expected {result} {reason}"))
+            }
         });
-        match ended {
+        match final_position {
             Err(error) => wrong.push(format!("{name} \"{fen}\": {error}")),
-            Ok(end) if end != final_fen => wrong.push(format!("{name}: {end} is not {final_fen}")),
+            Ok(end) if end != final_fen => {
+                wrong.push(format!("{name}: {end}, expected {final_fen}"))
+            }
             Ok(_) => {}
         }
     }
@@ -37,8 +41,11 @@ fn replay(mut position: Position, moves: &str) -> Result<Position, String> {
         if let Some(outcome) = position.result() {
             return Err(format!("ended before {text}: {outcome}"));
         }
-        let plies = position.parse_turn(text).ok_or(format!("{text} in {}", position.fen()))?;
-        plies.into_iter().for_each(|ply| position.play_unchecked(ply));
+        let plies =
+            position.parse_turn(text).ok_or_else(|| format!("{text} in {}", position.fen()))?;
+        for ply in plies {
+            position.play_unchecked(ply);
+        }
     }
     Ok(position)
 }

@@ -1,12 +1,12 @@
-//! Mates by checks alone, and kings that are taken: each that is found is one, and none in one move is missed.
+//! Mate search: each mate found is one, and no mate in one is missed.
 
 use menagerie::rules::{Mate, Move, MoveList, Position, Reason, Side};
 use menagerie::variant::Catalogue;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// Enough for any mate in three that there is.
-const PLENTY: u32 = 100_000;
+/// Enough positions for every mate in three.
+const MAX_POSITIONS: u32 = 100_000;
 
 fn legal(position: &Position) -> MoveList {
     let mut legal = MoveList::new();
@@ -24,27 +24,27 @@ fn wins(position: &Position, winner: Side) -> bool {
     position.outcome().is_some_and(|end| end.winner == Some(winner))
 }
 
-/// Plays at random from the start, and shows the positions until the end with their plies and legal moves.
+/// Plays a random game. Calls `visit` with each ply number, position and its legal moves.
 fn random_game(
     game: &str,
     seed: u64,
     plies: usize,
-    mut show: impl FnMut(usize, &Position, &[Move]),
+    mut visit: impl FnMut(usize, &Position, &[Move]),
 ) {
     let mut rng = SmallRng::seed_from_u64(seed);
-    let mut position = Catalogue::shipped().get(game).expect("it is shipped").start();
+    let mut position = Catalogue::shipped().get(game).expect("shipped").start();
     for ply in 0..plies {
         let moves = legal(&position);
         if moves.is_empty() {
             break;
         }
-        show(ply, &position, &moves);
+        visit(ply, &position, &moves);
         position.play_unchecked(moves[rng.random_range(0..moves.len())]);
     }
 }
 
-/// Whether `mate` is one: each answer is mated in fewer turns.
-fn check(position: &Position, mate: Mate) {
+/// Checks that `mate` is a mate: each reply is mated in fewer turns.
+fn check_mate(position: &Position, mate: Mate) {
     assert!(legal(position).contains(&mate.m), "{:?} in {}", mate, position.fen());
     let next = after(position, mate.m);
     let replies = legal(&next);
@@ -54,14 +54,14 @@ fn check(position: &Position, mate: Mate) {
     }
     for &reply in &replies {
         let answered = after(&next, reply);
-        let rest = answered.find_mate(mate.turns - 1, PLENTY);
+        let rest = answered.find_mate(mate.turns - 1, MAX_POSITIONS);
         let rest = rest.unwrap_or_else(|| panic!("{mate:?} in {}", position.fen()));
-        check(&answered, rest);
+        check_mate(&answered, rest);
     }
 }
 
 #[test]
-fn what_is_found_is_a_mate_and_none_in_one_is_missed() {
+fn mates_found_are_mates_and_none_in_one_is_missed() {
     let games = [
         "chess",
         "crazyhouse",
@@ -72,18 +72,19 @@ fn what_is_found_is_a_mate_and_none_in_one_is_missed() {
         "chessgi",
         "gardner",
     ];
-    let (mut in_one, mut longer) = (0, 0);
+    let mut in_one = 0;
+    let mut longer = 0;
     for (name, seed) in games.into_iter().flat_map(|name| (0..60).map(move |seed| (name, seed))) {
         random_game(name, seed, 150, |_, position, moves| {
             let found = position.find_mate(3, 500);
             if let Some(mate) = found {
-                check(position, mate);
+                check_mate(position, mate);
                 in_one += usize::from(mate.turns == 1);
                 longer += usize::from(mate.turns > 1);
             }
             let mates = |m: &&Move| {
                 let next = after(position, **m);
-                // Whose king is not in check has lost by another rule, or is stalemated.
+                // A king that is not in check is stalemated, or its side has lost by another rule.
                 wins(&next, position.turn())
                     && next.outcome().is_some_and(|end| end.reason == Reason::Checkmate)
             };
@@ -97,55 +98,59 @@ fn what_is_found_is_a_mate_and_none_in_one_is_missed() {
     assert!(in_one > 300 && longer > 100, "{in_one} in one turn, {longer} in more");
 }
 
-/// Whether the side to move can take the other's king now.
-fn takes_king(position: &Position) -> bool {
+/// Returns `true` if the side to move can capture the king now.
+fn can_capture_king(position: &Position) -> bool {
     legal(position).into_iter().any(|m| {
         let next = after(position, m);
-        let ducks = legal(&next);
-        ducks.first().is_some_and(|&duck| wins(&after(&next, duck), position.turn()))
+        let duck_moves = legal(&next);
+        duck_moves.first().is_some_and(|&duck| wins(&after(&next, duck), position.turn()))
     })
 }
 
-/// Whether the side to move loses its king whatever it does, by going through all that its turn may be.
+/// Returns `true` if the side to move loses its king in all turns, by exhaustive search.
 fn king_is_lost(position: &Position) -> bool {
     let moves = legal(position);
     let lost = |next: Position| {
         if next.turn() == position.turn() {
             return king_is_lost(&next);
         }
-        next.outcome().is_none() && takes_king(&next)
+        next.outcome().is_none() && can_capture_king(&next)
     };
     !moves.is_empty() && moves.into_iter().all(|m| lost(after(position, m)))
 }
 
-/// Whether the side to move can end its turn with the other side's king lost, by going through all ways to.
-fn hunts_down(position: &Position) -> bool {
+/// Returns `true` if the side to move has a turn after which the king of the opponent is lost, by
+/// exhaustive search.
+fn wins_king(position: &Position) -> bool {
     legal(position).into_iter().any(|m| {
         let next = after(position, m);
-        if next.turn() == position.turn() { hunts_down(&next) } else { king_is_lost(&next) }
+        if next.turn() == position.turn() { wins_king(&next) } else { king_is_lost(&next) }
     })
 }
 
 #[test]
-fn kings_under_ducks_are_found_to_be_lost_when_they_are() {
-    let (mut in_one, mut in_two, mut none, mut lost) = (0, 0, 0, 0);
+fn mates_in_duck_chess_match_exhaustive_search() {
+    let mut in_one = 0;
+    let mut in_two = 0;
+    let mut none = 0;
+    let mut lost = 0;
     for seed in 0..60 {
         random_game("duck", seed, 200, |ply, position, moves| {
-            // Once the king is taken, any square for the duck wins.
-            let taken = position.mid_turn() && wins(&after(position, moves[0]), position.turn());
-            let now = taken || !position.mid_turn() && takes_king(position);
-            let found = position.find_mate(2, PLENTY);
+            // After the capture of the king, any square for the duck wins.
+            let captured = position.mid_turn() && wins(&after(position, moves[0]), position.turn());
+            let now = captured || !position.mid_turn() && can_capture_king(position);
+            let found = position.find_mate(2, MAX_POSITIONS);
             let what = format!("{found:?} in {}", position.fen());
             assert_eq!(found.is_some_and(|mate| mate.turns == 1), now, "{what}");
-            assert_eq!(position.is_king_lost(PLENTY), king_is_lost(position), "{what}");
+            assert_eq!(position.is_king_lost(MAX_POSITIONS), king_is_lost(position), "{what}");
             assert!(!position.is_king_lost(0) || position.mid_turn());
-            lost += usize::from(position.is_king_lost(PLENTY));
+            lost += usize::from(position.is_king_lost(MAX_POSITIONS));
             match found {
                 Some(mate) if mate.turns > 1 => {
                     assert!(moves.contains(&mate.m), "{what}");
                     let mut next = after(position, mate.m);
                     if next.mid_turn() {
-                        let duck = next.find_mate(2, PLENTY).expect("a duck");
+                        let duck = next.find_mate(2, MAX_POSITIONS).expect("a duck");
                         next.play_unchecked(duck.m);
                     }
                     assert!(king_is_lost(&next), "{what}");
@@ -153,7 +158,7 @@ fn kings_under_ducks_are_found_to_be_lost_when_they_are() {
                 }
                 Some(_) => in_one += 1,
                 None if ply % 10 < 2 && seed % 40 == 0 => {
-                    assert!(!hunts_down(position), "{what}");
+                    assert!(!wins_king(position), "{what}");
                     none += 1;
                 }
                 None => {}
@@ -165,9 +170,9 @@ fn kings_under_ducks_are_found_to_be_lost_when_they_are() {
 }
 
 #[test]
-fn a_mate_is_found_within_what_may_be_spent() {
-    let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
-    // A drop on the last rank mates behind the pawns.
+fn mates_are_searched_within_the_limits() {
+    let variant = Catalogue::shipped().get("crazyhouse").expect("shipped");
+    // A drop gives a back-rank mate.
     let position =
         variant.position("6k1/5ppp/8/8/8/8/8/K7[RQ] w - - 0 1", false).expect("a position");
     let mate = position.find_mate(1, 100).expect("a mate");
@@ -178,17 +183,17 @@ fn a_mate_is_found_within_what_may_be_spent() {
 }
 
 #[test]
-fn games_in_which_checks_are_not_answered_by_moves_of_chess_have_none() {
+fn mates_are_not_searched_in_unsupported_games() {
     for (game, fen) in [
         ("antichess", "6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1"),
         ("atomic", "6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1"),
         ("racingkings", "8/8/8/8/8/8/k7/7K w - - 0 1"),
     ] {
-        let variant = Catalogue::shipped().get(game).expect("it is shipped");
+        let variant = Catalogue::shipped().get(game).expect("shipped");
         let position =
             variant.position(fen, false).unwrap_or_else(|error| panic!("{game}: {error}"));
-        assert_eq!(position.find_mate(3, PLENTY), None, "{game}");
+        assert_eq!(position.find_mate(3, MAX_POSITIONS), None, "{game}");
     }
-    let two = Catalogue::shipped().get("bughouse2").expect("it is shipped").start();
-    assert_eq!(two.find_mate(3, PLENTY), None);
+    let two = Catalogue::shipped().get("bughouse2").expect("shipped").start();
+    assert_eq!(two.find_mate(3, MAX_POSITIONS), None);
 }

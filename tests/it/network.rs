@@ -1,4 +1,4 @@
-//! Networks through the real ONNX Runtime, which `scripts/get-onnxruntime` must have brought.
+//! Networks in ONNX Runtime. Run `scripts/get-onnxruntime` first.
 
 use std::path::Path;
 
@@ -10,11 +10,12 @@ use menagerie::nn::network::{
 };
 use menagerie::nn::runtime::{CudaBuild, Runtime, RuntimeError};
 
-/// The checkout's runtime, unless the environment names another.
+/// Returns the runtime of the checkout, unless the environment names another.
 fn runtime() -> &'static Runtime {
-    let laid = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
     let named = std::env::var_os("ORT_DYLIB_PATH").is_some();
-    Runtime::load(if named { None } else { Some(&laid) }).unwrap_or_else(|error| panic!("{error}"))
+    Runtime::load(if named { None } else { Some(&folder) })
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn open(model: Model) -> Result<Session, NetworkError> {
@@ -22,8 +23,8 @@ fn open(model: Model) -> Result<Session, NetworkError> {
     Session::open(&append_checksum(model.finish()), Backend::Auto, 1)
 }
 
-/// What opening `model` says.
-fn refusal(model: Model) -> String {
+/// Returns the error message of opening `model`.
+fn open_error(model: Model) -> String {
     match open(model) {
         Ok(session) => panic!("{session:?} was opened"),
         Err(error) => {
@@ -34,13 +35,13 @@ fn refusal(model: Model) -> String {
     }
 }
 
-/// A model that flattens its input, `planes` of `shape`.
+/// Returns a model that flattens its input, `planes` of `shape`.
 fn identity(shape: &[i64]) -> Model {
     Model::default().input("planes", FLOAT, shape).node("Flatten", &["planes"], "flat", &[])
 }
 
 #[test]
-fn it_computes_what_the_model_says() {
+fn session_computes_the_model() {
     let mut session = open(network(-1)).unwrap();
     let sizes = session.sizes();
     assert_eq!(
@@ -50,7 +51,8 @@ fn it_computes_what_the_model_says() {
     assert_eq!(sizes.planes(), PLANES);
     for rows in [1, 8, 3] {
         let planes = numbers(rows as u64 + 10, rows * PLANES);
-        let (mut policy, mut outcome) = (vec![0.0; rows * POLICY], vec![0.0; rows * OUTCOMES]);
+        let mut policy = vec![0.0; rows * POLICY];
+        let mut outcome = vec![0.0; rows * OUTCOMES];
         let mut moves_left = vec![0.0; rows];
         session.run(&planes, rows, &mut [&mut policy, &mut outcome, &mut moves_left]).unwrap();
         let mut wanted = (Vec::new(), Vec::new(), Vec::new());
@@ -94,19 +96,20 @@ fn buffers_must_fit() {
     assert_eq!(run(0, 0, 0, 0, 0), Ok(()));
     assert_eq!(run(PLANES, 1, POLICY, OUTCOMES, 1), Ok(()));
     let short = run(PLANES, 2, POLICY, OUTCOMES, 1).unwrap_err();
-    assert_eq!(short, r#""planes" of 2 rows takes 96 numbers, not 48"#);
+    assert_eq!(short, r#""planes" of 2 rows needs 96 numbers, got 48"#);
     let short = run(PLANES, 1, POLICY - 1, OUTCOMES, 1).unwrap_err();
-    assert_eq!(short, r#""policy" of 1 rows takes 20 numbers, not 19"#);
+    assert_eq!(short, r#""policy" of 1 rows needs 20 numbers, got 19"#);
     assert!(run(PLANES, 1, POLICY, OUTCOMES + 1, 1).is_err());
     assert!(run(PLANES, 1, POLICY, OUTCOMES, 0).is_err());
     assert!(run(PLANES, usize::MAX, POLICY, OUTCOMES, 1).is_err());
 }
 
 #[test]
-fn a_fixed_batch_takes_no_other() {
+fn batch_of_fixed_size_is_checked() {
     let mut session = open(network(2)).unwrap();
     assert_eq!(session.sizes().batch, Some(2));
-    let (mut policy, mut outcome) = (vec![0.0; 2 * POLICY], vec![0.0; 2 * OUTCOMES]);
+    let mut policy = vec![0.0; 2 * POLICY];
+    let mut outcome = vec![0.0; 2 * OUTCOMES];
     let planes = numbers(5, 2 * PLANES);
     assert_eq!(session.run(&planes, 2, &mut [&mut policy, &mut outcome, &mut [0.0; 2]]), Ok(()));
     let error = session
@@ -120,9 +123,10 @@ fn a_fixed_batch_takes_no_other() {
 }
 
 #[test]
-fn numbers_that_are_none_are_an_error() {
+fn outputs_that_are_not_finite_are_an_error() {
     let mut session = open(network(-1)).unwrap();
-    let (mut policy, mut outcome) = (vec![0.0; 2 * POLICY], vec![0.0; 2 * OUTCOMES]);
+    let mut policy = vec![0.0; 2 * POLICY];
+    let mut outcome = vec![0.0; 2 * OUTCOMES];
     let mut planes = numbers(5, 2 * PLANES);
     planes[PLANES] = f32::INFINITY;
     let error =
@@ -131,13 +135,13 @@ fn numbers_that_are_none_are_an_error() {
 }
 
 #[test]
-fn what_does_not_fit_is_said() {
+fn models_that_do_not_fit_are_described() {
     let open_batch = [-1, 3, 4, 4];
     let flat = |name| {
         identity(&open_batch).node("Identity", &["flat"], name, &[]).output(name, FLOAT, &[-1, 48])
     };
-    assert_eq!(refusal(flat("logits")), r#"the network has no output "policy", only "logits""#);
-    assert_eq!(refusal(flat("policy")), r#"the network has no output "outcome", only "policy""#);
+    assert_eq!(open_error(flat("logits")), r#"the network has no output "policy", only "logits""#);
+    assert_eq!(open_error(flat("policy")), r#"the network has no output "outcome", only "policy""#);
     let all = |model: Model, left: &str| {
         model
             .node("Identity", &["flat"], "policy", &[])
@@ -148,21 +152,21 @@ fn what_does_not_fit_is_said() {
     };
     let wide = all(identity(&open_batch), "flat").output("moves_left", FLOAT, &[-1, 48]);
     assert_eq!(
-        refusal(wide),
+        open_error(wide),
         r#"the network's "moves_left" should be floats of shape [batch, 1], but is Tensor<f32>(batch, 48)"#
     );
     let square = all(identity(&open_batch), "planes").output("moves_left", FLOAT, &open_batch);
     assert_eq!(
-        refusal(square),
+        open_error(square),
         r#"the network's "moves_left" should be floats of shape [batch, a fixed number], but is Tensor<f32>(batch, 3, 4, 4)"#
     );
     let double = identity(&open_batch).node("Cast", &["flat"], "policy", &[("to", &[DOUBLE])]);
     assert_eq!(
-        refusal(double.output("policy", DOUBLE, &[-1, 48])),
+        open_error(double.output("policy", DOUBLE, &[-1, 48])),
         r#"the network's "policy" should be floats of shape [batch, a fixed number], but is Tensor<f64>(batch, 48)"#
     );
     for shape in [&[-1, 48][..], &[-1, -1, 4, 4], &[-1, 3, 4, 4, 1], &[48], &[]] {
-        let text = refusal(
+        let text = open_error(
             Model::default()
                 .input("planes", FLOAT, shape)
                 .node("Identity", &["planes"], "policy", &[])
@@ -174,16 +178,16 @@ fn what_does_not_fit_is_said() {
         .input("board", FLOAT, &open_batch)
         .node("Flatten", &["board"], "policy", &[])
         .output("policy", FLOAT, &[-1, 48]);
-    assert_eq!(refusal(renamed), r#"the network has no input "planes", only "board""#);
+    assert_eq!(open_error(renamed), r#"the network has no input "planes", only "board""#);
     let second = network(-1).input("clock", FLOAT, &[-1, 1]);
-    assert_eq!(refusal(second), r#"the network wants an input "clock", which is unknown here"#);
+    assert_eq!(open_error(second), r#"the network has an unknown input "clock""#);
     let batches = network(-1).node("Flatten", &["planes"], "x", &[]);
-    assert!(open(batches).is_ok(), "an unused node is no fault");
+    assert!(open(batches).is_ok(), "an unused node is not an error");
 }
 
 #[test]
-fn a_twin_takes_any_number_of_tables() {
-    let twin = |batch: i64| {
+fn two_board_network_has_an_open_batch() {
+    let two_board_network = |batch: i64| {
         let head = HEAD.into_iter().zip([&[24_usize][..], &[24, 3], &[3], &[24, 1], &[1]]);
         let model = identity(&[batch, 3, 4, 4])
             .node("Identity", &["flat"], "policy", &[])
@@ -191,33 +195,34 @@ fn a_twin_takes_any_number_of_tables() {
             .node("Identity", &["flat"], "halves", &[])
             .output("halves", FLOAT, &[batch, 48]);
         head.fold(model, |model, (name, shape)| {
-            let variant_rules: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
+            let dimensions: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
             let weights = numbers(7, shape.iter().product());
-            model.weights(name, shape, &weights).output(name, FLOAT, &variant_rules)
+            model.weights(name, shape, &weights).output(name, FLOAT, &dimensions)
         })
     };
-    let session = open(twin(-1)).unwrap();
+    let session = open(two_board_network(-1)).unwrap();
     let head = session.head().expect("a head");
     assert_eq!((head.units(), head.outcomes(), session.sizes().outcomes), (24, 3, 3));
     for batch in [1, i64::MAX] {
-        let text = refusal(twin(batch));
+        let text = open_error(two_board_network(batch));
         assert!(
-            text.contains("any number of tables") && text.contains(&batch.to_string()),
+            text.contains("any number of boards") && text.contains(&batch.to_string()),
             "{text}"
         );
     }
 }
 
 #[test]
-fn further_outputs_are_let_be() {
+fn outputs_that_are_unknown_are_ignored() {
     let model = network(-1).node("Log", &["d"], "extra", &[]).output("extra", FLOAT, &[-1, 3]);
     let mut session = open(model).unwrap();
-    let (mut policy, mut outcome) = (vec![0.0; POLICY], vec![0.0; OUTCOMES]);
+    let mut policy = vec![0.0; POLICY];
+    let mut outcome = vec![0.0; OUTCOMES];
     session.run(&numbers(5, PLANES), 1, &mut [&mut policy, &mut outcome, &mut [0.0]]).unwrap();
 }
 
 #[test]
-fn no_file_but_a_sealed_network_reaches_onnx_runtime() {
+fn files_without_a_checksum_are_refused() {
     let file = append_checksum(network(-1).finish());
     for damaged in [&file[..file.len() - 1], &file[1..], b"", b"\x08\x08", &file[..100]] {
         let error = Session::open(damaged, Backend::Cpu, 1).unwrap_err();
@@ -228,14 +233,14 @@ fn no_file_but_a_sealed_network_reaches_onnx_runtime() {
         let error =
             Session::open(&append_checksum(nonsense.to_vec()), Backend::Cpu, 1).unwrap_err();
         let text = error.to_string();
-        assert!(text.starts_with("ONNX Runtime refuses the network: "), "{text}");
+        assert!(text.starts_with("ONNX Runtime rejects the network: "), "{text}");
     }
     let unknown = network(-1).node("Teleport", &["d"], "x", &[]).output("x", FLOAT, &[-1, 3]);
-    assert!(refusal(unknown).contains("Teleport"));
+    assert!(open_error(unknown).contains("Teleport"));
 }
 
 #[test]
-fn damage_is_always_seen() {
+fn damage_is_detected() {
     let whole = append_checksum(network(-1).finish());
     let mut random = numbers(1, 4000).into_iter().map(|number| f64::from(number + 0.5));
     let mut below = |limit: usize| (random.next().unwrap() * limit as f64) as usize;
@@ -253,33 +258,35 @@ fn damage_is_always_seen() {
 }
 
 #[test]
-fn nonsense_under_a_seal_is_an_error() {
-    // The graph's nodes are at the beginning, its outlets and the metadata at the end.
+fn damage_with_a_valid_checksum_does_not_panic() {
+    // The nodes of the graph are at the beginning, its inputs, outputs and metadata at the end.
     let whole = network(-1).finish();
     let ends = (0..200).chain(whole.len() - 250..whole.len());
     runtime();
     for place in ends {
         let mut file = whole.clone();
         file[place] ^= 1 << (place % 8);
-        // Some are harmless: a name nobody reads. The others are errors, and none ends the test.
+        // Some changes are harmless, as in an unused name. The others are errors.
         let Ok(mut session) = Session::open(&append_checksum(file), Backend::Cpu, 1) else {
             continue;
         };
         let sizes = session.sizes();
-        let (mut policy, mut outcome) = (vec![0.0; sizes.policy], vec![0.0; sizes.outcomes]);
+        let mut policy = vec![0.0; sizes.policy];
+        let mut outcome = vec![0.0; sizes.outcomes];
         let planes = vec![0.0; sizes.planes()];
         let _ = session.run(&planes, 1, &mut [&mut policy, &mut outcome, &mut [0.0]]);
     }
 }
 
 #[test]
-fn without_a_gpu_the_cpu_serves() {
+fn backend_falls_back_to_the_cpu() {
     let file = append_checksum(network(-1).finish());
     let runtime = runtime();
     let session = |backend| Session::open(&file, backend, 1).unwrap();
     let cpu = session(Backend::Cpu);
     assert_eq!((cpu.backend(), cpu.note()), (Backend::Cpu, None));
-    let (auto, cuda) = (session(Backend::Auto), session(Backend::Cuda));
+    let auto = session(Backend::Auto);
+    let cuda = session(Backend::Cuda);
     if *runtime.cuda() == CudaBuild::Absent {
         assert_eq!((auto.backend(), auto.note()), (Backend::Cpu, None));
     }
@@ -295,14 +302,14 @@ fn without_a_gpu_the_cpu_serves() {
 }
 
 #[test]
-fn there_is_one_runtime_a_process() {
+fn process_has_one_runtime() {
     let first = runtime();
     assert!(std::ptr::eq(first, Runtime::load(None).unwrap()));
     assert!(std::ptr::eq(first, Runtime::load(Some(first.path())).unwrap()));
     assert!(first.skipped().is_empty());
     let other = Path::new("/another/libonnxruntime.so");
     let error = Runtime::load(Some(other)).unwrap_err();
-    assert!(matches!(&error, RuntimeError::Taken { asked, .. } if asked == other));
+    assert!(matches!(&error, RuntimeError::Taken { requested, .. } if requested == other));
     assert!(error.to_string().contains("stays until this process ends; /another/lib"), "{error}");
 }
 
@@ -312,7 +319,8 @@ fn sessions_move_between_threads() {
     runtime();
     let work = |seed| {
         let mut session = Session::open(&file, Backend::Cpu, 1).unwrap();
-        let (mut policy, mut outcome) = (vec![0.0; POLICY], vec![0.0; OUTCOMES]);
+        let mut policy = vec![0.0; POLICY];
+        let mut outcome = vec![0.0; OUTCOMES];
         for _ in 0..50 {
             let planes = numbers(seed, PLANES);
             session.run(&planes, 1, &mut [&mut policy, &mut outcome, &mut [0.0]]).unwrap();

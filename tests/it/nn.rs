@@ -1,4 +1,4 @@
-//! The contract of evaluators: what decorates one changes nothing of what it says.
+//! Evaluators: caches do not change evaluations, and networks are independent of the batch.
 
 use std::fs;
 use std::path::Path;
@@ -12,13 +12,13 @@ use menagerie::variant::{Catalogue, Variant};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// An evaluator whose numbers tell positions apart.
+/// An evaluator with different values for different positions.
 #[derive(Clone)]
-struct Telling {
+struct KeyEvaluator {
     shape: Shape,
 }
 
-impl Evaluator for Telling {
+impl Evaluator for KeyEvaluator {
     fn shape(&self) -> Shape {
         self.shape
     }
@@ -40,7 +40,7 @@ impl Evaluator for Telling {
     }
 }
 
-/// Positions of a random game, with their legal moves.
+/// Returns positions of random games, with their legal moves.
 fn positions(variant: &Variant, count: usize) -> Vec<(Position, MoveList)> {
     let mut rng = SmallRng::seed_from_u64(5);
     let mut position = variant.start();
@@ -61,20 +61,20 @@ fn positions(variant: &Variant, count: usize) -> Vec<(Position, MoveList)> {
 
 fn fill(batch: &mut Batch, encoding: &Encoding, positions: &[(Position, MoveList)]) {
     batch.clear();
-    positions
-        .iter()
-        .for_each(|(position, legal)| _ = batch.push(Query { encoding, position, legal }));
+    for (position, legal) in positions {
+        batch.push(Query { encoding, position, legal });
+    }
 }
 
-fn crazyhouse() -> (Arc<Variant>, Encoding, Telling) {
+fn crazyhouse() -> (Arc<Variant>, Encoding, KeyEvaluator) {
     let variant = Catalogue::shipped().get("crazyhouse").expect("crazyhouse is shipped");
     let encoding = Encoding::of(&variant.start());
-    let telling = Telling { shape: encoding.shape() };
-    (variant, encoding, telling)
+    let evaluator = KeyEvaluator { shape: encoding.shape() };
+    (variant, encoding, evaluator)
 }
 
 #[test]
-fn a_cache_gives_back_what_it_was_told() {
+fn cache_returns_what_was_evaluated() {
     let (variant, encoding, one) = crazyhouse();
     let mut cached = Cached::new(one, 1 << 20);
     let mut batch = cached.new_batch();
@@ -97,7 +97,7 @@ fn a_cache_gives_back_what_it_was_told() {
 }
 
 #[test]
-fn a_small_cache_keeps_few_and_the_newest() {
+fn cache_of_small_size_keeps_the_newest() {
     let (variant, encoding, one) = crazyhouse();
     let mut known = CachedEval::default();
     for bytes in [0, 300, 2000, 20_000] {
@@ -107,18 +107,18 @@ fn a_small_cache_keeps_few_and_the_newest() {
         for one in &positions {
             fill(&mut batch, &encoding, std::slice::from_ref(one));
             cached.evaluate(&mut batch).expect("evaluated");
-            let remembered = cached
+            let is_cached = cached
                 .probe(Query { encoding: &encoding, position: &one.0, legal: &one.1 }, &mut known);
-            assert!(remembered || bytes < 2000);
-            assert!(!remembered || known.evaluation() == batch.evaluation(0));
+            assert!(is_cached || bytes < 2000);
+            assert!(!is_cached || known.evaluation() == batch.evaluation(0));
         }
-        // Whatever is remembered is what was told, however often the memory was used anew.
+        // Entries are intact after any number of overwrites.
         let mut kept = 0;
         for one in &positions {
             fill(&mut batch, &encoding, std::slice::from_ref(one));
-            let asked = cached
+            let is_cached = cached
                 .probe(Query { encoding: &encoding, position: &one.0, legal: &one.1 }, &mut known);
-            if asked {
+            if is_cached {
                 kept += 1;
                 let before = known.clone();
                 cached.evaluate(&mut batch).expect("evaluated");
@@ -130,13 +130,14 @@ fn a_small_cache_keeps_few_and_the_newest() {
 }
 
 #[test]
-fn evaluators_that_share_a_cache_know_what_the_others_were_told() {
+fn cache_is_shared_between_evaluators() {
     let (variant, encoding, one) = crazyhouse();
     let cache = Arc::new(Mutex::new(Cache::new(1 << 20)));
     let mut first = Cached::sharing(one.clone(), Arc::clone(&cache));
     let second = Cached::sharing(one, cache);
     let mut batch = first.new_batch();
-    let (mut known, positions) = (CachedEval::default(), positions(&variant, 10));
+    let mut known = CachedEval::default();
+    let positions = positions(&variant, 10);
     fill(&mut batch, &encoding, &positions);
     first.evaluate(&mut batch).expect("evaluated");
     for (row, (position, legal)) in positions.iter().enumerate() {
@@ -149,13 +150,13 @@ fn evaluators_that_share_a_cache_know_what_the_others_were_told() {
     }
 }
 
-/// ONNX Runtime checks whether the domain of our operators is known and adds it in two steps, so that
-/// the first sessions of a process collide unless they are created one after the other.
+/// ONNX Runtime registers the domain of the operators in two steps, so that the first sessions of a process
+/// collide unless they are created one after the other.
 #[test]
-fn the_first_sessions_of_a_process_open_at_once() {
-    let me = std::env::current_exe().expect("the path of this test");
+fn sessions_open_at_once_in_a_new_process() {
+    let executable = std::env::current_exe().expect("the path of this test");
     for _ in 0..20 {
-        let done = std::process::Command::new(&me)
+        let done = std::process::Command::new(&executable)
             .args(["--exact", "nn::open_eight_sessions", "--ignored"])
             .output()
             .expect("this test's executable starts");
@@ -164,7 +165,7 @@ fn the_first_sessions_of_a_process_open_at_once() {
 }
 
 #[test]
-#[ignore = "run by the_first_sessions_of_a_process_open_at_once, in processes of its own"]
+#[ignore = "run by sessions_open_at_once_in_a_new_process in separate processes"]
 fn open_eight_sessions() {
     let start = Catalogue::shipped().get("3x3").expect("3x3 is shipped").start();
     let encoding = Encoding::of(&start);
@@ -180,21 +181,23 @@ fn open_eight_sessions() {
     });
 }
 
-/// What the network of two tables says of positions, with its tables remembered or not.
+/// Evaluations of the two-board network are the same with cached boards.
 #[test]
-fn a_twin_puts_together_what_it_knows_of_each_table() {
+fn two_board_network_joins_cached_boards() {
     let variant = Catalogue::shipped().get("bughouse2").expect("bughouse2 is shipped");
     let encoding = Encoding::of(&variant.start());
     let file = include_bytes!("../../nets/bughouse2.onnx");
     let open = || Onnx::open(file, &encoding, "bughouse2", Backend::Cpu, 1).expect("a network");
-    let (mut fresh, mut cached) = (open(), Cached::new(open(), 64 << 20));
-    let (mut batch, mut known) = (fresh.new_batch(), CachedEval::default());
+    let mut fresh = open();
+    let mut cached = Cached::new(open(), 64 << 20);
+    let mut batch = fresh.new_batch();
+    let mut known = CachedEval::default();
     let close = |a: &[f32], b: &[f32]| {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-3)
     };
-    let mut unasked = 0;
+    let mut hits = 0;
     for (root, legal) in &positions(&variant, 40)[20..] {
-        // What one and two plies lead to: other pairs of the same tables.
+        // Positions after one and two plies have other pairs of the same boards.
         let mut found = vec![(root.clone(), legal.clone())];
         for at in 0..40 {
             let (position, legal) = &found[at / 4];
@@ -213,15 +216,16 @@ fn a_twin_puts_together_what_it_knows_of_each_table() {
                     .probe(Query { encoding: &encoding, position, legal }, &mut known)
                     .then(|| known.clone())
             });
-            let recalled: Vec<_> = all.collect();
+            let probed: Vec<_> = all.collect();
             fill(&mut batch, &encoding, pair);
             fresh.evaluate(&mut batch).expect("evaluated");
-            for (row, recalled) in recalled.iter().enumerate() {
-                let Some(recalled) = recalled else { continue };
-                let (one, other) = (recalled.evaluation(), batch.evaluation(row));
+            for (row, probed) in probed.iter().enumerate() {
+                let Some(probed) = probed else { continue };
+                let one = probed.evaluation();
+                let other = batch.evaluation(row);
                 assert!(close(one.outcome, other.outcome) && close(one.logits, other.logits));
                 assert!((one.moves_left - other.moves_left).abs() < 1e-2);
-                unasked += 1;
+                hits += 1;
             }
             let wanted: Vec<_> = (0..pair.len())
                 .map(|row| {
@@ -242,15 +246,15 @@ fn a_twin_puts_together_what_it_knows_of_each_table() {
             }
         }
     }
-    assert!(unasked > 20, "{unasked} positions of known tables were met");
+    assert!(hits > 20, "{hits} positions of cached boards");
     cached.forget();
     let (position, legal) = &positions(&variant, 1)[0];
     assert!(!cached.probe(Query { encoding: &encoding, position, legal }, &mut known));
 }
 
-/// The evaluation of a position as a search gets it, recalled or from a batch: outcome, likeliest move and
+/// Returns the evaluation of a position in a search, from a probe or a batch: outcome, most probable move and
 /// moves left.
-fn foreseen(game: &str, file: &[u8], fen: &str) -> ([f32; 3], String, f32) {
+fn evaluate(game: &str, file: &[u8], fen: &str) -> ([f32; 3], String, f32) {
     let variant = Catalogue::shipped().get(game).expect("it is shipped");
     let encoding = Encoding::of(&variant.start());
     let network = Onnx::open(file, &encoding, game, Backend::Cpu, 1).expect("a network");
@@ -275,52 +279,52 @@ fn foreseen(game: &str, file: &[u8], fen: &str) -> ([f32; 3], String, f32) {
 }
 
 #[test]
-fn whoever_mates_soon_wins() {
+fn mate_search_decides_evaluations() {
     let crazyhouse = include_bytes!("../../nets/crazyhouse.int8.onnx");
     let (outcome, m, turns) =
-        foreseen("crazyhouse", crazyhouse, "6k1/5ppp/8/8/8/8/8/K7[R] w - - 0 1");
+        evaluate("crazyhouse", crazyhouse, "6k1/5ppp/8/8/8/8/8/K7[R] w - - 0 1");
     assert!(outcome[0] == 0.99 && turns == 1.0 && m.starts_with("R@"), "{outcome:?} {m} {turns}");
-    let (outcome, ..) = foreseen("crazyhouse", crazyhouse, "6k1/5ppp/8/8/8/8/8/K7[N] w - - 0 1");
+    let (outcome, ..) = evaluate("crazyhouse", crazyhouse, "6k1/5ppp/8/8/8/8/8/K7[N] w - - 0 1");
     assert_ne!(outcome[0], 0.99);
 
     let duck = include_bytes!("../../nets/duck.onnx");
-    let foreseen_duck = |fen| foreseen("duck", duck, fen);
-    let (outcome, m, turns) = foreseen_duck("3rk3/8/8/8/8/8/8/K2R4 w - - 0 1");
+    let evaluate_duck = |fen| evaluate("duck", duck, fen);
+    let (outcome, m, turns) = evaluate_duck("3rk3/8/8/8/8/8/8/K2R4 w - - 0 1");
     assert!(outcome[0] < 0.99, "{outcome:?} {m} {turns}");
-    let (outcome, m, turns) = foreseen_duck("3k4/8/8/8/8/8/8/K2R4 w - - 0 1");
+    let (outcome, m, turns) = evaluate_duck("3k4/8/8/8/8/8/8/K2R4 w - - 0 1");
     assert!(outcome[0] == 0.99 && turns == 1.0 && m == "d1d8", "{outcome:?} {m} {turns}");
-    // No duck comes between a knight and the king, who has nowhere to go.
-    let (outcome, m, turns) = foreseen_duck("6rk/6pp/8/6N1/8/8/8/K7 w - - 0 1");
+    // No duck can block the check of a knight, and the king has no square.
+    let (outcome, m, turns) = evaluate_duck("6rk/6pp/8/6N1/8/8/8/K7 w - - 0 1");
     assert!(outcome[0] == 0.99 && turns == 2.0 && m == "g5f7", "{outcome:?} {m} {turns}");
-    let (outcome, _, turns) = foreseen_duck("6rk/5Npp/8/8/8/8/8/K3*3 b - - 0 1");
+    let (outcome, _, turns) = evaluate_duck("6rk/5Npp/8/8/8/8/8/K3*3 b - - 0 1");
     assert!(outcome[1] == 0.99 && turns == 1.0, "{outcome:?} {turns}");
 
     let bughouse = include_bytes!("../../nets/bughouse2.onnx");
     let calm = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 0 1";
     let mated = |turn| format!("6k1/5ppp/8/8/8/8/8/K7[R] {turn} - - 0 1");
-    let of = |a: &str, b: &str, team| foreseen("bughouse2", bughouse, &format!("{a}|{b}|{team}"));
-    // The team that has White at A mates there, or is mated at B by White there.
+    let of = |a: &str, b: &str, team| evaluate("bughouse2", bughouse, &format!("{a}|{b}|{team}"));
+    // The team with White on board A mates there, or is mated on board B.
     let (outcome, m, turns) = of(&mated("w"), calm, "w");
     assert!(outcome[0] == 0.99 && turns == 1.0 && m.starts_with("1R@"), "{outcome:?} {m} {turns}");
     let (outcome, m, _) = of(calm, &mated("w"), "w");
     assert!(outcome[1] == 0.99 && m.starts_with('1'), "{outcome:?} {m}");
-    // As soon as each other: whoever moves is first.
+    // Of equally quick mates, that of the side to move is first.
     let (outcome, ..) = of(&mated("w"), &mated("w"), "w");
     assert_eq!(outcome[0], 0.99);
-    // Black is on turn at B, and the rook in White's hand has to wait.
+    // On board B it is Black's turn, so White cannot drop the rook yet.
     let (outcome, ..) = of(calm, &mated("b"), "w");
-    assert!(outcome.iter().all(|&chance| chance < 0.99), "{outcome:?}");
+    assert!(outcome.iter().all(|&probability| probability < 0.99), "{outcome:?}");
 }
 
 #[test]
-fn a_network_says_the_same_to_the_last_bit_in_any_batch() {
+fn network_outputs_do_not_depend_on_the_batch() {
     let catalogue = Catalogue::shipped();
     let nets = Path::new(env!("CARGO_MANIFEST_DIR")).join("nets");
-    let mut seen = 0;
+    let mut networks = 0;
     for path in fs::read_dir(nets).expect("networks").map(|entry| entry.expect("a file").path()) {
         let name = path.file_name().expect("named").to_string_lossy().into_owned();
         let Some(game) = name.strip_suffix(".onnx") else { continue };
-        // A base plays every game, chess among them.
+        // A base network plays every game, including chess.
         let game = match game.trim_end_matches(".int8") {
             "base" => "chess",
             game => game,
@@ -330,7 +334,8 @@ fn a_network_says_the_same_to_the_last_bit_in_any_batch() {
         let file = fs::read(&path).expect("read");
         let mut network = Onnx::open(&file, &encoding, game, Backend::Cpu, 1).expect("a network");
         let positions = positions(&variant, 24);
-        let (mut all, mut some) = (network.new_batch(), network.new_batch());
+        let mut all = network.new_batch();
+        let mut some = network.new_batch();
         fill(&mut all, &encoding, &positions);
         network.evaluate(&mut all).expect("evaluated");
         for rows in [1, 2, 3, 5, 6, 7, 11] {
@@ -339,8 +344,9 @@ fn a_network_says_the_same_to_the_last_bit_in_any_batch() {
                 fill(&mut some, &encoding, chunk);
                 network.evaluate(&mut some).expect("evaluated");
                 for nth in 0..chunk.len() {
-                    let (together, apart) = (all.evaluation(row), some.evaluation(nth));
-                    assert_eq!(together, apart, "{name}, row {row} in batches of {rows}");
+                    let expected = all.evaluation(row);
+                    let found = some.evaluation(nth);
+                    assert_eq!(expected, found, "{name}, row {row} in batches of {rows}");
                     row += 1;
                 }
             }
@@ -354,7 +360,7 @@ fn a_network_says_the_same_to_the_last_bit_in_any_batch() {
                 assert!(scores.sum::<f32>().abs() < 1e-5 && *draw >= 0.0, "{name}");
             }
         }
-        seen += 1;
+        networks += 1;
     }
-    assert!(seen > 12, "{seen} networks");
+    assert!(networks > 12, "{networks} networks");
 }

@@ -1,5 +1,5 @@
-//! Loading ONNX Runtime, and refusing what would end the process. Every case runs in a process of
-//! its own, as a library that is loaded stays.
+//! Loading of ONNX Runtime, and refusal of files that would crash the process. Each case runs in a separate
+//! process, because a loaded library stays.
 
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 
@@ -10,18 +10,18 @@ use std::process::Command;
 
 use menagerie::nn::runtime::Runtime;
 
-/// Tells [`child`] what to load; empty for the search.
-const ASK: &str = "MENAGERIE_TEST_LOAD";
+/// The environment variable with the path that [`child`] loads. Empty for the default search.
+const PATH_VARIABLE: &str = "MENAGERIE_TEST_LOAD";
 const LIBRARY: &str = "libonnxruntime.so";
 
-/// The library that the script laid.
-fn laid() -> PathBuf {
+/// Returns the library that the script downloaded.
+fn downloaded_library() -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime").join(LIBRARY);
-    assert!(path.exists(), "{} is not there: run scripts/get-onnxruntime", path.display());
+    assert!(path.exists(), "{} is not found: run scripts/get-onnxruntime", path.display());
     path
 }
 
-/// A folder for one test, emptied.
+/// Returns an empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("runtime").join(name);
     let _ = fs::remove_dir_all(&path);
@@ -29,11 +29,11 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// The child's part: loads what it was told and says how it went, in one line.
+/// The child process: loads the library of [`PATH_VARIABLE`] and prints the result in one line.
 #[test]
 fn child() {
-    let Some(asked) = std::env::var_os(ASK) else { return };
-    match Runtime::load(Some(Path::new(&asked))) {
+    let Some(requested) = std::env::var_os(PATH_VARIABLE) else { return };
+    match Runtime::load(Some(Path::new(&requested))) {
         Ok(runtime) => {
             let skipped: Vec<_> = runtime.skipped().iter().map(ToString::to_string).collect();
             println!("\nloaded {} {skipped:?} cuda {:?}", runtime.path().display(), runtime.cuda());
@@ -42,24 +42,25 @@ fn child() {
     }
 }
 
-/// Runs a copy of this program, `program` or the original, that loads `asked`.
-fn run(program: &Path, asked: &str, variable: Option<&Path>) -> String {
+/// Runs [`child`] in `program`, a copy of this executable, to load `requested`. Returns the line that it
+/// prints.
+fn run(program: &Path, requested: &str, variable: Option<&Path>) -> String {
     let mut command = Command::new(program);
     command
         .args(["--exact", "runtime::child", "--nocapture"])
-        .env(ASK, asked)
+        .env(PATH_VARIABLE, requested)
         .env_remove("ORT_DYLIB_PATH");
     if let Some(path) = variable {
         command.env("ORT_DYLIB_PATH", path);
     }
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{asked}: {} {text}", output.status);
-    let said =
+    assert!(output.status.success(), "{requested}: {} {text}", output.status);
+    let result =
         text.lines().find(|line| line.starts_with("loaded ") || line.starts_with("refused "));
-    let quiet = String::from_utf8_lossy(&output.stderr);
-    assert!(quiet.is_empty(), "{quiet}");
-    said.unwrap_or_else(|| panic!("{text}")).to_string()
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.is_empty(), "{errors}");
+    result.unwrap_or_else(|| panic!("{text}")).to_string()
 }
 
 fn load(path: &Path) -> String {
@@ -67,11 +68,11 @@ fn load(path: &Path) -> String {
 }
 
 #[test]
-fn the_laid_library_loads() {
-    let library = laid();
+fn downloaded_library_loads() {
+    let library = downloaded_library();
     let wanted = format!("loaded {} []", library.display());
     assert!(load(&library).starts_with(&wanted), "{}", load(&library));
-    // Its folder names it too, and so does a link from elsewhere.
+    // The path may be that of its folder, or a symbolic link.
     assert!(load(library.parent().unwrap()).starts_with(&wanted));
     let link = folder("link").join("ort.so");
     symlink(&library, &link).unwrap();
@@ -81,77 +82,77 @@ fn the_laid_library_loads() {
 }
 
 #[test]
-fn a_cut_library_is_refused_and_kills_nobody() {
-    let whole = fs::read(laid()).unwrap();
+fn truncated_library_is_refused() {
+    let whole = fs::read(downloaded_library()).unwrap();
     let path = folder("cut").join("ort.so");
     let lengths =
         [0, 3, 4, 63, 64, 1000, 4096, whole.len() / 2, whole.len() - 4096, whole.len() - 1];
     for length in lengths {
         fs::write(&path, &whole[..length]).unwrap();
-        let said = load(&path);
-        assert!(said.starts_with("refused no ONNX Runtime: "), "{length}: {said}");
-        assert!(said.contains("is cut short") || length < 4, "{length}: {said}");
-        assert!(said.contains("scripts/get-onnxruntime"), "{said}");
+        let result = load(&path);
+        assert!(result.starts_with("refused no ONNX Runtime: "), "{length}: {result}");
+        assert!(result.contains("is truncated") || length < 4, "{length}: {result}");
+        assert!(result.contains("scripts/get-onnxruntime"), "{result}");
     }
-    // The full length, but never written to the end.
+    // The full length, but with an unwritten tail.
     for written in [64, 4096, whole.len() / 2, whole.len() - 4096] {
-        let mut hollow = whole.clone();
-        hollow[written..].fill(0);
-        fs::write(&path, hollow).unwrap();
-        let said = load(&path);
-        assert!(said.contains("is damaged"), "{written}: {said}");
+        let mut unwritten = whole.clone();
+        unwritten[written..].fill(0);
+        fs::write(&path, unwritten).unwrap();
+        let result = load(&path);
+        assert!(result.contains("is damaged"), "{written}: {result}");
     }
 }
 
 #[test]
-fn what_is_no_library_is_refused() {
+fn files_other_than_libraries_are_refused() {
     let folder = folder("strange");
-    let said = |name: &str, content: &[u8]| {
+    let load_bytes = |name: &str, content: &[u8]| {
         let path = folder.join(name);
         fs::write(&path, content).unwrap();
         load(&path)
     };
-    assert!(said("text.so", b"#!/bin/sh\nexit 1\n").contains("text.so is no ELF file"));
+    assert!(load_bytes("text.so", b"#!/bin/sh\nexit 1\n").contains("text.so is not an ELF file"));
     let own = fs::read(std::env::current_exe().unwrap()).unwrap();
-    let program = said("program.so", &own);
+    let program = load_bytes("program.so", &own);
     assert!(
-        program.contains("does not load") || program.contains("no shared library"),
+        program.contains("cannot be loaded") || program.contains("not a shared library"),
         "{program}"
     );
-    let mut foreign = fs::read(laid()).unwrap();
+    let mut foreign = fs::read(downloaded_library()).unwrap();
     foreign[18] ^= 1;
-    assert!(said("foreign.so", &foreign).contains("is for another machine (ELF machine"));
-    assert!(load(Path::new("/dev/zero")).contains("cannot be read: no plain file"));
-    assert!(load(&folder).contains(&format!("not there: {}", folder.join(LIBRARY).display())));
-    assert!(load(Path::new("/no/such")).contains("not there: /no/such;"));
+    assert!(load_bytes("foreign.so", &foreign).contains("is for another machine (ELF machine"));
+    assert!(load(Path::new("/dev/zero")).contains("cannot be read: not a regular file"));
+    assert!(load(&folder).contains(&format!("not found: {}", folder.join(LIBRARY).display())));
+    assert!(load(Path::new("/no/such")).contains("not found: /no/such;"));
 }
 
 #[test]
-fn another_library_is_refused() {
-    // The C library of this very process.
+fn library_other_than_onnx_runtime_is_refused() {
+    // The C library of this process.
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let own = maps.lines().filter_map(|line| line.split_whitespace().last());
     let libc = own.into_iter().find(|path| path.contains("/libc.so") || path.contains("/libc-"));
     let Some(libc) = libc else { return };
-    let said = load(Path::new(libc));
-    assert!(said.contains("is not ONNX Runtime: it has no OrtGetApiBase"), "{said}");
+    let result = load(Path::new(libc));
+    assert!(result.contains("is not ONNX Runtime: it has no OrtGetApiBase"), "{result}");
 }
 
 #[test]
-fn a_swapped_library_is_refused() {
-    let mut swapped = fs::read(laid()).unwrap();
+fn modified_library_is_refused() {
+    let mut swapped = fs::read(downloaded_library()).unwrap();
     *swapped.last_mut().unwrap() ^= 1;
-    // In a folder called runtime, with and without a record that agrees with it.
+    // In a folder called runtime, with and without a matching checksum file.
     let folder = folder("swapped").join("runtime");
     fs::create_dir(&folder).unwrap();
     let path = folder.join(LIBRARY);
     fs::write(&path, &swapped).unwrap();
-    let said = load(&path);
-    assert!(said.contains("was changed: its SHA-256 is"), "{said}");
-    let sum = said.split("SHA-256 is ").nth(1).unwrap().split(',').next().unwrap();
+    let result = load(&path);
+    assert!(result.contains("was changed: its SHA-256 is"), "{result}");
+    let sum = result.split("SHA-256 is ").nth(1).unwrap().split(',').next().unwrap();
     fs::write(folder.join("libonnxruntime.so.sha256"), format!("{sum}  {LIBRARY}\n")).unwrap();
-    assert!(load(&path).contains("which is none of scripts/onnxruntime.sha256's"));
-    // Elsewhere only with the record: a library that users built themselves has no known sum.
+    assert!(load(&path).contains("which is not in scripts/onnxruntime.sha256"));
+    // In other folders only with a checksum file, because users may build the library.
     let other = folder.parent().unwrap().join(LIBRARY);
     fs::rename(&path, &other).unwrap();
     assert!(load(&other).starts_with("loaded "));
@@ -160,40 +161,43 @@ fn a_swapped_library_is_refused() {
 }
 
 #[test]
-fn the_search_passes_over_what_will_not_do() {
+fn search_skips_unusable_libraries() {
     let root = folder("search");
     let bin = root.join("target/release");
     fs::create_dir_all(&bin).unwrap();
     let program = bin.join("engine");
     fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    // Nothing anywhere: every place is named.
-    let said = run(&program, "", None);
+    // Without any library, the error lists all paths.
+    let result = run(&program, "", None);
     for place in [&bin, &bin.join("runtime"), &root.join("target/runtime"), &root.join("runtime")] {
-        assert!(said.contains(place.join(LIBRARY).to_str().unwrap()), "{said}");
+        assert!(result.contains(place.join(LIBRARY).to_str().unwrap()), "{result}");
     }
-    // Something bad beside the program, something good at the root.
+    // An unusable library in the folder of the program, a good one at the root.
     fs::write(bin.join(LIBRARY), b"\x7fELF").unwrap();
     fs::create_dir(root.join("runtime")).unwrap();
-    fs::copy(laid(), root.join("runtime").join(LIBRARY)).unwrap();
-    let said = run(&program, "", None);
-    assert!(said.starts_with(&format!("loaded {}/runtime/{LIBRARY}", root.display())), "{said}");
-    assert!(said.contains("is cut short: its header"), "{said}");
+    fs::copy(downloaded_library(), root.join("runtime").join(LIBRARY)).unwrap();
+    let result = run(&program, "", None);
+    assert!(
+        result.starts_with(&format!("loaded {}/runtime/{LIBRARY}", root.display())),
+        "{result}"
+    );
+    assert!(result.contains("is truncated: its header"), "{result}");
     // A relative path starts at the program's folder.
-    let said = run(&program, "../../runtime", None);
-    assert!(said.starts_with("loaded "), "{said}");
-    // What the user names is an order: nothing else is tried.
-    let said = run(&program, "", Some(Path::new("/no/such")));
-    assert!(said.starts_with("refused ") && !said.contains("target"), "{said}");
+    let result = run(&program, "../../runtime", None);
+    assert!(result.starts_with("loaded "), "{result}");
+    // After an explicit path, no other is tried.
+    let result = run(&program, "", Some(Path::new("/no/such")));
+    assert!(result.starts_with("refused ") && !result.contains("target"), "{result}");
 }
 
 #[test]
-fn a_damaged_gpu_library_is_refused() {
-    // Only what lies beside the library makes it a GPU build.
+fn damaged_gpu_library_is_refused() {
+    // The provider library in the same folder makes it a GPU build.
     let folder = folder("cuda");
     let path = folder.join(LIBRARY);
-    fs::copy(laid(), &path).unwrap();
+    fs::copy(downloaded_library(), &path).unwrap();
     assert!(load(&path).ends_with("cuda Absent"));
     fs::write(folder.join("libonnxruntime_providers_cuda.so"), b"\x7fELF").unwrap();
-    let said = load(&path);
-    assert!(said.contains("cuda Refused(") && said.contains("Cut {"), "{said}");
+    let result = load(&path);
+    assert!(result.contains("cuda Refused(") && result.contains("Truncated {"), "{result}");
 }

@@ -1,4 +1,4 @@
-//! The search on game trees that are written out, against values found by looking at all of them.
+//! The search on explicit game trees, compared with exhaustive solutions.
 
 use menagerie::encoding::{Encoding, Shape};
 use menagerie::nn::{Batch, EvalError, Evaluator, Uniform};
@@ -10,14 +10,14 @@ use rand::{RngExt, SeedableRng};
 fn search(position: &Position, visits: u32, batch: usize) -> Tree {
     let mut tree = Tree::new(position.clone(), Params::default(), 1 << 20);
     let mut evaluator = Uniform::new(Encoding::of(position).shape());
-    think(&mut tree, &mut evaluator, visits, batch);
+    run_search(&mut tree, &mut evaluator, visits, batch);
     tree
 }
 
-fn think(tree: &mut Tree, evaluator: &mut dyn Evaluator, visits: u32, batch: usize) {
+fn run_search(tree: &mut Tree, evaluator: &mut dyn Evaluator, visits: u32, batch: usize) {
     let mut searcher = Searcher::new(tree, evaluator, batch);
     let mut spent = 0;
-    while spent < visits && !searcher.tree().settled() {
+    while spent < visits && !searcher.tree().is_proven() {
         let step = searcher.step(visits - spent).expect("Uniform never fails");
         assert!(step.visits > 0 && !step.full);
         spent += step.visits;
@@ -28,8 +28,9 @@ fn test_tree(text: &str, sides: usize) -> Position {
     Position::test_tree(text, sides).expect("a game tree")
 }
 
-/// The score of each side and the turns to the end when all play for their own score, the winner
-/// for a short game, the losers for a long one; ties among several sides are left open.
+/// Returns the score of each side and the number of turns to the end, if each side maximises its own score,
+/// the winner shortens the game and the losers lengthen it. With several sides, all results of breaking ties
+/// are returned.
 fn solve(position: &Position, sides: usize) -> Vec<(PerSide<i8>, u32)> {
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
@@ -49,13 +50,13 @@ fn solve(position: &Position, sides: usize) -> Vec<(PerSide<i8>, u32)> {
             found
         })
         .collect();
-    // Whatever the ties do, the mover gets at least the best of the worst.
+    // However ties are broken, the mover gets at least the maximum of the minima.
     let worst = |found: &Vec<(PerSide<i8>, u32)>| found.iter().map(|(s, _)| s[mover]).min();
-    let sure = solutions.iter().filter_map(worst).max().expect("a legal move");
+    let guaranteed = solutions.iter().filter_map(worst).max().expect("a legal move");
     let mut all: Vec<_> = solutions.concat();
-    all.retain(|(scores, _)| scores[mover] >= sure);
+    all.retain(|(scores, _)| scores[mover] >= guaranteed);
     if sides == 2 {
-        // Only the length that both agree on.
+        // With two sides, only the length under best play.
         let best = all.iter().map(|(scores, _)| scores[mover]).max().expect("one is left");
         all.retain(|(scores, _)| scores[mover] == best);
         all.sort_by_key(|&(_, turns)| if best == 1 { i64::from(turns) } else { -i64::from(turns) });
@@ -64,7 +65,7 @@ fn solve(position: &Position, sides: usize) -> Vec<(PerSide<i8>, u32)> {
     all
 }
 
-/// A random tree, at most so deep, with turns of several plies.
+/// Returns a random tree of at most `depth` plies, with turns of several plies.
 fn random_tree(rng: &mut SmallRng, sides: usize, depth: usize) -> String {
     let side = |rng: &mut SmallRng| char::from(b'a' + rng.random_range(0..sides) as u8);
     if depth == 0 || rng.random_bool(0.15) {
@@ -80,7 +81,7 @@ fn random_tree(rng: &mut SmallRng, sides: usize, depth: usize) -> String {
 }
 
 #[test]
-fn no_proof_is_false_and_every_small_tree_is_proven() {
+fn proofs_are_true_and_small_trees_are_proven() {
     let mut rng = SmallRng::seed_from_u64(1);
     let mut proofs = 0;
     for case in 0..3000 {
@@ -95,14 +96,14 @@ fn no_proof_is_false_and_every_small_tree_is_proven() {
             let scores = || truth.iter().map(|(scores, _)| scores[mover]);
             match found {
                 Proof::Open if visits == 10 => continue,
-                // Among several sides ties may leave the end open for good.
+                // With several sides, ties may leave the outcome open.
                 Proof::Open => assert!(sides > 2, "{tree}"),
                 Proof::Won(turns) => {
                     assert!(scores().all(|score| score == 1), "{tree}");
-                    let settled = search(&position, 3000, 1);
+                    let solved = search(&position, 3000, 1);
                     if sides == 2 {
                         assert!(u32::from(turns) >= truth[0].1, "{tree}");
-                        assert_eq!(settled.proof(), Proof::Won(truth[0].1 as u8), "{tree}");
+                        assert_eq!(solved.proof(), Proof::Won(truth[0].1 as u8), "{tree}");
                     }
                 }
                 Proof::Drawn => assert!(scores().all(|score| score == 0), "{tree}"),
@@ -120,7 +121,7 @@ fn no_proof_is_false_and_every_small_tree_is_proven() {
 }
 
 #[test]
-fn what_is_proven_is_kept_by_the_choice() {
+fn chosen_move_keeps_the_proven_result() {
     let mut rng = SmallRng::seed_from_u64(2);
     let mut kept = 0;
     for _ in 0..1000 {
@@ -142,8 +143,8 @@ fn what_is_proven_is_kept_by_the_choice() {
 }
 
 #[test]
-fn the_quickest_win_and_the_slowest_loss_are_chosen() {
-    // Three moves win: in 5, 1 and 3 turns; the likeliest prior is the first.
+fn chosen_move_is_the_quickest_win_or_the_slowest_loss() {
+    // Three moves win, in 5, 1 and 3 turns.
     let tree = search(&test_tree("a(b(a(b(aa)))ab(a(a)))", 2), 200, 1);
     assert_eq!(tree.proof(), Proof::Won(1));
     assert_eq!(tree.root_moves()[0].proof, Proof::Won(1));
@@ -153,27 +154,27 @@ fn the_quickest_win_and_the_slowest_loss_are_chosen() {
 }
 
 #[test]
-fn a_win_is_searched_on_until_none_is_shorter() {
-    // The long win is seen first; the short one needs a look behind the second move.
+fn win_length_is_searched_until_exact() {
+    // The long win is found first; the short one is behind the second move.
     let position = test_tree("a(b(a(b(a(a))))b(a(a)))", 2);
     let tree = search(&position, 1000, 1);
     assert_eq!(tree.proof(), Proof::Won(3));
-    assert!(tree.settled());
+    assert!(tree.is_proven());
 }
 
 #[test]
-fn a_win_that_only_ways_over_earlier_positions_may_hasten_is_settled() {
+fn win_length_ignores_repetitions() {
     let variant = menagerie::variant::Catalogue::shipped().get("3x3").expect("3x3 is shipped");
     let position = variant.position("k2/3/1RK w - - 0 1", false).expect("a position");
     for batch in [1, 4] {
         let tree = search(&position, 500, batch);
         assert_eq!(tree.proof(), Proof::Won(5));
-        assert!(tree.settled());
+        assert!(tree.is_proven());
     }
 }
 
 #[test]
-fn whole_turns_count_once() {
+fn lengths_count_whole_turns() {
     // a moves twice, then b is to move and the game ends: two turns.
     let tree = search(&test_tree("a(+a(b(aa)))", 2), 100, 1);
     assert_eq!(tree.proof(), Proof::Won(2));
@@ -182,7 +183,7 @@ fn whole_turns_count_once() {
 }
 
 #[test]
-fn a_turn_is_never_half_chosen() {
+fn whole_turn_completes_a_partial_turn() {
     let position = test_tree("a(+a(+a(b(ab)b(ba)))+a(b(ab)))", 2);
     let mut tree = Tree::new(position.clone(), Params::default(), 1 << 20);
     let mut evaluator = Uniform::new(Encoding::of(&position).shape());
@@ -195,8 +196,8 @@ fn a_turn_is_never_half_chosen() {
 }
 
 #[test]
-fn sides_play_for_themselves() {
-    // b prefers its own win to a draw, and a a draw to c's win.
+fn sides_maximise_their_own_score() {
+    // b prefers its own win to a draw, and a prefers a draw to c's win.
     let tree = search(&test_tree("a(b(=bc)c(=c))", 3), 500, 1);
     assert_eq!(tree.proof(), Proof::Lost(None));
     let tree = search(&test_tree("a(b(==c)c(=c))", 3), 500, 1);
@@ -205,7 +206,7 @@ fn sides_play_for_themselves() {
 }
 
 #[test]
-fn a_kept_tree_goes_on_where_it_was() {
+fn advance_keeps_the_subtree() {
     let variant = menagerie::variant::Catalogue::shipped().get("3x3").expect("3x3 is shipped");
     let position = variant.position("kqr/3/KQR w - - 0 1", false).expect("a position");
     let mut tree = search(&position, 2000, 4);
@@ -215,7 +216,7 @@ fn a_kept_tree_goes_on_where_it_was() {
         assert!(tree.visits() <= best.visits && tree.visits() + 50 > best.visits);
         let fresh = search(tree.root(), 4000, 1).proof();
         let mut evaluator = Uniform::new(Encoding::of(&position).shape());
-        think(&mut tree, &mut evaluator, 4000, 4);
+        run_search(&mut tree, &mut evaluator, 4000, 4);
         if let (Proof::Won(_), Proof::Drawn | Proof::Lost(_)) = (tree.proof(), fresh) {
             panic!("{:?} is not {fresh:?} in {}", tree.proof(), tree.root().fen());
         }
@@ -223,7 +224,7 @@ fn a_kept_tree_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_full_tree_gives_way_where_it_is_searched_least() {
+fn reclaim_prefers_least_visited() {
     let variant = menagerie::variant::Catalogue::shipped().get("crazyhouse").expect("shipped");
     let fen = "r3kb1r/ppp2ppp/2n1bn2/3qp3/8/2NPBN2/PPP1BPPP/R2QK2R[Pp] w KQkq - 0 9";
     let position = variant.position(fen, false).expect("a position");
@@ -231,11 +232,11 @@ fn a_full_tree_gives_way_where_it_is_searched_least() {
     let mut tree = Tree::new(position.clone(), Params::default(), 1 << 20);
     let (mut visits, mut favourite) = (0, None);
     for round in 0..10 {
-        think(&mut tree, &mut evaluator, 4000, 1 + round % 5);
+        run_search(&mut tree, &mut evaluator, 4000, 1 + round % 5);
         let memory = tree.memory();
         assert!(memory.bytes <= 1 << 20, "{memory:?}");
         assert!(tree.permille() > 400 || round < 3, "{memory:?}");
-        // What is known of the root and its moves stays.
+        // The values of the root and its moves stay.
         visits += 4000;
         assert_eq!(tree.visits(), visits);
         let choices = tree.root_moves();
@@ -247,21 +248,21 @@ fn a_full_tree_gives_way_where_it_is_searched_least() {
 }
 
 #[test]
-fn a_mate_is_found_in_little_memory() {
+fn mate_is_found_in_little_memory() {
     let variant = menagerie::variant::Catalogue::shipped().get("chess").expect("shipped");
     let position =
         variant.position("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", false).expect("a position");
     let mut evaluator = Uniform::new(Encoding::of(&position).shape());
     let mut tree = Tree::new(position, Params::default(), 1 << 16);
-    think(&mut tree, &mut evaluator, 20_000, 1);
+    run_search(&mut tree, &mut evaluator, 20_000, 1);
     // Mate in two: three turns.
     assert_eq!(tree.proof(), Proof::Won(3));
     assert!(tree.memory().bytes <= 1 << 16);
 }
 
 #[test]
-fn a_draw_is_worth_what_it_is_said_to_be() {
-    // The first move draws; nobody knows of the second, which is deep.
+fn draw_score_decides_whether_a_draw_is_played() {
+    // The first move draws. The result of the second, which is deep, is unknown.
     let mut deep = "=".to_owned();
     for side in ["a", "b"].repeat(6) {
         deep = format!("{side}({deep}{deep})").replace("==", "=b");
@@ -271,7 +272,7 @@ fn a_draw_is_worth_what_it_is_said_to_be() {
         let mut tree = Tree::new(position.clone(), Params::default(), 1 << 20);
         assert_eq!(tree.params_mut().set("draw_score", worth), Ok(()));
         let uniform = Uniform::new(Encoding::of(&position).shape());
-        think(&mut tree, &mut Decisive { uniform, win: |_| 0.5 }, 40, 1);
+        run_search(&mut tree, &mut Decisive { uniform, win: |_| 0.5 }, 40, 1);
         let choices = tree.root_moves();
         let drawn = choices.iter().find(|choice| choice.proof == Proof::Drawn).expect("a draw");
         (drawn.visits, choices[0].proof == Proof::Drawn)
@@ -281,7 +282,7 @@ fn a_draw_is_worth_what_it_is_said_to_be() {
     assert!(unwanted.0 < 10 && !unwanted.1, "{unwanted:?}");
 }
 
-/// Expects a win or a loss, never a draw, by the key of the position.
+/// Evaluates positions by their key, without draws.
 struct Decisive {
     uniform: Uniform,
     win: fn(u64) -> f32,
@@ -306,7 +307,7 @@ impl Evaluator for Decisive {
 }
 
 #[test]
-fn a_lower_bound_chooses_what_is_good_and_well_known() {
+fn lower_confidence_bound_orders_root_moves() {
     let variant = menagerie::variant::Catalogue::shipped().get("chess").expect("shipped");
     let mut differ = 0;
     let mut position = variant.start();
@@ -315,12 +316,13 @@ fn a_lower_bound_chooses_what_is_good_and_well_known() {
         let mut tree = Tree::new(position.clone(), by_visits, 1 << 22);
         let uniform = Uniform::new(Encoding::of(&position).shape());
         let mut evaluator = Decisive { uniform, win: |key| (key % 1000) as f32 / 1000.0 };
-        think(&mut tree, &mut evaluator, 300, 1);
+        run_search(&mut tree, &mut evaluator, 300, 1);
         let by_visits = tree.root_moves();
         assert!(by_visits.is_sorted_by(|a, b| a.visits >= b.visits));
         assert_eq!(tree.params_mut().set("lcb", 1.5), Ok(()));
         let by_bound = tree.root_moves();
-        let (most, mover) = (by_visits[0].visits, position.turn());
+        let most = by_visits[0].visits;
+        let mover = position.turn();
         let bound = |choice: &menagerie::search::RootMove| {
             let mean = choice.value[mover];
             mean - 1.5 * ((1.0 - mean * mean) / choice.visits as f32).sqrt()
@@ -335,7 +337,7 @@ fn a_lower_bound_chooses_what_is_good_and_well_known() {
 }
 
 #[test]
-fn a_planned_search_gives_up_half_of_its_moves_again_and_again() {
+fn sequential_halving_halves_the_root_moves() {
     let variant = menagerie::variant::Catalogue::shipped().get("chess").expect("shipped");
     let position = variant.start();
     let uniform = Uniform::new(Encoding::of(&position).shape());
@@ -343,39 +345,40 @@ fn a_planned_search_gives_up_half_of_its_moves_again_and_again() {
     let mut tree = Tree::new(position, Params::default(), 1 << 22);
     let plan = GumbelParams { considered: 8, ..GumbelParams::default() };
     tree.plan(plan);
-    think(&mut tree, &mut evaluator, 1, 1);
+    run_search(&mut tree, &mut evaluator, 1, 1);
     let mut before: Vec<(Move, u32)> = Vec::new();
-    // Three phases of equal length, the second half of the last one in two parts.
-    for (part, considered) in [(0.0, 8), (0.34, 4), (0.67, 2), (0.9, 2)] {
-        tree.halve(part);
-        think(&mut tree, &mut evaluator, 240, 3);
+    // Three phases of equal length, the last in two steps.
+    for (fraction, considered) in [(0.0, 8), (0.34, 4), (0.67, 2), (0.9, 2)] {
+        tree.halve(fraction);
+        run_search(&mut tree, &mut evaluator, 240, 3);
         let choices = tree.root_moves();
         let visits = |m| before.iter().find(|(was, _)| *was == m).map_or(0, |(_, visits)| *visits);
         let more: Vec<_> = choices.iter().map(|c| c.visits - visits(c.m)).collect();
-        assert!(more[considered..].iter().all(|&visits| visits == 0), "{part}: {more:?}");
+        assert!(more[considered..].iter().all(|&visits| visits == 0), "{fraction}: {more:?}");
         assert!(more[..considered].iter().all(|&visits| visits == 240 / considered as u32));
         before = choices.iter().map(|choice| (choice.m, choice.visits)).collect();
     }
     tree.halve(1.0);
     let left = tree.root_moves();
     let policy = improved_policy(&tree, plan);
-    let worth = |m: Move| policy.iter().find(|(other, _)| *other == m).map(|&(_, worth)| worth);
+    let probability =
+        |m: Move| policy.iter().find(|(other, _)| *other == m).map(|&(_, probability)| probability);
     let best = before[..2]
         .iter()
         .map(|&(m, _)| m)
-        .max_by(|&a, &b| worth(a).partial_cmp(&worth(b)).expect("numbers"));
+        .max_by(|&a, &b| probability(a).partial_cmp(&probability(b)).expect("numbers"));
     assert_eq!(Some(left[0].m), best);
-    // The next search is not planned: its visits are not spread evenly.
+    // The next search uses PUCT: its visits are not distributed evenly.
     tree.advance(left[0].m);
     let most = |tree: &Tree| tree.root_moves().iter().map(|choice| choice.visits).max();
     let before = most(&tree);
     tree.halve(0.5);
-    think(&mut tree, &mut evaluator, 800, 1);
+    run_search(&mut tree, &mut evaluator, 800, 1);
     assert!(most(&tree) > before.map(|visits| visits + 200), "{before:?} {:?}", most(&tree));
 }
 
 #[test]
-fn restricted_moves_are_the_only_ones_searched() {
+fn restricted_root_searches_only_the_given_moves() {
     let position = test_tree("a(b(a)ab(b)=)", 2);
     let mut tree = Tree::new(position.clone(), Params::default(), 1 << 20);
     let mut legal = MoveList::new();
@@ -392,15 +395,15 @@ fn restricted_moves_are_the_only_ones_searched() {
     assert_eq!(choices[0].proof, Proof::Drawn);
 }
 
-/// Knows what perfect play makes of all positions of a game of two sides, or of a part of them.
-struct Sage {
+/// An evaluator with proven values of all positions of a game of two sides, or of a third of them.
+struct Oracle {
     uniform: Uniform,
     all: bool,
-    /// It does not say how long a game takes.
-    vague: bool,
+    /// Whether the length of wins is unknown.
+    no_lengths: bool,
 }
 
-impl Evaluator for Sage {
+impl Evaluator for Oracle {
     fn shape(&self) -> Shape {
         self.uniform.shape()
     }
@@ -416,14 +419,14 @@ impl Evaluator for Sage {
     fn known(&self, position: &Position) -> Option<ProvenValue> {
         let (scores, turns) = solve(position, 2)[0];
         let score = scores[position.turn()];
-        let plies = Some(turns).filter(|_| score != 0 && !self.vague);
-        let known = self.all || position.key().0.is_multiple_of(3);
-        known.then_some(ProvenValue { score, plies })
+        let plies = if score != 0 && !self.no_lengths { Some(turns) } else { None };
+        let is_known = self.all || position.key().0.is_multiple_of(3);
+        is_known.then_some(ProvenValue { score, plies })
     }
 }
 
 #[test]
-fn what_the_evaluator_knows_is_proven() {
+fn proven_values_of_the_evaluator_are_used() {
     let proof = |position: &Position, side: Side| {
         let (scores, turns) = solve(position, 2)[0];
         match scores[side] {
@@ -437,44 +440,48 @@ fn what_the_evaluator_knows_is_proven() {
         let tree = format!("a({}{})", random_tree(&mut rng, 2, 4), random_tree(&mut rng, 2, 4));
         let position = test_tree(&tree, 2);
         let uniform = Uniform::new(Encoding::of(&position).shape());
-        let mut sage = Sage { uniform, all: case % 2 == 0, vague: false };
+        let mut oracle = Oracle { uniform, all: case % 2 == 0, no_lengths: false };
         let mut search = Tree::new(position.clone(), Params::default(), 1 << 20);
-        // Who knows all needs one look.
-        let visits = if sage.all { 1 } else { 3000 };
-        think(&mut search, &mut sage, visits, 1 + case % 3);
+        // With the values of all positions, one visit proves the root.
+        let visits = if oracle.all { 1 } else { 3000 };
+        run_search(&mut search, &mut oracle, visits, 1 + case % 3);
         assert_eq!(search.proof(), proof(&position, position.turn()), "{tree}");
-        for choice in search.root_moves().iter().filter(|_| sage.all) {
+        if !oracle.all {
+            continue;
+        }
+        for choice in search.root_moves() {
             let mut next = position.clone();
             next.play_unchecked(choice.m);
             let turns = u8::from(!next.mid_turn() || next.outcome().is_some());
-            let right = match proof(&next, position.turn()) {
+            let expected = match proof(&next, position.turn()) {
                 Proof::Won(left) => Proof::Won(left + turns),
                 Proof::Lost(left) => Proof::Lost(left.map(|left| left + turns)),
                 other => other,
             };
-            assert_eq!(choice.proof, right, "{tree}");
+            assert_eq!(choice.proof, expected, "{tree}");
         }
     }
 }
 
 #[test]
-fn a_win_that_is_known_is_proven_though_nobody_knows_its_length() {
+fn proven_wins_without_length_are_used() {
     let mut rng = SmallRng::seed_from_u64(10);
     for case in 0..1000 {
         let tree = format!("a({}{})", random_tree(&mut rng, 2, 4), random_tree(&mut rng, 2, 4));
         let position = test_tree(&tree, 2);
-        let (mover, (scores, shortest)) = (position.turn(), solve(&position, 2)[0]);
+        let mover = position.turn();
+        let (scores, shortest) = solve(&position, 2)[0];
         let uniform = Uniform::new(Encoding::of(&position).shape());
-        let mut sage = Sage { uniform, all: case % 2 == 0, vague: true };
+        let mut oracle = Oracle { uniform, all: case % 2 == 0, no_lengths: true };
         let mut search = Tree::new(position.clone(), Params::default(), 1 << 20);
-        let visits = if sage.all { 1 } else { 3000 };
-        think(&mut search, &mut sage, visits, 1 + case % 3);
+        let visits = if oracle.all { 1 } else { 3000 };
+        run_search(&mut search, &mut oracle, visits, 1 + case % 3);
         assert_eq!(search.value()[mover], f32::from(scores[mover]), "{tree}");
         match search.proof() {
             Proof::Won(turns) => assert!(scores[mover] == 1 && u32::from(turns) >= shortest),
             Proof::Lost(_) => assert_eq!(scores[mover], -1, "{tree}"),
             Proof::Drawn => assert_eq!(scores[mover], 0, "{tree}"),
-            // Won, only when is not known.
+            // A win of unknown length.
             Proof::Open => assert_eq!(scores[mover], 1, "{tree}"),
         }
         let best = search.root_moves()[0].m;

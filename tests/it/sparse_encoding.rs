@@ -113,7 +113,7 @@ fn blocks_follow_one_another_and_have_different_names() {
     }
 }
 
-/// The planes of a position, the same for all positions that a sparse encoding need not tell apart: images
+/// The planes of a position, the same for all positions that a sparse encoding may encode alike: images
 /// of each other where the rules have that symmetry, and pieces in hand beyond those that are counted.
 fn canonical_planes(game_spec: &GameSpec, encoding: &Encoding, position: &Position) -> Vec<u32> {
     let shape = encoding.shape();
@@ -121,7 +121,7 @@ fn canonical_planes(game_spec: &GameSpec, encoding: &Encoding, position: &Positi
     encoding.write_planes(position.view(), &mut planes);
     let names = encoding.plane_names();
     for (name, plane) in names.iter().zip(planes.chunks_mut(shape.squares())) {
-        if name == "Second" && game_spec.symmetry.colours {
+        if name == "Second" && game_spec.symmetry.colors {
             plane.fill(0.0);
         }
         if name.contains("Hand(") {
@@ -196,7 +196,7 @@ fn positions_with_colors_exchanged_encode_alike() {
     let mut compared = HashSet::new();
     random_positions(|game, position, _, _| {
         let game_spec = &game.game_spec;
-        if !game_spec.symmetry.colours || game_spec.tables || position.mid_turn() {
+        if !game_spec.symmetry.colors || game_spec.tables || position.mid_turn() {
             return;
         }
         let variant = catalogue.get(&game.name).expect("a game of the catalogue");
@@ -222,7 +222,7 @@ fn mirror_images_encode_alike_where_the_rules_are_symmetric() {
     let right = encode("5rk1/5ppp/8/8/3N4/8/5PPP/3R2K1 w - - 0 1");
     let left = encode("1kr5/ppp5/8/8/4N3/8/PPP5/1K2R3 w - - 0 1");
     assert_eq!(right, left);
-    // Rights tell left from right: a king and a rook that may castle are not their mirror image.
+    // Castling rights break the symmetry: a king and a rook that may castle are not their mirror image.
     let short = encode("4k3/8/8/8/8/8/8/4K2R w K - 0 1");
     let mirrored = encode("3k4/8/8/8/8/8/8/R2K4 w A - 0 1");
     assert_ne!(short.0, mirrored.0);

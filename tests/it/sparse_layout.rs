@@ -128,7 +128,7 @@ fn blocks_that_a_base_lacks_are_padding() {
 }
 
 /// Boards that are neither the same nor of the same shape turned have other numbers of squares and other
-/// blocks of steps, so that the names and sizes of blocks tell them apart.
+/// blocks of steps, so that the names and sizes of blocks distinguish them.
 #[test]
 fn boards_of_the_same_number_of_squares_have_no_union() {
     let sections = "[wide:chess]\nmaxRank = 4\nmaxFile = h\nstartFen = rnbqkbnr/8/8/RNBQKBNR w - - 0 1\n\

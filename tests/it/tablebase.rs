@@ -1,4 +1,4 @@
-//! Tables: the numbers of positions, files, and the engine that plays by them.
+//! Tablebases: the index, files, and the engine that probes them.
 
 use crate::support::naive;
 
@@ -15,7 +15,7 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
-/// Games with and without each symmetry, with men once, twice, and any number of times.
+/// Variants with and without each symmetry, with pieces once, twice, and in any number.
 const GAMES: &str = "\
 [twice:3x3]
 maxRank = 4
@@ -44,8 +44,8 @@ selfPlayMen = KQkr
 ";
 
 fn catalogue() -> &'static Catalogue {
-    static GAMES_TOO: OnceLock<Catalogue> = OnceLock::new();
-    GAMES_TOO.get_or_init(|| {
+    static EXTENDED: OnceLock<Catalogue> = OnceLock::new();
+    EXTENDED.get_or_init(|| {
         let (catalogue, faults) = Catalogue::shipped().extended(GAMES);
         assert!(faults.is_empty(), "{faults:?}");
         catalogue
@@ -56,7 +56,7 @@ fn game(name: &str) -> Arc<Variant> {
     catalogue().require(name).expect("a game")
 }
 
-/// 3x3 chess, solved.
+/// Returns the table of 3x3 chess.
 fn solved() -> &'static SolvedTable {
     static SOLVED: OnceLock<SolvedTable> = OnceLock::new();
     SOLVED.get_or_init(|| naive::table(&game("3x3")))
@@ -69,19 +69,19 @@ fn file_of(variant: &Variant, table: &SolvedTable) -> Vec<u8> {
 }
 
 #[test]
-fn games_have_the_symmetries_that_they_should() {
+fn symmetries_of_variants() {
     let symmetry = |name: &str| game(name).start().symmetry();
-    let both = Symmetry { files: true, colours: true };
+    let both = Symmetry { files: true, colors: true };
     for name in ["chess", "3x3", "3x3full", "crazyhouse", "twice", "endgame"] {
         assert_eq!(symmetry(name), both, "{name}");
     }
-    assert_eq!(symmetry("uneven"), Symmetry { files: true, colours: false });
-    assert_eq!(symmetry("lopsided"), Symmetry { files: false, colours: false });
-    assert_eq!(symmetry("horde"), Symmetry { files: true, colours: false });
-    assert_eq!(symmetry("tictacmo"), Symmetry { files: false, colours: false });
+    assert_eq!(symmetry("uneven"), Symmetry { files: true, colors: false });
+    assert_eq!(symmetry("lopsided"), Symmetry { files: false, colors: false });
+    assert_eq!(symmetry("horde"), Symmetry { files: true, colors: false });
+    assert_eq!(symmetry("tictacmo"), Symmetry { files: false, colors: false });
 }
 
-/// What a symmetry makes of a board in the corner of a1.
+/// Returns the image of a board with a corner on a1.
 fn image(board: &Board, files: u32, ranks: u32, image: Image) -> Board {
     let mut other = Board::empty();
     for (square, piece) in board.clone() {
@@ -96,7 +96,7 @@ fn image(board: &Board, files: u32, ranks: u32, image: Image) -> Board {
 }
 
 #[test]
-fn images_of_a_position_have_the_same_moves_and_the_same_end() {
+fn symmetry_preserves_moves_and_outcomes() {
     let mut rng = SmallRng::seed_from_u64(11);
     let mut compared = 0;
     for variant in catalogue().iter() {
@@ -117,7 +117,7 @@ fn images_of_a_position_have_the_same_moves_and_the_same_end() {
                 continue;
             }
             for (mirrored, flipped) in [(true, false), (false, true), (true, true)] {
-                if mirrored && !symmetry.files || flipped && !symmetry.colours {
+                if mirrored && !symmetry.files || flipped && !symmetry.colors {
                     continue;
                 }
                 let how = Image { mirrored, flipped };
@@ -137,7 +137,7 @@ fn images_of_a_position_have_the_same_moves_and_the_same_end() {
 }
 
 #[test]
-fn a_board_that_is_set_up_is_the_one_of_its_fen() {
+fn set_up_gives_the_position_of_the_fen() {
     for (name, fen) in [
         ("3x3full", "rkb/1p1/BKR b - - 0 1"),
         ("chess", "r3k2r/8/8/3pP3/8/8/8/R3K2R w - - 0 1"),
@@ -146,12 +146,14 @@ fn a_board_that_is_set_up_is_the_one_of_its_fen() {
     ] {
         let variant = game(name);
         let right = variant.position(fen, false).expect("a position");
-        // Whatever the position was before.
+        // After any other position.
         let mut position = variant.start();
         for _ in 0..3 {
             let mut legal = MoveList::new();
             position.legal_moves(&mut legal);
-            legal.first().iter().for_each(|&&m| position.play_unchecked(m));
+            if let Some(&m) = legal.first() {
+                position.play_unchecked(m);
+            }
         }
         assert!(position.set_up(right.view().board, right.view().turn));
         assert_eq!((position.fen(), position.key()), (right.fen(), right.key()));
@@ -160,7 +162,7 @@ fn a_board_that_is_set_up_is_the_one_of_its_fen() {
     let mut position = game("3x3full").start();
     let board = |fen: &str| game("chess").position(fen, false).expect("a FEN").view().board.clone();
     for (fen, why) in [
-        ("8/8/8/8/8/k7/8/KP5P w - - 0 1", "a man outside"),
+        ("8/8/8/8/8/k7/8/KP5P w - - 0 1", "a piece outside the board"),
         ("8/8/8/8/8/k1k5/8/K7 w - - 0 1", "two kings"),
         ("8/8/8/8/8/kP6/8/K7 w - - 0 1", "a pawn on its last rank"),
     ] {
@@ -171,7 +173,7 @@ fn a_board_that_is_set_up_is_the_one_of_its_fen() {
 }
 
 #[test]
-fn every_number_is_one_position_and_its_images() {
+fn index_numbers_one_position_and_its_images() {
     for name in ["3x3", "lopsided", "both"] {
         let variant = game(name);
         let index = Index::new(&variant).expect("numbers");
@@ -193,14 +195,14 @@ fn every_number_is_one_position_and_its_images() {
 }
 
 #[test]
-fn all_positions_of_three_by_three_have_a_number() {
-    // Counted by a program of its own: every placing of two kings and any men, no king to be taken.
+fn index_numbers_all_positions_of_3x3_chess() {
+    // Compared with a direct count of the placements of two kings, not adjacent, and any pieces.
     let index = Index::new(&game("3x3full")).expect("numbers");
     let images: u64 = index
         .blocks()
         .map(|block| (block.numbers.end - block.numbers.start) * 2 * block.images)
         .sum();
-    // 32 pairs of kings; on the other squares any man, but no pawn on its last rank.
+    // 32 pairs of kings. The other squares have any piece, but no pawn on its last rank.
     let ways = |kings: [usize; 2]| -> u64 {
         let edges = 6 - kings.iter().filter(|king| **king != 1).count() as u32;
         10_u64.pow(edges) * 11_u64.pow(3 - kings.iter().filter(|king| **king == 1).count() as u32)
@@ -214,7 +216,7 @@ fn all_positions_of_three_by_three_have_a_number() {
 
 proptest! {
     #[test]
-    fn numbers_and_positions_agree(which in 0..6_usize, share in 0.0..1.0_f64, way in 0..4_u8) {
+    fn index_round_trips(which in 0..6_usize, share in 0.0..1.0_f64, way in 0..4_u8) {
         let name = ["3x3", "3x3full", "twice", "lopsided", "uneven", "endgame"][which];
         let variant = game(name);
         static INDEXES: [OnceLock<Index>; 6] = [const { OnceLock::new() }; 6];
@@ -224,14 +226,14 @@ proptest! {
         let mut position = variant.start();
         let legal = index.set_up(number, images[usize::from(way) % images.len()], &mut position);
         prop_assert_eq!(index.number(&position), Some(number));
-        let told = variant.position(&position.fen(), false).expect("the FEN of a position");
-        prop_assert_eq!(told.opponent_in_check(), !legal);
-        prop_assert_eq!(index.number(&told), Some(number));
+        let parsed = variant.position(&position.fen(), false).expect("the FEN of a position");
+        prop_assert_eq!(parsed.opponent_in_check(), !legal);
+        prop_assert_eq!(index.number(&parsed), Some(number));
     }
 }
 
 #[test]
-fn what_is_no_position_of_the_set_has_no_number() {
+fn index_refuses_other_positions_and_variants() {
     let index = Index::new(&game("3x3")).expect("numbers");
     let number =
         |name: &str, fen: &str| index.number(&game(name).position(fen, false).expect("a position"));
@@ -255,7 +257,7 @@ fn what_is_no_position_of_the_set_has_no_number() {
 }
 
 #[test]
-fn a_table_is_read_as_it_was_written() {
+fn table_round_trips() {
     let (variant, table) = (game("3x3"), solved());
     let bytes = file_of(&variant, table);
     let read = SolvedTable::read(&variant, &bytes).expect("an intact table");
@@ -265,7 +267,7 @@ fn a_table_is_read_as_it_was_written() {
     assert_eq!(SolvedTable::variant_of(&bytes).as_deref(), Some("3x3"));
 }
 
-/// Positions are equal if they are written alike.
+/// Compares positions by their FEN.
 trait EqByFen: Iterator<Item = (Position, Value)> + Sized {
     fn eq_by_fen(self, other: impl Iterator<Item = (Position, Value)>) -> bool {
         let text = |(position, value): (Position, Value)| (position.fen(), value);
@@ -276,13 +278,13 @@ trait EqByFen: Iterator<Item = (Position, Value)> + Sized {
 impl<I: Iterator<Item = (Position, Value)>> EqByFen for I {}
 
 #[test]
-fn every_cut_and_every_flipped_bit_is_seen() {
+fn table_detects_truncation_and_flipped_bits() {
     let variant = game("3x3");
     let bytes = file_of(&variant, solved());
     let mut rng = SmallRng::seed_from_u64(5);
     for _ in 0..300 {
         let at = rng.random_range(0..bytes.len());
-        assert!(SolvedTable::read(&variant, &bytes[..at]).is_err(), "cut to {at} bytes");
+        assert!(SolvedTable::read(&variant, &bytes[..at]).is_err(), "truncated to {at} bytes");
         let mut flipped = bytes.clone();
         flipped[at] ^= 1 << rng.random_range(0..8);
         assert!(SolvedTable::read(&variant, &flipped).is_err(), "a bit of byte {at} flipped");
@@ -292,17 +294,17 @@ fn every_cut_and_every_flipped_bit_is_seen() {
     assert_eq!(SolvedTable::read(&variant, &longer).err(), Some(TableError::Damaged));
 }
 
-/// The game of 3x3 chess in which stalemate wins, under the same name.
+/// Returns a variant of 3x3 chess in which stalemate wins, with the same name.
 fn other_rules() -> Arc<Variant> {
-    let men = "selfPlayMen = KQRkqr\n";
+    let line = "selfPlayMen = KQRkqr\n";
     let text =
-        include_str!("../../variants.ini").replace(men, &format!("{men}stalemateValue = win\n"));
+        include_str!("../../variants.ini").replace(line, &format!("{line}stalemateValue = win\n"));
     let catalogue = Catalogue::parse(&text).expect("the games");
     catalogue.require("3x3").expect("a game")
 }
 
 #[test]
-fn a_table_of_other_rules_is_refused() {
+fn table_of_other_rules_is_refused() {
     let other = other_rules();
     let bytes = file_of(&other, &naive::table(&other));
     assert!(SolvedTable::read(&other, &bytes).is_ok());
@@ -315,7 +317,7 @@ fn file(name: &str, bytes: &[u8]) -> PathBuf {
 }
 
 #[test]
-fn the_engine_plays_by_a_table() {
+fn engine_plays_by_a_table() {
     let (variant, table) = (game("3x3"), solved());
     let path = file("3x3", &file_of(&variant, table));
     let mut engine = Engine::start();
@@ -323,7 +325,7 @@ fn the_engine_plays_by_a_table() {
     engine.say("setoption name Hash value 1");
     engine.say(&format!("setoption name TablePath value {}", path.display()));
     engine.say("isready");
-    engine.until(&format!("info string 3x3: played by the table \"{}\", *", path.display()));
+    engine.until(&format!("info string 3x3: using the solved table \"{}\", *", path.display()));
     engine.until("readyok");
     let mut rng = SmallRng::seed_from_u64(7);
     let positions: Vec<_> = table.positions().filter(|(p, _)| p.outcome().is_none()).collect();
@@ -337,21 +339,21 @@ fn the_engine_plays_by_a_table() {
             Value::Loss(plies) => format!("* score mate -{} *", plies / 2),
         };
         assert!(matches(&score, &report), "{}, {value:?}: {report}", position.fen());
-        // A line that is won or lost goes on to its end.
+        // A won or lost PV continues to the end of the game.
         let line = report.split(" pv ").nth(1).expect("a line").split(' ').count();
         assert_eq!(line, value.length().map_or(line, |plies| plies as usize), "{report}");
         let best = engine.until("bestmove *");
         let m = position.parse_turn(best.split(' ').nth(1).expect("a move")).expect("legal");
         assert!(table.best(position).expect("known").contains(&m[0]), "{}: {best}", position.fen());
     }
-    // Several lines, each with its own proof; and limits that would go on for ever.
+    // Several PVs, each with its own proof, and a search without limits.
     engine.say("setoption name MultiPV value 3");
     engine.say("position fen k2/3/1RK w - - 0 1");
     engine.say("go infinite");
     engine.until("info depth * multipv 3 score *");
     engine.say("stop");
     engine.until("bestmove *");
-    // Without it, the search has to find out for itself again.
+    // Without the table, the engine searches again.
     engine.say("setoption name TablePath value <empty>");
     engine.say("setoption name MultiPV value 1");
     engine.say("position fen k2/3/QRK b - - 0 1");
@@ -361,7 +363,7 @@ fn the_engine_plays_by_a_table() {
 }
 
 #[test]
-fn the_engine_refuses_what_is_no_table_and_plays_on() {
+fn engine_refuses_invalid_tables_and_plays_on() {
     let variant = game("3x3");
     let bytes = file_of(&variant, solved());
     let mut flipped = bytes.clone();
@@ -374,13 +376,16 @@ fn the_engine_refuses_what_is_no_table_and_plays_on() {
     let missing = folder.join("no such table");
     let _ = fs::remove_file(&missing);
     let cases = [
-        (file("cut", &bytes[..bytes.len() - 1]), "it is damaged: *"),
-        (file("flipped", &flipped), "it is damaged: *"),
-        (file("empty", b""), "it is no table: it begins with \"\", *"),
-        (file("text", &b"this is a text\n".repeat(999)), "*it begins with \"this is a text\"*"),
-        (file("binary", &[0xff, 0, b'\r', 7]), "*it begins with \"\\\\xff\\\\x00\\\\r\\\\x07\"*"),
-        (file("rules", &rules), "it was made by other rules: it is wrong about \"*\""),
-        (file("foreign", &foreign), "it is a table of \"lopsided\", not of 3x3"),
+        (file("cut", &bytes[..bytes.len() - 1]), "damaged table: *"),
+        (file("flipped", &flipped), "damaged table: *"),
+        (file("empty", b""), "not a table: the first line is \"\", *"),
+        (file("text", &b"this is a text\n".repeat(999)), "*the first line is \"this is a text\"*"),
+        (
+            file("binary", &[0xff, 0, b'\r', 7]),
+            "*the first line is \"\\\\xff\\\\x00\\\\r\\\\x07\"*",
+        ),
+        (file("rules", &rules), "table of other rules: wrong value of \"*\""),
+        (file("foreign", &foreign), "table of \"lopsided\", expected 3x3"),
         (missing, "*"),
         (folder, "*"),
     ];
@@ -390,7 +395,7 @@ fn the_engine_refuses_what_is_no_table_and_plays_on() {
         let path = path.display();
         engine.say(&format!("setoption name TablePath value {path}"));
         engine.say("isready");
-        let pattern = format!("info string 3x3: the table \"{path}\" is not used: *");
+        let pattern = format!("info string 3x3: cannot use the solved table \"{path}\": *");
         let line = engine.until(&pattern);
         let reason = reason.replace("\\\\", "\\");
         assert!(matches(&pattern.replace(": *", &format!(": {reason}")), &line), "{line}");

@@ -1,30 +1,28 @@
-//! Invariants of the sources, checked over their text.
+//! Invariants of the source code, checked on its text.
 //!
-//! - `unsafe`: only with a SAFETY comment right above.
-//! - `layers`: each module of the library uses only those below it; main uses the protocol only.
-//! - `cycle`: no modules use one another in a circle, in the library, rbc-client, the trainer and papers/bug0.
-//! - `public`: the trainer, the tests and the examples see of the library what it makes public.
-//! - `family`: which family a game is of is looked at where positions are made and delegated.
-//! - `world`: rules, catalogue, encoding and search touch nothing outside; files, environment and
-//!   printing are for those on a list.
-//! - `nameless`: the search names no game.
-//! - `panic`: what came from outside cannot end the process: no unwrap, expect or panic in rules,
-//!   catalogue, nn, protocol and rbc-client.
+//! - `unsafe`: only with a SAFETY comment directly above.
+//! - `layers`: each module of the library uses lower layers only; main uses the protocol only.
+//! - `cycle`: no cycle of modules in the library, rbc-client, the trainer and papers/bug0.
+//! - `public`: the trainer, the tests and the examples use the public API of the library only.
+//! - `family`: the family of a game is matched only where positions are created and delegated.
+//! - `world`: rules, catalogue, encoding and search do no I/O; other files that do are on a list.
+//! - `nameless`: the search names no variant.
+//! - `panic`: input cannot end the process: no unwrap, expect or panic in rules, catalogue, nn, protocol and
+//!   rbc-client.
 //! - `inexact`: the search computes the same on every machine.
+//! - `exception`: each listed exception is still needed.
 //!
-//! **What a circle is.** The nodes are files. A file uses another if a path in it (in a `use` or
-//! elsewhere) names something which that other file defines; a name that is re-exported or imported
-//! on the way counts as its definer's, so that a child which says `super::Move` uses `moves.rs`, not
-//! `rules.rs`. One kind of edge is left out: from a file to the files below it (`rules.rs` to
-//! `rules/chess.rs`). Such a file is the front of what is below it: it declares it, re-exports it
-//! and delegates to it, while its children use the vocabulary that it defines. So parent and child
-//! may know one another, but siblings, cousins and strangers may not do so in a circle, nor by way
-//! of a parent's re-exports. Seen are names in paths only: a method is called without naming where
-//! its `impl` stands, so the parts of one type's `impl`, spread over files, are free to call one
-//! another. Test code (`#[cfg(test)]`) is looked at for `unsafe` only.
+//! **Cycles.** The nodes of the graph are files. A file uses another if a path in it (in a `use` or
+//! elsewhere) names an item that the other file defines. Re-exports and imports are resolved: a child with
+//! `super::Move` uses `moves.rs`, not `rules.rs`. Edges from a file to its child modules (`rules.rs` to
+//! `rules/chess.rs`) are left out: a parent declares, re-exports and delegates to its children, and they use
+//! what it defines. So parent and child may use each other, but other files may not form cycles, not even
+//! through re-exports of a parent. Only paths count: a method call does not name the file of its `impl`, so
+//! that the `impl` blocks of a type in several files may call each other. Test code (`#[cfg(test)]`) is
+//! checked for `unsafe` only.
 
 mod checks;
-mod made_up;
+mod examples;
 mod modules;
 mod source;
 
@@ -38,7 +36,7 @@ fn complaints(rule: &str) -> Vec<String> {
     static ALL: OnceLock<Vec<String>> = OnceLock::new();
     let all = ALL.get_or_init(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        // Not the whole of fuzz, which may contain builds.
+        // The rest of fuzz may contain build outputs.
         let folders = [
             "src",
             "tests",

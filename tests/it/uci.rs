@@ -1,4 +1,4 @@
-//! Conversations with the real executable.
+//! UCI sessions with the executable.
 
 use crate::support::talk;
 
@@ -14,11 +14,11 @@ use menagerie::variant::{Catalogue, Variant};
 
 transcripts! { "uci":
     bad_input bughouse castling handshake limits moves networks options perft positions pondering rows search
-    texts three_by_three words
+    texts three_by_three unknown_commands
 }
 
 #[test]
-fn every_variant_gives_a_legal_move() {
+fn go_prints_a_legal_move_in_every_variant() {
     let mut engine = Engine::start();
     for variant in Catalogue::shipped().iter() {
         engine.say(&format!("setoption name UCI_Variant value {}", variant.name()));
@@ -35,7 +35,7 @@ fn every_variant_gives_a_legal_move() {
 }
 
 #[test]
-fn games_of_a_file_with_a_byte_order_mark_are_read() {
+fn variant_files_may_have_a_byte_order_mark() {
     let section = "[first:chess]\ndoubleStep = false\n\n[second:chess]\nstalemateValue = loss\n";
     let utf16 = |order: fn(u16) -> [u8; 2]| {
         "\u{feff}".encode_utf16().chain(section.encode_utf16()).flat_map(order).collect()
@@ -59,11 +59,8 @@ fn games_of_a_file_with_a_byte_order_mark_are_read() {
     for (name, bytes) in files {
         let file = talk::file(name, &bytes);
         engine.say(&format!("setoption name VariantPath value {}", file.display()));
-        let text = if name == "latin1.ini" {
-            "it is not UTF-8 text"
-        } else {
-            "it is UTF-16 text, save it as UTF-8"
-        };
+        let text =
+            if name == "latin1.ini" { "not UTF-8 text" } else { "UTF-16 text, save it as UTF-8" };
         engine.next(&format!("info string cannot read \"{}\": {text}", file.display()));
         engine.next("option name UCI_Variant *");
     }
@@ -71,7 +68,7 @@ fn games_of_a_file_with_a_byte_order_mark_are_read() {
 }
 
 #[test]
-fn turns_that_are_a_move_or_a_wall_are_written_as_by_fairy_stockfish() {
+fn wall_or_move_turns_have_fairy_stockfish_notation() {
     let file =
         talk::file("atlantis.ini", b"[atlantis:chess]\nwallingRule = edge\nwallOrMove = true\n");
     let mut engine = Engine::start();
@@ -100,7 +97,7 @@ fn turns_that_are_a_move_or_a_wall_are_written_as_by_fairy_stockfish() {
 }
 
 #[test]
-fn any_bytes_are_answered() {
+fn input_may_be_any_bytes() {
     let mut engine = Engine::start();
     engine.bytes(b"isready\r\n\r\n \t \nposition startpos moves e2e4\r\nd\r\n");
     engine.until("readyok");
@@ -127,7 +124,7 @@ fn any_bytes_are_answered() {
 }
 
 #[test]
-fn a_closed_input_ends_the_engine_when_all_is_done() {
+fn end_of_input_quits_after_all_commands() {
     for last in
         ["go nodes 3000", "go infinite", "go ponder", "go", "go perft 3", "position startpos"]
     {
@@ -147,7 +144,7 @@ fn a_closed_input_ends_the_engine_when_all_is_done() {
 }
 
 #[test]
-fn quit_ends_a_search_at_once() {
+fn quit_stops_a_search() {
     for go in
         ["go infinite", "go mate 9", "go nodes 1000000000", "go wtime 99999999 btime 99999999"]
     {
@@ -161,8 +158,8 @@ fn quit_ends_a_search_at_once() {
 }
 
 #[test]
-fn bounded_searches_end_before_the_next_command() {
-    // All lines are there before the first search can begin.
+fn go_with_limits_ends_before_the_next_command() {
+    // All lines are received before the first search can begin.
     let mut engine = Engine::start();
     engine.bytes(
         b"position startpos\ngo nodes 400\nsetoption name Hash value 32\ngo nodes 300\n\
@@ -178,7 +175,7 @@ fn bounded_searches_end_before_the_next_command() {
 }
 
 #[test]
-fn a_stop_is_meant_for_the_last_search_before_it() {
+fn stop_is_for_the_last_go_before_it() {
     let mut engine = Engine::start();
     engine.bytes(b"go nodes 400\ngo nodes 1000000000\nposition startpos\nstop\nisready\n");
     engine.until("info depth * nodes 400 *");
@@ -189,7 +186,7 @@ fn a_stop_is_meant_for_the_last_search_before_it() {
 }
 
 #[test]
-fn perft_is_complete_before_quit() {
+fn perft_ends_before_quit() {
     let mut engine = Engine::start();
     engine.bytes(b"go perft 5\nquit\n");
     engine.ended();
@@ -202,7 +199,7 @@ fn perft_is_complete_before_quit() {
 }
 
 #[test]
-fn a_search_for_a_mate_ends_when_no_one_can_stop_it() {
+fn go_mate_ends_without_further_input() {
     let mut engine = Engine::start();
     engine.say("setoption name RuntimeLibrary value /nowhere");
     engine.say("go mate 1");
@@ -211,7 +208,7 @@ fn a_search_for_a_mate_ends_when_no_one_can_stop_it() {
 }
 
 #[test]
-fn the_last_line_is_the_move_that_is_played() {
+fn skill_level_reports_the_played_move_last() {
     let mut engine = Engine::start();
     engine.say("setoption name RuntimeLibrary value /nowhere");
     engine.say("setoption name Skill Level value 5");
@@ -238,7 +235,7 @@ fn the_last_line_is_the_move_that_is_played() {
 }
 
 #[test]
-fn a_closed_output_ends_the_engine() {
+fn closed_output_ends_the_engine() {
     let mut engine = Engine::start();
     engine.say("go infinite");
     engine.until("info depth *");
@@ -247,7 +244,7 @@ fn a_closed_output_ends_the_engine() {
 }
 
 #[test]
-fn the_bench_has_one_signature() {
+fn bench_signature_is_the_same_for_any_threads() {
     let signature = |arguments: &[&str]| {
         let output = talk::command().args(arguments).output().expect("the engine runs");
         assert!(output.status.success());
@@ -271,16 +268,18 @@ fn arguments_are_checked() {
     let run = |arguments: &[&str]| talk::command().args(arguments).output().expect("it runs");
     assert!(run(&["--version"]).stdout.starts_with(b"Menagerie "));
     assert!(run(&["--help"]).status.success());
-    for wrong in [&["--nonsense"][..], &["bench", "x"], &["bench", "1", "2"], &["play"]] {
-        let output = run(wrong);
+    for invalid in
+        [&["--nonsense"][..], &["bench", "x"], &["bench", "1", "2"], &["play"], &["check"]]
+    {
+        let output = run(invalid);
         assert!(!output.status.success() && output.stdout.is_empty());
-        assert!(output.stderr.starts_with(b"menagerie: "));
+        assert!(output.stderr.starts_with(b"error: "));
     }
 }
 
 #[test]
-fn the_log_keeps_what_was_said() {
-    let path = talk::file("said.log", b"");
+fn log_file_contains_input_and_output() {
+    let path = talk::file("session.log", b"");
     let mut engine = Engine::start();
     engine.say(&format!("setoption name Debug Log File value {}", path.display()));
     engine.say("isready");
@@ -295,7 +294,7 @@ fn the_log_keeps_what_was_said() {
     assert!(!log.contains("ucinewgame"), "{log}");
 }
 
-/// A network for `variant` that says the same of every position.
+/// Returns a network for `variant` with the same output for every position.
 fn network(variant: &Variant, variants: &str) -> Vec<u8> {
     let encoding = Encoding::of(&variant.start());
     let shape = encoding.shape();
@@ -324,7 +323,7 @@ fn network(variant: &Variant, variants: &str) -> Vec<u8> {
 }
 
 #[test]
-fn networks_play_and_bad_ones_are_refused() {
+fn networks_are_used_or_refused() {
     let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
     let bytes = network(&variant, "3x3");
     let good = talk::file("good.onnx", &bytes);
@@ -357,7 +356,7 @@ fn networks_play_and_bad_ones_are_refused() {
     engine.until("WDL: *");
     engine.say("isready");
     engine.until("readyok");
-    // A bad one changes nothing but is spoken of, once.
+    // An invalid network is reported once. The previous one is kept.
     for (file, fault) in [
         (cut.display().to_string(), "refused"),
         ("there/is none.onnx".to_owned(), "cannot read"),
@@ -373,13 +372,13 @@ fn networks_play_and_bad_ones_are_refused() {
         engine.say("isready");
         let line = engine.next("info string *");
         assert!(line.contains(fault) && line.contains(&file), "{line}");
-        engine.next("info string 3x3: the network from before plays on");
+        engine.next("info string 3x3: keeping the previous network");
         engine.next("readyok");
         engine.say("ucinewgame");
         engine.say("go nodes 50");
         assert_eq!(engine.until("bestmove *"), with_one);
     }
-    // Another variant cannot use it.
+    // It is not for another variant.
     engine.say("setoption name UCI_Variant value chess");
     engine.say(&format!("setoption name WeightsFile value {}", good.display()));
     engine.say("position startpos");
@@ -391,7 +390,7 @@ fn networks_play_and_bad_ones_are_refused() {
 }
 
 #[test]
-fn base_network_plays_games_without_a_network() {
+fn base_network_is_used_for_variants_without_a_network() {
     let games = "[mine:crazyhouse]\npromotionPieceTypes = q\n\n\
                  [counted:crazyhouse]\ncheckCounting = true\n\
                  startFen = rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 3+3 0 1\n\n\
@@ -404,19 +403,19 @@ fn base_network_plays_games_without_a_network() {
     engine.say(&format!("setoption name RuntimeLibrary value {}", runtime.display()));
     engine.say("setoption name Backend value cpu");
     engine.say(&format!("setoption name VariantPath value {}", file.display()));
-    for (game, said) in [
-        ("mine", vec!["played with a base network, trained on other games"]),
-        ("counted", vec!["played with a base network, trained on other games"]),
-        ("lost", vec!["played with a base network, trained on other games"]),
-        ("small", vec!["the network of crazyhouse does not fit it"]),
-        ("alone", vec!["there is no network for it yet, it is played by search alone*"]),
+    for (game, notes) in [
+        ("mine", vec!["using a base network trained on other variants"]),
+        ("counted", vec!["using a base network trained on other variants"]),
+        ("lost", vec!["using a base network trained on other variants"]),
+        ("small", vec!["the crazyhouse network does not fit"]),
+        ("alone", vec!["no network, using a uniform policy"]),
     ] {
         engine.say(&format!("setoption name UCI_Variant value {game}"));
         engine.until("info string variant *");
         engine.say("isready");
-        for line in said {
+        for line in notes {
             let mut next = engine.next("info string *");
-            // The base is for boards of 8x8.
+            // The base network is for boards of 8x8.
             if game == "small" && next.contains("base.int8.onnx is refused") {
                 next = engine.next("info string *");
             }
@@ -430,7 +429,7 @@ fn base_network_plays_games_without_a_network() {
 }
 
 #[test]
-fn without_the_library_it_plays_and_says_how_to_get_it() {
+fn missing_runtime_is_reported_and_uniform_policy_used() {
     let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
     let good = talk::file("lonely.onnx", &network(&variant, "3x3"));
     let mut engine = Engine::start();
@@ -441,18 +440,18 @@ fn without_the_library_it_plays_and_says_how_to_get_it() {
     engine.say("go nodes 100");
     let line = engine.next("info string no ONNX Runtime: *");
     assert!(line.contains("/there/is/none.so") && line.contains("scripts/get-onnxruntime"));
-    assert!(matches("info string 3x3: *Uniform*", &engine.next("*")));
+    assert!(matches("info string 3x3: *uniform policy", &engine.next("*")));
     engine.until("bestmove *");
     engine.end();
 }
 
 #[test]
-fn a_game_that_is_read_anew_is_evaluated_anew() {
+fn evaluator_is_replaced_with_the_variant_file() {
     let small = "[mine:gardner]\n";
     let large = "[mine:crazyhouse]\n";
     let mut engine = Engine::start();
     for (game, begins) in [(small, "rnbqk/*"), (large, "rnbqkbnr/*"), (small, "rnbqk/*")] {
-        let file = talk::file("anew.ini", game.as_bytes());
+        let file = talk::file("replaced.ini", game.as_bytes());
         engine.say(&format!("setoption name VariantPath value {}", file.display()));
         engine.say("setoption name UCI_Variant value mine");
         engine.say("position startpos");

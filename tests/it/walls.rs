@@ -1,11 +1,11 @@
-//! Games with walls against pyffish 0.0.90, the Python package of Fairy-Stockfish: every rule of walls
-//! after a move and instead of one, with castling, drops, blasts, en passant and promotion.
+//! Games with walls against pyffish 0.0.90, the Python package of Fairy-Stockfish: every walling rule,
+//! after a move and instead of a move, with castling, drops, blasts, en passant and promotion.
 //!
 //! A row of `golden/walls.tsv` is a variant, `960` for Chess960, a FEN, the number of legal moves, and
-//! a hash (64-bit FNV-1a) of their texts, sorted and with a space between. A row of
+//! a hash (64-bit FNV-1a) of their texts, sorted and joined by spaces. A row of
 //! `golden/walls_perft.tsv` is a variant, a FEN, a depth and a count by `go perft` of Fairy-Stockfish.
-//! Positions in which that program contradicts its own rules are left out; each kind of them is a test
-//! below, which says what it does.
+//! Positions in which that program contradicts its own rules are left out. Each kind of them has a test
+//! below, which describes the difference.
 
 use crate::support::golden;
 
@@ -15,8 +15,8 @@ use menagerie::rules::{MoveList, Position, perft};
 use menagerie::variant::{Catalogue, Variant};
 
 fn catalogue() -> Catalogue {
-    let (catalogue, faults) = Catalogue::shipped().extended(include_str!("../golden/walls.ini"));
-    assert!(faults.is_empty(), "{faults:?}");
+    let (catalogue, errors) = Catalogue::shipped().extended(include_str!("../golden/walls.ini"));
+    assert!(errors.is_empty(), "{errors:?}");
     catalogue
 }
 
@@ -24,7 +24,7 @@ fn game(name: &str) -> Arc<Variant> {
     catalogue().get(name).unwrap_or_else(|| panic!("{name} is missing"))
 }
 
-/// The texts of all legal turns, sorted.
+/// Returns the texts of all legal turns, sorted.
 fn turns(position: &Position) -> Vec<String> {
     let mut texts = Vec::new();
     let mut legal = MoveList::new();
@@ -44,7 +44,7 @@ fn turns(position: &Position) -> Vec<String> {
     texts
 }
 
-/// FNV-1a, of 64 bits.
+/// Returns the 64-bit FNV-1a hash.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -52,9 +52,10 @@ fn hash(text: &str) -> u64 {
 }
 
 #[test]
-fn walls_every_move_list_is_equal() {
+fn walls_move_lists_match_pyffish() {
     let catalogue = catalogue();
-    let (mut wrong, mut compared) = (Vec::new(), 0);
+    let mut wrong = Vec::new();
+    let mut compared = 0;
     for [name, mode, fen, count, wanted] in golden::rows::<5>(include_str!("../golden/walls.tsv")) {
         let variant = catalogue.get(name).unwrap_or_else(|| panic!("{name} is missing"));
         let position = variant.position(fen, mode == "960");
@@ -63,9 +64,9 @@ fn walls_every_move_list_is_equal() {
         compared += 1;
         let found = format!("{:016x}", hash(&turns.join(" ")));
         if (turns.len().to_string().as_str(), found.as_str()) != (count, wanted) {
-            wrong.push(format!("{name} \"{fen}\": {} moves, not {count}", turns.len()));
+            wrong.push(format!("{name} \"{fen}\": {} moves, expected {count}", turns.len()));
         }
-        // Every text is read as the turn that it was written for.
+        // Texts are parsed as the turns from which they were written.
         for text in turns.iter().step_by(7) {
             let plies = position.parse_turn(text).unwrap_or_else(|| panic!("{name} {fen} {text}"));
             assert_eq!(position.turn_text(&plies), *text, "{name} {fen}");
@@ -76,7 +77,7 @@ fn walls_every_move_list_is_equal() {
 }
 
 #[test]
-fn walls_every_count_is_equal() {
+fn walls_perft_matches_fairy_stockfish() {
     let catalogue = catalogue();
     let mut compared = 0;
     for [name, fen, depth, nodes] in golden::rows::<4>(include_str!("../golden/walls_perft.tsv")) {
@@ -88,7 +89,8 @@ fn walls_every_count_is_equal() {
     }
     assert_eq!(compared, 175);
 }
-/// Whether each turn is legal in a position.
+
+/// Checks which turns are legal in a position.
 fn check(variant: &str, fen: &str, chess960: bool, turns: &[(&str, bool)]) {
     let position = game(variant).position(fen, chess960);
     let position = position.unwrap_or_else(|error| panic!("{error}"));
@@ -99,7 +101,7 @@ fn check(variant: &str, fen: &str, chess960: bool, turns: &[(&str, bool)]) {
 
 #[test]
 fn walls_arrows_start_from_the_king_that_castled() {
-    // pyffish has them start from the square of the rook, as if the king stood there.
+    // In pyffish they start from the square of the rook, as if the king were there.
     for chess960 in [false, true] {
         check(
             "chess-arrow",
@@ -111,8 +113,8 @@ fn walls_arrows_start_from_the_king_that_castled() {
 }
 
 #[test]
-fn walls_arrows_go_as_what_a_pawn_became() {
-    // pyffish has them go as a pawn, which cannot go on from the last rank: no pawn promotes there.
+fn walls_arrows_follow_the_promoted_piece() {
+    // In pyffish they follow the pawn, which cannot move from the last rank, so that no pawn promotes.
     let fen = "4k3/P7/8/8/8/8/8/4K3 w - - 0 1";
     check("chess-arrow", fen, false, &[("a7a8n,a8b6", true), ("a7a8r,a8a2", true)]);
     check("chess-arrow", fen, false, &[("a7a8n,a8a7", false), ("a7a8b,a8a7", false)]);
@@ -120,18 +122,18 @@ fn walls_arrows_go_as_what_a_pawn_became() {
 
 #[test]
 fn walls_after_a_drop_are_walls() {
-    // pyffish places a wall by the number of the piece, that of a knight on c1, and gives no choice.
-    let (catalogue, faults) =
+    // pyffish places the wall by the number of the piece, for a knight on c1, without a choice.
+    let (catalogue, errors) =
         Catalogue::shipped().extended("[made:crazyhouse]\nwallingRule = static\n");
-    assert!(faults.is_empty(), "{faults:?}");
-    let made = catalogue.get("made").expect("it is there");
+    assert!(errors.is_empty(), "{errors:?}");
+    let made = catalogue.get("made").expect("defined");
     let position = made.position("4k3/8/8/8/8/8/8/4K3[N] w - - 0 1", false).expect("a position");
     assert!(position.parse_turn("N@e4,e4h8").is_some() && position.parse_turn("N@e4").is_none());
 }
 
 #[test]
 fn walls_stay_off_the_rook_of_a_king_that_castles_on_its_square() {
-    // pyffish takes the rook to the other side of a king that stands where castling leads.
+    // pyffish moves the rook to the other side of a king that is already on its destination.
     let fen = "2r3kr/pp1p2pp/8/8/8/8/PP1P2PP/2R3KR b HChc - 0 1";
     for rule in ["edge", "static"] {
         let turns = [("g8h8,h8f8", false), ("g8h8,h8h8", true), ("g8h8,h8e8", true)];
@@ -141,23 +143,23 @@ fn walls_stay_off_the_rook_of_a_king_that_castles_on_its_square() {
 
 #[test]
 fn walls_the_duck_that_stays_protects_and_the_one_that_leaves_does_not() {
-    // A turn is a move or the duck's. pyffish lets the duck leave a royal king to be taken.
+    // A turn is a move or a move of the duck. In pyffish the duck may expose a royal king to capture.
     let shielded = "4k3/4r3/8/8/4*3/8/8/4K3 w - - 0 1";
     for game in ["chess-duck-or-move", "house-duck-or-move"] {
         let turns = [("e1e1,e1e3", true), ("e1e1,e1e2", true), ("e1e1,e1h8", false)];
         check(game, shielded, false, &turns);
         check(game, shielded, false, &[("e1d1,d1a1", true), ("e1d1", true)]);
     }
-    // And it forgets the duck when a piece moves, where the king is a commoner that may not be lost.
+    // It also ignores the duck after moves of pieces if the king is a pseudo-royal commoner.
     check("atomic-duck-or-move", shielded, false, &[("e1f1", true), ("e1e2", true)]);
     check("atomic-duck-or-move", shielded, false, &[("e1e1,e1h8", false), ("e1e1,e1e3", true)]);
-    // No duck follows a move: a king may not step into check.
+    // The duck does not follow a move, so that the king must not move into check.
     let open = "4k3/8/8/3*4/8/8/6q1/K7 w - - 0 1";
     check("chess-duck-or-move", open, false, &[("a1b1", true), ("a1a2", false), ("a1b2", false)]);
 }
 
 #[test]
-fn walls_a_royal_king_hides_behind_the_duck_that_ends_its_turn() {
+fn walls_the_duck_that_ends_a_turn_shields_a_royal_king() {
     // pyffish judges checks before the duck is placed.
     let fen = "4k3/4r3/8/8/7*/8/8/3RK3 w - - 0 1";
     check("chess-duck", fen, false, &[("d1d2,d2e3", true), ("d1d2,d2h1", false)]);

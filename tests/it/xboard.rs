@@ -1,4 +1,4 @@
-//! Conversations with the real executable in the protocol of XBoard.
+//! XBoard sessions with the executable.
 
 use crate::support::talk;
 
@@ -8,8 +8,8 @@ use crate::support::talk::Engine;
 use menagerie::variant::Catalogue;
 
 transcripts! { "xboard":
-    analysis bad_input bughouse castling duck games handshake hints partners pinging playing results setboard
-    settings texts touching words
+    analysis bad_input bughouse castling duck games handshake hints lift_put partners pinging playing results
+    setboard settings texts unknown_commands
 }
 
 fn start() -> Engine {
@@ -21,10 +21,10 @@ fn start() -> Engine {
 }
 
 #[test]
-fn every_variant_plays_a_legal_turn() {
+fn go_plays_a_legal_turn_in_every_variant() {
     let mut engine = start();
     for variant in Catalogue::shipped().iter() {
-        // XBoard shows men that move, on one board.
+        // XBoard displays variants with moving pieces on one board.
         let game_spec = variant.start().game_spec();
         if game_spec.places || game_spec.tables {
             continue;
@@ -41,7 +41,7 @@ fn every_variant_plays_a_legal_turn() {
             engine.say(limit);
             engine.say("go");
             let mut turn = String::new();
-            // A comma at the end says that another leg follows.
+            // A comma at the end means that another leg follows.
             while turn.is_empty() || turn.ends_with(',') {
                 turn += engine.until("move *").trim_start_matches("move ");
             }
@@ -52,7 +52,7 @@ fn every_variant_plays_a_legal_turn() {
 }
 
 #[test]
-fn turns_that_are_a_move_or_a_wall_are_played() {
+fn wall_or_move_turns_are_played() {
     let file =
         talk::file("xboard.ini", b"[atlantis:chess]\nwallingRule = edge\nwallOrMove = true\n");
     let mut engine = start();
@@ -80,8 +80,8 @@ fn clocks_are_kept() {
     let mut engine = start();
     engine.say("ping 1");
     engine.until("pong 1");
-    // Each from the start, where nothing can be proven that would end the search early.
-    let mut took = |lines: &[&str]| {
+    // Each from the start, where no proof would end the search early.
+    let mut turn_time = |lines: &[&str]| {
         engine.say("new");
         engine.say("force");
         lines.iter().for_each(|line| engine.say(line));
@@ -91,19 +91,19 @@ fn clocks_are_kept() {
         begun.elapsed()
     };
     let second = Duration::from_secs(1);
-    // Centiseconds: what is left is a tenth of what UCI would take it for.
-    assert!(took(&["level 0 60 0", "time 60", "otim 6000"]) < second);
-    assert!(took(&["level 0 0:01 0"]) < second);
-    assert!(took(&["level 40 90 0", "st 0.5"]) < second);
-    let nodes = took(&["level 0 60 0", "nps 100", "st 2"]);
+    // Centiseconds, a tenth of the unit of UCI.
+    assert!(turn_time(&["level 0 60 0", "time 60", "otim 6000"]) < second);
+    assert!(turn_time(&["level 0 0:01 0"]) < second);
+    assert!(turn_time(&["level 40 90 0", "st 0.5"]) < second);
+    let nodes = turn_time(&["level 0 60 0", "nps 100", "st 2"]);
     assert!(nodes < 2 * second, "{nodes:?} for 200 nodes");
-    let begun = took(&["nps 0", "st 0.7"]);
+    let begun = turn_time(&["nps 0", "st 0.7"]);
     assert!(begun > second / 2, "{begun:?}");
     engine.end();
 }
 
 #[test]
-fn any_bytes_are_answered() {
+fn input_may_be_any_bytes() {
     let mut engine = start();
     engine.bytes(b"force\r\n\r\nusermove e2e4\r\nusermove e7e5\r\nusermove e4e5\r\n");
     engine.next("Illegal move: e4e5");
@@ -114,34 +114,34 @@ fn any_bytes_are_answered() {
     assert!(engine.until("Error (unknown command): xxx*").len() < 1100);
     engine.bytes(&[b'y'; 3_000_000]);
     engine.bytes(b"\nsetboard ");
-    engine.until("Error (longer than any command): *");
+    engine.until("Error (input line too long): *");
     engine.bytes(&[b'z'; 100_000]);
     engine.bytes(b"\nusermove \xff\nsetboard \xff\noption \xff\xff=\xff\nlift \xff\nlevel \xff\n");
     engine.next("tellusererror Illegal position: bad FEN \"zzz*");
     engine.next("Illegal move (the position was refused): \u{fffd}");
     engine.next("tellusererror Illegal position: bad FEN \"\u{fffd}\"*");
-    engine.next("Error (no such option): option \u{fffd}\u{fffd}=\u{fffd}");
-    engine.next("Error (no such square): lift \u{fffd}");
-    engine.next("Error (level takes *): level \u{fffd}");
+    engine.next("Error (unknown option): option \u{fffd}\u{fffd}=\u{fffd}");
+    engine.next("Error (invalid square): lift \u{fffd}");
+    engine.next("Error (level must be *): level \u{fffd}");
     engine.bytes(b"ping 7");
     engine.end();
     assert_eq!(engine.rest().pop().as_deref(), Some("pong 7"));
 }
 
 #[test]
-fn a_closed_input_ends_the_engine_when_all_is_done() {
+fn end_of_input_quits_after_all_commands() {
     for (last, moves) in [("go", 1), ("analyze", 0), ("hard\ngo", 1), ("easy", 0)] {
         let mut engine = start();
         engine.say("st 0.1");
         engine.say(last);
         engine.end();
-        let said = engine.rest();
-        assert_eq!(said.iter().filter(|line| line.starts_with("move ")).count(), moves, "{last}");
+        let lines = engine.rest();
+        assert_eq!(lines.iter().filter(|line| line.starts_with("move ")).count(), moves, "{last}");
     }
 }
 
 #[test]
-fn quit_ends_a_search_at_once() {
+fn quit_stops_a_search() {
     for last in ["go", "analyze", "st 0.05\nhard\ngo", "go\nping 1\nusermove e2e4"] {
         let mut engine = start();
         engine.say("level 0 90 0");

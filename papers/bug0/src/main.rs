@@ -20,7 +20,7 @@ struct Arguments {
 enum Command {
     /// Fits the regressions from recorded games.
     Fit(FitArguments),
-    /// Plays every pair and prints Tables III and IV beside the paper's figures.
+    /// Plays every pair and prints Tables III and IV next to the paper's results.
     Tables(TablesArguments),
 }
 

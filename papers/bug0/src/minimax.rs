@@ -12,7 +12,7 @@ pub mod static_eval;
 
 use std::collections::HashMap;
 
-use menagerie::rules::{Key, Move, MoveList, Outcome, Position, Reason, Side, Table};
+use menagerie::rules::{BoardId, Key, Move, MoveList, Outcome, Position, Reason, Side};
 
 use static_eval::{evaluate, piece_value};
 
@@ -104,10 +104,10 @@ impl Minimax {
 
     /// Prepares the search of `position`. Returns the board to search and, in bughouse, which of the
     /// two boards it is.
-    fn reset(&mut self, position: &Position) -> (Position, Option<Table>) {
+    fn reset(&mut self, position: &Position) -> (Position, Option<BoardId>) {
         self.transpositions.clear();
-        let table = if position.view().seat.asked { Table::A } else { Table::B };
-        let board = position.at_table(table);
+        let table = if position.view().seat.asked { BoardId::A } else { BoardId::B };
+        let board = position.board_position(table);
         self.one_of_two_boards = board.is_some();
         match board {
             Some(board) => (board, Some(table)),

@@ -28,7 +28,7 @@ impl ResultTables {
         self.cells[column][row] = Some(score.reversed());
     }
 
-    /// Returns both tables in Markdown.
+    /// Returns Tables III and IV in Markdown.
     pub fn markdown(&self) -> String {
         let games = self.table(games_text);
         let elo = self.table(elo_text);
@@ -39,7 +39,7 @@ impl ResultTables {
         )
     }
 
-    /// Returns one table, whose cells are written by `score_text`.
+    /// Returns a table whose cells are written by `score_text`.
     fn table(&self, score_text: fn(Score) -> String) -> String {
         let columns: Vec<usize> = (0..self.participants.len())
             .filter(|&index| !self.participants[index].row_only)

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
-use menagerie::rules::blind::{Played, Request, Sensed, WinReason};
+use menagerie::rules::rbc::{Played, Request, Sensed, WinReason};
 use menagerie::rules::{Color, Square};
 use menagerie_rbc::json::{
     format_move, format_square, parse_move, parse_nullable, parse_sense_result, parse_square,

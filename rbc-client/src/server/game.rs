@@ -3,8 +3,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use menagerie::recon::Player;
-use menagerie::rules::blind::Request;
+use menagerie::rbc::Player;
+use menagerie::rules::rbc::Request;
 use menagerie::rules::{Color, Square};
 use menagerie_rbc::lines::LineWriter;
 use menagerie_rbc::{Players, TurnMessage, parse_start};
@@ -141,7 +141,7 @@ impl Game<'_> {
                     step
                 }
                 Entry::Message(message) => {
-                    if self.player.is_unsure() {
+                    if self.player.has_lost_result() {
                         let reason = "the journal has no result of the last move".to_owned();
                         return Err(ServerError::Contradiction(reason));
                     }
@@ -156,7 +156,7 @@ impl Game<'_> {
                 &Entry::Move(request) => TurnStep::Move(request),
                 Entry::Lost => match step {
                     TurnStep::Move(request) => {
-                        self.player.unheard(request);
+                        self.player.lost_result(request);
                         TurnStep::EndTurn
                     }
                     _ => TurnStep::ChooseMove,
@@ -271,7 +271,7 @@ impl Game<'_> {
             }
         }
         self.write(Entry::Lost);
-        self.player.unheard(request);
+        self.player.lost_result(request);
         self.write_end_of_turn();
         Ok(TurnStep::Wait)
     }
@@ -316,7 +316,7 @@ impl Game<'_> {
 
     fn request_opponent_move(&mut self) -> Result<(), ServerError> {
         let requests =
-            if self.player.is_unsure() { Some(self.api.possible_moves()?) } else { None };
+            if self.player.has_lost_result() { Some(self.api.possible_moves()?) } else { None };
         let capture = self.api.opponent_capture()?;
         if let Some(requests) = requests {
             self.recover_lost_move(capture, &requests);
@@ -327,7 +327,7 @@ impl Game<'_> {
 
     /// Finds out what became of our last move from what we can request now.
     fn recover_lost_move(&mut self, capture: Option<Square>, requests: &[Request]) {
-        if !self.player.probe(capture, requests) {
+        if !self.player.recover_lost_result(capture, requests) {
             self.report("the result of our last move can only be guessed");
         }
     }
@@ -346,7 +346,7 @@ impl Game<'_> {
                 return Err(ServerError::Contradiction(error.to_string()));
             }
             TurnMessage::SenseResult(_) => {}
-            TurnMessage::MoveResult(played) => self.player.unheard(played.requested),
+            TurnMessage::MoveResult(played) => self.player.lost_result(played.requested),
         }
         self.report(&format!("impossible answer: {error}"));
         Ok(())

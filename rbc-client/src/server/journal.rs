@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::Context;
-use menagerie::rules::blind::Request;
+use menagerie::rules::rbc::Request;
 use menagerie::rules::{Color, Square};
 use menagerie_rbc::{TurnMessage, format_request, parse_request};
 use serde_json::Value;

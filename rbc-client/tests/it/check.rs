@@ -3,7 +3,7 @@
 use std::fs;
 
 use menagerie::rules::Square;
-use menagerie::rules::blind::Truth;
+use menagerie::rules::rbc::Truth;
 use menagerie_rbc::{GameHistory, check_files, check_text};
 use proptest::prelude::*;
 use rand::rngs::StdRng;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use menagerie::rules::blind::{Request, Truth};
+use menagerie::rules::rbc::{Request, Truth};
 use menagerie::rules::{Color, Square};
 use menagerie_rbc::PlayerOptions;
 

@@ -1,14 +1,12 @@
-//! Games at two tables by real clocks: both tables play at the same time, and the four clocks run as
-//! at a chess server. Engines that speak UCI of two boards play both seats of a team, engines of
-//! XBoard's protocol one seat a process.
+//! Bughouse with running clocks: both boards are played at the same time, and the four clocks run as on a chess
+//! server. A UCI engine plays both seats of a team in one process; XBoard engines play one seat per process.
 //!
-//! - `team`: what the referee asks of a team; `uci_team`, `xboard_pair`: teams.
-//! - `clocks`: four clocks that run.
-//! - [`bpgn`]: games as others read them.
+//! - `team`: the interface of a team; `uci_team`, `xboard_pair`: teams.
+//! - `clocks`: four running clocks.
+//! - [`bpgn`]: games in BPGN.
 //!
-//! The referee below knows the rules and the time; who lets a clock run out, plays an illegal move
-//! or ends loses for its team. A table at which the game is drawn is left alone, and the other goes
-//! on.
+//! The referee below applies the rules and the clocks. A team loses if one of its clocks runs out, it plays an
+//! illegal move or its process ends. If the game of one board is drawn, the other board goes on.
 
 pub mod bpgn;
 mod clocks;
@@ -21,11 +19,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use menagerie::rules::{ByColor, ByRole, Color, Outcome, Position, Role, Side, Table};
+use menagerie::rules::{BoardId, ByColor, ByRole, Color, Outcome, Position, Role, Side};
 use menagerie::variant::Variant;
 
-use self::clocks::Watch;
-use self::team::{Ply, Said, Situation, Team};
+use self::clocks::BughouseClocks;
+use self::team::{BughouseGame, PlayedPly, Team, TeamEvent};
 use self::uci_team::UciTeam;
 use self::xboard_pair::XboardPair;
 use super::game::{Played, result};
@@ -33,61 +31,61 @@ use super::spec::{Kind, PlayerSpec, TimeControl};
 use crate::engine_process::EngineError;
 use crate::readers::bpgn::Seat;
 
-/// The end of a game by a flag.
-const TIME: &str = "time";
-/// Whoever wants to end a match is heard within this time.
-const TICK: Duration = Duration::from_millis(200);
+/// The reason of an end by a flag.
+const END_BY_TIME: &str = "time";
+/// Interval at which the referee checks whether the match has to stop.
+const STOP_POLL: Duration = Duration::from_millis(200);
 
-/// Wakes whoever waits for engines.
+/// Wakes the thread that waits for the engines of a game.
 #[derive(Clone, Debug)]
-struct Wake(Sender<()>);
+struct WakeSender(Sender<()>);
 
-impl Wake {
-    /// What an engine calls when it has said something.
-    fn caller(&self) -> impl Fn() + Send + 'static {
+impl WakeSender {
+    /// Returns the function that an engine calls after each line.
+    fn callback(&self) -> impl Fn() + Send + 'static {
         let sender = self.0.clone();
         move || {
-            // Nobody waits any more when a match is over.
+            // The receiver is gone after the end of a match.
             let _ = sender.send(());
         }
     }
 }
 
-/// The teams of a match, and the referee of their games; on one thread.
+/// The teams of a match and the referee of their games, on one thread.
 pub struct Referee {
     teams: Vec<Box<dyn Team>>,
     times: Vec<(TimeControl, u64)>,
     wakes: Receiver<()>,
 }
 
-/// Whether players ask for games by real clocks, which is for two tables only.
+/// Returns `true` if bughouse is played with running clocks.
 pub fn timed(variant: &Variant, players: &[PlayerSpec]) -> bool {
-    variant.has_tables() && players.iter().any(|player| player.tc.is_some())
+    variant.has_two_boards() && players.iter().any(|player| player.tc.is_some())
 }
 
-/// Whether players can play a game of two tables.
+/// Checks that players can play a variant with two boards.
 ///
 /// # Errors
-/// In words, why not.
+/// If they cannot.
 pub fn check(variant: &Variant, players: &[PlayerSpec]) -> anyhow::Result<()> {
     if timed(variant, players) {
-        let able = |player: &&PlayerSpec| player.kind.outside() && player.tc.is_some();
-        if let Some(player) = players.iter().find(|player| !able(player)) {
+        let has_clock = |player: &PlayerSpec| player.kind.is_external() && player.tc.is_some();
+        if let Some(player) = players.iter().find(|player| !has_clock(player)) {
             anyhow::bail!(
-                "by clocks at two tables play uci:FILE,tc=60+0 and xboard:FILE,tc=60+0, not {player}"
+                "bughouse with clocks is for players such as uci:FILE,tc=60+0 and xboard:FILE,tc=60+0, \
+                 not for {player}"
             );
         }
         let any_order = variant.start().ask(Side::WHITE);
-        anyhow::ensure!(any_order, "{} has an order of moves, not clocks", variant.name());
+        anyhow::ensure!(any_order, "{} has a fixed order of moves, not clocks", variant.name());
         return Ok(());
     }
-    let xboard = |player: &&PlayerSpec| player.kind == Kind::Xboard;
-    match players.iter().find(xboard).filter(|_| variant.has_tables()) {
-        Some(player) => {
-            anyhow::bail!("at two tables XBoard engines need a clock, tc=60+0: {player}")
-        }
-        None => Ok(()),
+    if variant.has_two_boards()
+        && let Some(player) = players.iter().find(|player| player.kind == Kind::Xboard)
+    {
+        anyhow::bail!("XBoard engines need a clock in bughouse, such as tc=60+0: {player}");
     }
+    Ok(())
 }
 
 impl fmt::Debug for Referee {
@@ -97,28 +95,29 @@ impl fmt::Debug for Referee {
 }
 
 impl Referee {
-    /// The referee of a match; [`check`] has seen its players.
+    /// Returns the referee of a match whose players [`check`] accepted.
     pub fn new(variant: &Variant, players: &[PlayerSpec]) -> Referee {
         let (sender, wakes) = mpsc::channel();
-        let wake = Wake(sender);
-        let team = |spec: &PlayerSpec| -> Box<dyn Team> {
-            if spec.kind == Kind::Xboard {
+        let wake = WakeSender(sender);
+        let mut teams: Vec<Box<dyn Team>> = Vec::new();
+        let mut times = Vec::new();
+        for spec in players {
+            teams.push(if spec.kind == Kind::Xboard {
                 Box::new(XboardPair::new(&variant.look().template, spec, wake.clone()))
             } else {
                 Box::new(UciTeam::new(variant.name(), spec, wake.clone()))
-            }
-        };
-        let none = TimeControl { base: 0, increment: 0 };
-        let time = |spec: &PlayerSpec| (spec.tc.unwrap_or(none), spec.margin.unwrap_or(0));
-        let (teams, times) = (players.iter().map(team), players.iter().map(time));
-        Referee { teams: teams.collect(), times: times.collect(), wakes }
+            });
+            let none = TimeControl { base: 0, increment: 0 };
+            times.push((spec.tc.unwrap_or(none), spec.margin.unwrap_or(0)));
+        }
+        Referee { teams, times, wakes }
     }
 
-    /// Plays game `number` from `start`; `seats` tells which entry of the match is which side.
-    /// `None` if it was broken off by `stop`.
+    /// Plays game `number` from `start`. `seats` has the index of the player of each side. Returns `None` if `stop`
+    /// was set before the end.
     ///
     /// # Errors
-    /// If an engine cannot be started, or does not play this game.
+    /// If an engine cannot be started, or does not play this variant.
     pub fn play(
         &mut self,
         seats: &[usize],
@@ -126,166 +125,176 @@ impl Referee {
         number: u64,
         stop: &AtomicBool,
     ) -> anyhow::Result<Option<Played>> {
-        let &[first, second] = seats else { anyhow::bail!("two teams, not {}", seats.len()) };
+        let &[first, second] = seats else { anyhow::bail!("2 teams, not {}", seats.len()) };
         let times = [self.times[first], self.times[second]];
-        let watch = |on_turn| Watch::new(times, on_turn, Instant::now());
-        // Clocks begin when both teams are ready.
-        let ready = Situation::new(start, watch);
+        let start_clocks = |to_move| BughouseClocks::new(times, to_move, Instant::now());
+        let prepared = BughouseGame::new(start, start_clocks);
         for (side, seat) in [(Side::WHITE, first), (Side::BLACK, second)] {
-            self.teams[seat].begin(side, &ready)?;
+            self.teams[seat].begin(side, &prepared)?;
         }
-        let game = Situation::new(start, watch);
-        let mut played = Game { game, left: Vec::new() };
-        let Some(end) = self.referee([first, second], &mut played, stop) else { return Ok(None) };
-        let Game { game, left } = played;
+        // The clocks start when both teams are ready.
+        let game = BughouseGame::new(start, start_clocks);
+        let mut record = GameRecorder { game, left: Vec::new() };
+        let Some(end) = self.referee([first, second], &mut record, stop) else { return Ok(None) };
+        let GameRecorder { game, left } = record;
         let scores: Vec<i8> = Side::all(2).map(|side| end.score(side)).collect();
         let white = result(&scores);
         let black = result(&[scores[1], scores[0]]);
         for &seat in seats {
-            self.teams[seat].end([white, black], &end.why);
+            self.teams[seat].end([white, black], &end.reason);
         }
-        let detail = end.detail(&game);
-        let End { why, .. } = end;
-        let (seats, start, turns) = (seats.to_vec(), game.start, game.plies);
-        Ok(Some(Played { number, seats, scores, end: why, detail, start, turns, left }))
+        Ok(Some(Played {
+            number,
+            seats: seats.to_vec(),
+            scores,
+            detail: end.detail(&game),
+            end: end.reason,
+            start: game.start,
+            turns: game.plies,
+            left,
+        }))
     }
 
-    /// Sees to it that a game is played until its end; `None` if it was broken off.
-    fn referee(&mut self, teams: [usize; 2], played: &mut Game, stop: &AtomicBool) -> Option<End> {
+    /// Lets the teams play until the end of the game. Returns `None` if `stop` was set.
+    fn referee(
+        &mut self,
+        teams: [usize; 2],
+        record: &mut GameRecorder,
+        stop: &AtomicBool,
+    ) -> Option<GameEnd> {
         loop {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            self.ask(teams, &played.game);
+            self.update(teams, &record.game);
             let now = Instant::now();
-            let wakes = teams.iter().filter_map(|&team| self.teams[team].wake());
-            let next = wakes.chain(played.game.watch.next_fall()).min();
-            let left = next.map_or(TICK, |next| next.saturating_duration_since(now));
-            // Whether somebody called or time has passed is looked at below.
-            let _ = self.wakes.recv_timeout(left.min(TICK));
-            self.wakes.try_iter().for_each(drop);
-            let mut said = Vec::new();
+            let updates = teams.iter().filter_map(|&team| self.teams[team].next_update());
+            let next = updates.chain(record.game.clocks.next_flag_fall()).min();
+            let timeout = next.map_or(STOP_POLL, |next| next.saturating_duration_since(now));
+            // The events and the clocks are checked below, whether or not the wait was cut short.
+            let _ = self.wakes.recv_timeout(timeout.min(STOP_POLL));
+            while self.wakes.try_recv().is_ok() {}
+            let mut events = Vec::new();
             for (side, team) in Side::all(2).zip(teams) {
-                let heard = self.teams[team].hear().into_iter();
-                said.extend(heard.map(|(at, said)| (at, side, said)));
+                let team_events = self.teams[team].events().into_iter();
+                events.extend(team_events.map(|(at, event)| (at, side, event)));
             }
-            said.sort_by_key(|&(at, ..)| at);
-            for (at, side, said) in said {
-                if let Some(end) = played.flag(at) {
+            events.sort_by_key(|&(at, ..)| at);
+            for (at, side, event) in events {
+                if let Some(end) = record.end_by_flag(at) {
                     return Some(end);
                 }
-                if let Some(end) = self.obey(teams, played, side, said, at) {
+                if let Some(end) = self.handle(teams, record, side, event, at) {
                     return Some(end);
                 }
-                self.ask(teams, &played.game);
+                self.update(teams, &record.game);
             }
-            if let Some(end) = played.flag(Instant::now()) {
+            if let Some(end) = record.end_by_flag(Instant::now()) {
                 return Some(end);
             }
         }
     }
 
-    fn ask(&mut self, teams: [usize; 2], game: &Situation) {
+    fn update(&mut self, teams: [usize; 2], game: &BughouseGame) {
         for team in teams {
-            self.teams[team].ask(game, Instant::now());
+            self.teams[team].update(game, Instant::now());
         }
     }
 
-    /// Does what a team says; gives the end that comes of it.
-    fn obey(
+    /// Handles an event of a team, and returns the end of the game if there is one.
+    fn handle(
         &mut self,
         teams: [usize; 2],
-        played: &mut Game,
+        record: &mut GameRecorder,
         side: Side,
-        said: Said,
+        event: TeamEvent,
         at: Instant,
-    ) -> Option<End> {
-        let mut moves = match said {
-            Said::Moves(moves) => moves,
-            Said::Fails(why, detail, table) => return Some(End::fault(side, why, table, &detail)),
+    ) -> Option<GameEnd> {
+        let mut moves = match event {
+            TeamEvent::Moves(moves) => moves,
+            TeamEvent::Fault(reason, detail, board) => {
+                return Some(GameEnd::fault(side, reason, board, &detail));
+            }
         };
         while !moves.is_empty() {
-            let legal = moves.iter().enumerate().find_map(|(nth, (table, text))| {
-                let able = played.game.may_move(side, *table);
-                Some((nth, *table, played.game.ply(*table, text).filter(|_| able)?))
+            let legal = moves.iter().enumerate().find_map(|(index, (board, text))| {
+                if !record.game.may_move(side, *board) {
+                    return None;
+                }
+                Some((index, *board, record.game.parse_ply(*board, text)?))
             });
-            let Some((nth, board, m)) = legal else {
-                let (table, text) = moves.swap_remove(0);
+            let Some((index, board, m)) = legal else {
+                let (board, text) = moves.swap_remove(0);
                 let detail = format!("\"{text}\"");
-                return Some(End::fault(side, "illegal move", Some(table), &detail));
+                return Some(GameEnd::fault(side, "illegal move", Some(board), &detail));
             };
-            moves.remove(nth);
-            let color = played.game.board(board).color;
-            let seat = Seat { board, color };
-            let before = played.game.board(board).position.clone();
-            let hands = hands(&played.game);
-            played.left.push(played.game.play(seat, m, at));
-            let gives = gained(&hands, &played.game, board.other());
-            if let Some(outcome) = played.game.position.outcome() {
-                return Some(End::ruled(outcome, &played.game));
+            moves.remove(index);
+            let seat = Seat { board, color: record.game.board(board).color };
+            let before = record.game.board(board).position.clone();
+            let pockets_before = pockets(&record.game);
+            record.left.push(record.game.play(seat, m, at));
+            if let Some(outcome) = record.game.position.outcome() {
+                return Some(GameEnd::by_rules(outcome, &record.game));
             }
-            let ply = Ply { seat, m, before: &before, gives };
+            let captured = added_piece(&pockets_before, &record.game, board.other());
+            let ply = PlayedPly { seat, m, before: &before, captured };
             for team in teams {
-                self.teams[team].played(ply, &played.game, Instant::now());
+                self.teams[team].on_ply(ply, &record.game, Instant::now());
             }
         }
         None
     }
 }
 
-/// A game in play, and what movers had left after their moves, in milliseconds.
-struct Game {
-    game: Situation,
+/// A game in progress, and the milliseconds left to the mover after each ply.
+struct GameRecorder {
+    game: BughouseGame,
     left: Vec<u64>,
 }
 
-impl Game {
-    /// The end by flags that have fallen until `at`: the first loses, and two of one moment for
-    /// nobody.
-    fn flag(&self, at: Instant) -> Option<End> {
-        let fallen = self.game.watch.fallen(at);
+impl GameRecorder {
+    /// Returns the end of the game if a flag has fallen until `at`. The first flag loses; if flags of both teams
+    /// fall at the same time, the game is drawn.
+    fn end_by_flag(&self, at: Instant) -> Option<GameEnd> {
+        let fallen = self.game.clocks.fallen_flags(at);
         let first = *fallen.first()?;
-        let both = fallen.iter().any(|seat| seat.team() != first.team());
-        Some(match both {
-            true => End { loser: None, seat: None, why: TIME.to_owned(), more: String::new() },
-            false => End::fault(first.team(), TIME, None, "").at(first),
-        })
+        let is_draw = fallen.iter().any(|seat| seat.team() != first.team());
+        let loser = if is_draw { None } else { Some(first.team()) };
+        let seat = if is_draw { None } else { Some(first) };
+        Some(GameEnd { loser, seat, reason: END_BY_TIME.to_owned(), text: String::new() })
     }
 }
 
-/// How a game ended.
-struct End {
+/// The end of a game.
+struct GameEnd {
     loser: Option<Side>,
-    /// The seat that lost it, if it is of one.
+    /// The seat of the loser, if only one is affected.
     seat: Option<Seat>,
-    why: String,
-    more: String,
+    reason: String,
+    /// Details of a fault.
+    text: String,
 }
 
-impl End {
-    /// A team loses by its own fault, at a table if that is known.
-    fn fault(side: Side, why: &str, table: Option<Table>, more: &str) -> End {
-        let seat = table.map(|board| Seat::of(side, board));
-        // It may quote what a broken engine said: one line it shall be.
-        let more = more.replace(|letter: char| letter.is_control(), " ");
-        End { loser: Some(side), seat, why: why.to_owned(), more }
+impl GameEnd {
+    /// Returns the end by a fault of a team, on a board if that is known.
+    fn fault(side: Side, reason: &str, board: Option<BoardId>, text: &str) -> GameEnd {
+        let seat = board.map(|board| Seat::of(side, board));
+        // Text of a broken engine is kept on one line.
+        let text = text.replace(|letter: char| letter.is_control(), " ");
+        GameEnd { loser: Some(side), seat, reason: reason.to_owned(), text }
     }
 
-    fn at(self, seat: Seat) -> End {
-        End { seat: Some(seat), ..self }
-    }
-
-    /// What the rules say.
-    fn ruled(outcome: Outcome, game: &Situation) -> End {
+    /// Returns the end by the rules.
+    fn by_rules(outcome: Outcome, game: &BughouseGame) -> GameEnd {
         let loser = outcome.winner.map(|winner| winner.after(1, 2));
-        // Where it ended: whoever has lost is on turn there, and has no move.
-        let stuck = Table::ALL.into_iter().find(|&table| {
-            let board = game.board(table);
-            let seat = Seat { board: table, color: board.color };
-            loser == Some(seat.team()) && !board.open && !board.drawn
+        // The game ended on the board on which the loser is to move and has no move.
+        let board = BoardId::ALL.into_iter().find(|&board| {
+            let state = game.board(board);
+            let seat = Seat { board, color: state.color };
+            loser == Some(seat.team()) && !state.has_moves && !state.drawn
         });
-        let seat = loser.zip(stuck).map(|(side, board)| Seat::of(side, board));
-        End { loser, seat, why: outcome.reason.to_string(), more: String::new() }
+        let seat = loser.zip(board).map(|(side, board)| Seat::of(side, board));
+        GameEnd { loser, seat, reason: outcome.reason.to_string(), text: String::new() }
     }
 
     fn score(&self, side: Side) -> i8 {
@@ -296,34 +305,35 @@ impl End {
         }
     }
 
-    /// The seat, what is to be said beside, and the position.
-    fn detail(&self, game: &Situation) -> String {
-        if self.loser.is_none() && self.why != TIME {
-            return String::new();
-        }
-        let seat = self.seat.map_or("both flags", Seat::name);
-        let seat = if self.loser.is_some() && self.seat.is_none() { "the team" } else { seat };
-        let parts = [seat, &self.more, "in", &game.position.fen()].map(str::to_owned);
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    /// Returns the seat, the details and the position. Empty for draws by the rules.
+    fn detail(&self, game: &BughouseGame) -> String {
+        let seat = match (self.loser, self.seat) {
+            (None, _) if self.reason != END_BY_TIME => return String::new(),
+            (None, _) => "both flags",
+            (Some(_), Some(seat)) => seat.name(),
+            (Some(_), None) => "the team",
+        };
+        let text = if self.text.is_empty() { String::new() } else { format!(" {}", self.text) };
+        format!("{seat}{text} in {}", game.position.fen())
     }
 }
 
-/// What is wrong with an engine that cannot be used any more.
-fn broken(error: &EngineError, table: Option<Table>) -> Said {
-    Said::Fails("crash", error.to_string(), table)
+/// Returns the fault of a team whose engine cannot be used any more.
+fn crash(error: &EngineError, board: Option<BoardId>) -> TeamEvent {
+    TeamEvent::Fault("crash", error.to_string(), board)
 }
 
-/// What is in hand at each table.
-type Hands = [Option<ByColor<ByRole<u8>>>; 2];
+/// The pockets of each board.
+type Pockets = [Option<ByColor<ByRole<u8>>>; 2];
 
-fn hands(game: &Situation) -> Hands {
-    Table::ALL.map(|table| game.board(table).position.view().hands.copied())
+fn pockets(game: &BughouseGame) -> Pockets {
+    BoardId::ALL.map(|board| game.board(board).position.view().hands.copied())
 }
 
-/// The man that has come to a hand at a table.
-fn gained(before: &Hands, game: &Situation, table: Table) -> Option<(Color, Role)> {
-    let old = before[table as usize]?;
-    let new = game.board(table).position.view().hands?;
+/// Returns the piece that has been added to a pocket of a board.
+fn added_piece(before: &Pockets, game: &BughouseGame, board: BoardId) -> Option<(Color, Role)> {
+    let old = before[board as usize]?;
+    let new = game.board(board).position.view().hands?;
     let mut all = Color::ALL.into_iter().flat_map(|color| Role::ALL.map(|role| (color, role)));
     all.find(|&(color, role)| new[color][role] > old[color][role])
 }

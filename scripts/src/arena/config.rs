@@ -8,65 +8,65 @@ use menagerie::variant::{Catalogue, Variant};
 use serde::{Deserialize, Serialize};
 
 use super::opening::Openings;
-use super::spec::{BLIND, Kind, PlayerSpec};
+use super::spec::{Kind, PlayerSpec, RBC};
 use super::statistics::Sprt;
 
-/// All that decides which games are played: the same match has the same games, as far as chance
-/// and visits decide them and not the clock.
+/// A match: everything that decides which games are played. The same match has the same games, unless time
+/// limits decide about moves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchConfig {
-    /// The game.
+    /// The variant.
     pub variant: String,
-    /// A file of games beside those that are shipped.
+    /// A file of further variants, in the syntax of `variants.ini`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variants: Option<PathBuf>,
-    /// How many games; whole rounds of seatings are played.
-    #[serde(default = "games")]
+    /// The number of games, rounded up to whole rounds of seatings.
+    #[serde(default = "default_games")]
     pub games: u64,
-    /// The seed of all that is random.
-    #[serde(default = "seed")]
+    /// The seed of openings and players.
+    #[serde(default = "default_seed")]
     pub seed: u64,
-    /// A book of openings: a FEN or EPD a line.
+    /// A book of openings, one FEN or EPD a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub book: Option<PathBuf>,
-    /// Random plies that a game begins with, without a book. If not given, 4 where two play and 0
-    /// where more do, or where self-play has random starts, from which the games then begin.
+    /// The number of random plies at the start of a game without a book. The default is 4 for two players, and
+    /// 0 for more players or for a variant whose self-play starts from random positions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plies: Option<u32>,
-    /// Turns after which a game is drawn. Two tables may pass the same men to and fro for ever: no
-    /// repetition ends what captures and drops go through.
+    /// Number of turns after which a game is drawn. Two boards may pass the same pieces to and fro for ever: no
+    /// repetition rule applies across captures and drops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest: Option<u64>,
-    /// Whether castling is that of Chess960.
+    /// Plays Chess960.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chess960: bool,
-    /// A test after which the match ends; for two.
+    /// A sequential test that ends the match; for two players.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprt: Option<Sprt>,
-    /// Whether histories of games are kept in the JSON of reconchess; blind chess only.
+    /// Keeps the histories of games in the JSON format of reconchess; rbc only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub histories: bool,
-    /// Who plays, as many as the game has sides.
+    /// The players, as many as the variant has sides.
     pub players: Vec<PlayerSpec>,
 }
 
-fn games() -> u64 {
+fn default_games() -> u64 {
     100
 }
 
-fn seed() -> u64 {
+fn default_seed() -> u64 {
     1
 }
 
 impl MatchConfig {
-    /// A match of a game between players, with all else as it is unless said.
+    /// Returns a match of a variant with the default settings.
     pub fn new(variant: &str, players: Vec<PlayerSpec>) -> MatchConfig {
         MatchConfig {
             variant: variant.to_owned(),
             variants: None,
-            games: games(),
-            seed: seed(),
+            games: default_games(),
+            seed: default_seed(),
             book: None,
             plies: None,
             longest: None,
@@ -80,106 +80,117 @@ impl MatchConfig {
     /// Reads a match from a TOML file.
     ///
     /// # Errors
-    /// What is wrong, with the file and the place.
+    /// If the file cannot be read or is no match; the message names the file and the line.
     pub fn read(path: &Path) -> anyhow::Result<MatchConfig> {
         let name = path.display();
         toml::from_str(&read(path)?).map_err(|error| anyhow::anyhow!("{name}: {error}"))
     }
 
-    /// Whether all of it makes sense for its game.
+    /// Checks the settings of a match of `variant`.
     ///
     /// # Errors
-    /// In words, what does not.
+    /// If a setting is invalid.
     pub fn check(&self, variant: &Variant) -> anyhow::Result<()> {
-        let (sides, players) = (variant.start().game_spec().sides, self.players.len());
-        anyhow::ensure!(sides == players, "{} is for {sides} players, not {players}", self.variant);
-        anyhow::ensure!(!self.histories, "histories are of blind chess");
-        self.check_players(Kind::seeing)?;
-        anyhow::ensure!(self.book.is_none() || self.plies.is_none(), "a book, or random plies?");
-        if let Some(sprt) = &self.sprt {
-            anyhow::ensure!(sides == 2, "a sequential test is for two players, not {sides}");
-            sprt.check().map_err(anyhow::Error::msg)?;
-        }
-        anyhow::ensure!(self.games > 0, "no games at all");
-        anyhow::ensure!(self.longest != Some(0), "no turns at all");
-        Ok(())
-    }
-
-    /// Whether all of it makes sense for blind chess.
-    ///
-    /// # Errors
-    /// In words, what does not.
-    pub fn check_blind(&self) -> anyhow::Result<()> {
+        let sides = variant.start().game_spec().sides;
         let players = self.players.len();
-        anyhow::ensure!(players == 2, "{BLIND} is for 2 players, not {players}");
-        self.check_players(Kind::blind)?;
-        let others = self.book.is_some() || self.chess960 || self.variants.is_some();
-        let others = others || self.longest.is_some();
-        anyhow::ensure!(!others, "{BLIND} has no book, no Chess960, no file of games, no longest");
+        anyhow::ensure!(sides == players, "{} is for {sides} players, not {players}", self.variant);
+        anyhow::ensure!(!self.histories, "histories are for {RBC} only, not for {}", self.variant);
+        self.check_players(Kind::plays_variants)?;
+        anyhow::ensure!(
+            self.book.is_none() || self.plies.is_none(),
+            "book and plies are mutually exclusive"
+        );
         if let Some(sprt) = &self.sprt {
-            sprt.check().map_err(anyhow::Error::msg)?;
+            anyhow::ensure!(sides == 2, "sprt is for two players, not for {sides}");
+            sprt.check()?;
         }
-        anyhow::ensure!(self.games > 0, "no games at all");
+        anyhow::ensure!(self.games > 0, "games must be above 0");
+        anyhow::ensure!(self.longest != Some(0), "longest must be above 0");
         Ok(())
     }
 
-    /// Whether it is blind chess.
-    pub fn is_blind(&self) -> bool {
-        self.variant == BLIND
-    }
-
-    fn check_players(&self, can: impl Fn(Kind) -> bool) -> anyhow::Result<()> {
-        for player in &self.players {
-            player.check().map_err(anyhow::Error::msg)?;
-            anyhow::ensure!(can(player.kind), "{player} does not play {}", self.variant);
-        }
-        Ok(())
-    }
-
-    /// The shipped games and those of the match's own file.
+    /// Checks the settings of a match of reconnaissance blind chess.
     ///
     /// # Errors
-    /// If the file cannot be read, or has a section that cannot be honoured.
+    /// If a setting is invalid.
+    pub fn check_rbc(&self) -> anyhow::Result<()> {
+        let players = self.players.len();
+        anyhow::ensure!(players == 2, "{RBC} is for 2 players, not {players}");
+        self.check_players(Kind::plays_rbc)?;
+        for (key, is_set) in [
+            ("book", self.book.is_some()),
+            ("chess960", self.chess960),
+            ("variants", self.variants.is_some()),
+            ("longest", self.longest.is_some()),
+        ] {
+            anyhow::ensure!(!is_set, "{RBC} has no setting {key}");
+        }
+        if let Some(sprt) = &self.sprt {
+            sprt.check()?;
+        }
+        anyhow::ensure!(self.games > 0, "games must be above 0");
+        Ok(())
+    }
+
+    /// Returns `true` for reconnaissance blind chess.
+    pub fn is_rbc(&self) -> bool {
+        self.variant == RBC
+    }
+
+    fn check_players(&self, plays: impl Fn(Kind) -> bool) -> anyhow::Result<()> {
+        for player in &self.players {
+            player.check()?;
+            anyhow::ensure!(plays(player.kind), "{player} does not play {}", self.variant);
+        }
+        Ok(())
+    }
+
+    /// Returns the shipped variants and those of the match's own file.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or has a section that is not supported.
     pub fn catalogue(&self) -> anyhow::Result<Catalogue> {
         let shipped = Catalogue::shipped();
         let Some(path) = &self.variants else { return Ok(shipped.clone()) };
-        let (catalogue, faults) = shipped.extended(&read(path)?);
-        if let Some(fault) = faults.first() {
-            anyhow::bail!("{}, {fault}", path.display());
+        let (catalogue, errors) = shipped.extended(&read(path)?);
+        if let Some(error) = errors.first() {
+            anyhow::bail!("{}, {error}", path.display());
         }
         Ok(catalogue)
     }
 
-    /// Where the games begin.
+    /// Returns the openings.
     ///
     /// # Errors
     /// If the book cannot be read.
     pub fn openings(&self, variant: &Variant) -> anyhow::Result<Openings> {
         let seed = self.seed;
         let Some(path) = &self.book else {
-            let varied = variant.self_play_men().is_some() || self.players.len() > 2;
-            let plies = self.plies.unwrap_or(if varied { 0 } else { 4 });
+            let random_starts = variant.self_play_pieces().is_some();
+            let is_varied = random_starts || self.players.len() > 2;
+            let plies = self.plies.unwrap_or(if is_varied { 0 } else { 4 });
             return Ok(Openings::Random { plies, seed });
         };
         Openings::book(&read(path)?, path, variant, self.chess960, seed)
     }
 
-    /// The checksums of the files on which the games depend, by their names. Executables are left
-    /// out: what they load beside themselves is not known either.
+    /// Returns the checksums of the files on which the games depend, by file name. Executables are left out,
+    /// since the files that they load are unknown.
     ///
     /// # Errors
-    /// If one cannot be read.
+    /// If a file cannot be read.
     pub fn checksums(&self) -> anyhow::Result<BTreeMap<String, String>> {
-        let networks = self.players.iter().filter(|player| !player.kind.outside());
+        let networks = self.players.iter().filter(|player| !player.kind.is_external());
         let files = networks.filter_map(|player| player.file.as_ref());
-        let files = files.chain(&self.book).chain(&self.variants);
-        let checksum = |path: &PathBuf| {
-            let name = path.display().to_string();
-            let bytes = fs::read(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
-            Ok((name, format!("{:08x}", crc32fast::hash(&bytes))))
-        };
-        files.map(checksum).collect()
+        files.chain(&self.book).chain(&self.variants).map(|path| checksum(path)).collect()
     }
+}
+
+/// Returns the name of a file and its checksum.
+fn checksum(path: &Path) -> anyhow::Result<(String, String)> {
+    let name = path.display().to_string();
+    let bytes = fs::read(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+    Ok((name, format!("{:08x}", crc32fast::hash(&bytes))))
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {

@@ -1,7 +1,7 @@
-//! A match's folder: what is played, and a line for each game that is over.
+//! The folder of a match: its settings, and a line for each finished game.
 //!
-//! `match.toml` is written once. `games.csv` only grows, by a whole line for each game; a line that
-//! a kill cut short is dropped when the match goes on, and its game is played again.
+//! `match.toml` is written once. `games.csv` only grows, by a whole line for each game. A line that was cut
+//! short when the process was killed is dropped when the match continues, and its game is played again.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -15,19 +15,19 @@ use super::config::MatchConfig;
 use super::game::Played;
 use crate::record::replace;
 
-/// What `match.toml` holds.
+/// The content of `match.toml`.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Stored {
+struct StoredMatch {
     #[serde(flatten)]
     config: MatchConfig,
-    /// Checksums of the files that it names.
+    /// Checksums of the files that the match depends on.
     #[serde(default)]
     files: BTreeMap<String, String>,
 }
 
 /// A line of `games.csv`.
 #[derive(Serialize, Deserialize)]
-struct Row {
+struct GameRow {
     game: u64,
     seats: String,
     scores: String,
@@ -37,7 +37,7 @@ struct Row {
     turns: String,
 }
 
-/// The open folder of a match; nobody else writes into it meanwhile.
+/// The open folder of a match, locked against other processes.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -47,21 +47,24 @@ pub struct Folder {
 const CONFIG: &str = "match.toml";
 const GAMES: &str = "games.csv";
 
-/// Where a match is kept unless it is said: in `matches`, by its game and a checksum of the rest, so
-/// that another match has another folder.
-pub fn usual(config: &MatchConfig) -> anyhow::Result<PathBuf> {
-    // More games are the same match going on.
+/// Returns the default folder of a match: `matches/VARIANT-CHECKSUM`, so that different matches have
+/// different folders.
+///
+/// # Errors
+/// If the configuration cannot be written as TOML.
+pub fn default_folder(config: &MatchConfig) -> anyhow::Result<PathBuf> {
+    // The number of games is left out: a match may be extended.
     let text = toml::to_string(&MatchConfig { games: 0, ..config.clone() })?;
     let name = format!("{}-{:08x}", config.variant, crc32fast::hash(text.as_bytes()));
     Ok(PathBuf::from("matches").join(name))
 }
 
 impl Folder {
-    /// Opens or makes a folder for this match; gives what has been played there.
+    /// Opens or creates the folder of a match, and returns the games that were played before.
     ///
     /// # Errors
-    /// If another match or a changed file of this one was played there (the number of games may
-    /// differ), somebody else is playing, or a file cannot be read or written.
+    /// If the folder belongs to another match or one of its files has changed (the number of games may differ),
+    /// another process plays in it, or a file cannot be read or written.
     pub fn open(path: &Path, config: &MatchConfig) -> anyhow::Result<(Folder, Vec<Played>)> {
         fs::create_dir_all(path).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
         let file = path.join(GAMES);
@@ -69,14 +72,14 @@ impl Folder {
         let name = file.display();
         let games = options().map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
         match games.try_lock() {
-            Err(TryLockError::WouldBlock) => anyhow::bail!("{name}: another arena plays there"),
-            // Where there are no locks, none is kept.
+            Err(TryLockError::WouldBlock) => anyhow::bail!("{name} is in use by another arena"),
+            // File systems without locks are used without one.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
-        // From here on the lock goes with it, also if what is there is refused.
+        // From here on the lock is released with the folder, also if its content is refused.
         let mut folder = Folder { path: path.to_owned(), games };
-        let stored = Stored { config: config.clone(), files: config.checksums()? };
-        same_match(&path.join(CONFIG), &stored)?;
+        let stored = StoredMatch { config: config.clone(), files: config.checksums()? };
+        check_same_match(&path.join(CONFIG), &stored)?;
         let mut text = Vec::new();
         folder.games.rewind()?;
         folder.games.read_to_end(&mut text)?;
@@ -92,60 +95,54 @@ impl Folder {
         Ok((folder, played))
     }
 
-    /// What was asked for and what has been played in a folder, without a hand in it; a line that
-    /// is being written is left out.
+    /// Returns the settings and the finished games of a match without locking its folder. A line that is being
+    /// written is left out.
     ///
     /// # Errors
-    /// If there is no match there, or it cannot be read.
+    /// If the folder holds no match, or a file cannot be read.
     pub fn read(path: &Path) -> anyhow::Result<(MatchConfig, Vec<Played>)> {
-        let file = |name: &str| {
-            let path = path.join(name);
-            let bytes = fs::read(&path);
-            let bytes = bytes.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
-            Ok::<_, anyhow::Error>((path.display().to_string(), bytes))
-        };
-        let (name, config) = file(CONFIG)?;
-        let fault = |error: String| anyhow::anyhow!("{name}: {error}");
-        let config = String::from_utf8(config).map_err(|error| fault(error.to_string()))?;
-        let stored: Stored = toml::from_str(&config).map_err(|error| fault(error.to_string()))?;
-        let (name, games) = file(GAMES)?;
+        let (name, config) = read_file(&path.join(CONFIG))?;
+        let config =
+            String::from_utf8(config).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        let stored: StoredMatch =
+            toml::from_str(&config).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        let (name, games) = read_file(&path.join(GAMES))?;
         let whole = games.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
         let played = parse(&games[..whole], stored.config.players.len());
         let played = played.map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
         Ok((stored.config, played))
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Keeps a game that is over.
+    /// Adds a finished game.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the file cannot be written.
     pub fn add(&mut self, game: &Played) -> anyhow::Result<()> {
-        let list = |numbers: Vec<String>| numbers.join(" ");
         let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
-        writer.serialize(Row {
+        writer.serialize(GameRow {
             game: game.number,
-            seats: list(game.seats.iter().map(usize::to_string).collect()),
-            scores: list(game.scores.iter().map(i8::to_string).collect()),
+            seats: join(&game.seats),
+            scores: join(&game.scores),
             end: game.end.clone(),
             detail: game.detail.clone(),
             start: game.start.clone(),
-            turns: with_clocks(game).join(" "),
+            turns: write_turns(game).join(" "),
         })?;
         let line = writer.into_inner().map_err(|error| anyhow::anyhow!("{error}"))?;
-        // In one call, so that a kill leaves the line or a part of it, and no other after it.
+        // One call, so that a killed process leaves at most one partial line.
         self.games.write_all(&line)?;
         Ok(())
     }
 
-    /// Writes a file that follows from the games, in the place of an earlier one.
+    /// Writes a file, or replaces it.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the file cannot be written.
     pub fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
         let path = self.path.join(name);
         if let Some(folder) = path.parent() {
@@ -157,16 +154,27 @@ impl Folder {
 }
 
 impl Drop for Folder {
-    /// Lets go of the lock at once. To close the file is not enough: a process that another thread
-    /// has just forked holds it, too, until it has become an engine.
+    /// Releases the lock at once. Closing the file is not enough: a process that another thread has just forked
+    /// holds the lock, too, until it executes the engine.
     fn drop(&mut self) {
-        // What could not be locked need not be unlocked.
+        // A lock that was not taken need not be released.
         let _ = self.games.unlock();
     }
 }
 
-/// Whether a folder's match is this one; if there is none yet, it is written down.
-fn same_match(path: &Path, wanted: &Stored) -> anyhow::Result<()> {
+/// Returns the name of a file and its content.
+fn read_file(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
+    let name = path.display().to_string();
+    let bytes = fs::read(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+    Ok((name, bytes))
+}
+
+fn join(numbers: &[impl ToString]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// Checks that the match of a folder is this one. In a new folder, writes the match.
+fn check_same_match(path: &Path, wanted: &StoredMatch) -> anyhow::Result<()> {
     let name = path.display();
     let written = toml::to_string(wanted)?;
     let found = match fs::read_to_string(path) {
@@ -177,30 +185,32 @@ fn same_match(path: &Path, wanted: &Stored) -> anyhow::Result<()> {
         }
         Err(error) => anyhow::bail!("{name}: {error}"),
     };
-    let mut stored: Stored =
+    let mut stored: StoredMatch =
         toml::from_str(&found).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
     stored.config.games = wanted.config.games;
     if stored == *wanted {
         return Ok(());
     }
-    let again = toml::to_string(&stored)?;
-    let differs = again.lines().zip(written.lines()).find(|(a, b)| a != b);
-    let (old, new) = differs.unwrap_or(("less than is asked for", "more"));
+    let found = toml::to_string(&stored)?;
+    let differing = found.lines().zip(written.lines()).find(|(a, b)| a != b);
+    let (old, new) = differing.unwrap_or(("fewer lines", "more lines"));
     anyhow::bail!(
-        "{name} is of another match: it says \"{old}\" where now there is \"{new}\"; \
+        "{name} belongs to another match: it has \"{old}\", this match has \"{new}\"; \
          choose another folder, or remove this one"
     )
 }
 
-/// The turns of a game, each with what its mover had left if that is known: `1e2e4{59512}`.
-fn with_clocks(game: &Played) -> Vec<String> {
+/// Returns the turns of a game, each with the milliseconds left to its mover if they are known:
+/// `1e2e4{59512}`.
+fn write_turns(game: &Played) -> Vec<String> {
     let clocks = game.left.iter().map(|left| format!("{{{left}}}")).chain(repeat(String::new()));
     game.turns.iter().zip(clocks).map(|(turn, clock)| format!("{turn}{clock}")).collect()
 }
 
-/// What [`with_clocks`] wrote; `None` if a clock is none.
-fn without_clocks(text: &str) -> Option<(Vec<String>, Vec<u64>)> {
-    let (mut turns, mut left) = (Vec::new(), Vec::new());
+/// Reads the text of [`write_turns`]: the turns and the clocks. Returns `None` if a clock is invalid.
+fn parse_turns(text: &str) -> Option<(Vec<String>, Vec<u64>)> {
+    let mut turns = Vec::new();
+    let mut left = Vec::new();
     for word in text.split_whitespace() {
         let (turn, clock) = word.split_once('{').map_or((word, None), |(a, b)| (a, Some(b)));
         turns.push(turn.to_owned());
@@ -211,11 +221,12 @@ fn without_clocks(text: &str) -> Option<(Vec<String>, Vec<u64>)> {
     Some((turns, left))
 }
 
+/// Reads the lines of `games.csv`, sorted by the numbers of the games.
 fn parse(text: &[u8], sides: usize) -> anyhow::Result<Vec<Played>> {
     let mut games = BTreeMap::new();
-    for row in csv::Reader::from_reader(text).deserialize::<Row>() {
+    for row in csv::Reader::from_reader(text).deserialize::<GameRow>() {
         let row = row?;
-        let bad = || anyhow::anyhow!("game {} is damaged", row.game);
+        let damaged = || anyhow::anyhow!("game {} is damaged", row.game);
         let seats: Option<Vec<usize>> = row
             .seats
             .split(' ')
@@ -223,9 +234,9 @@ fn parse(text: &[u8], sides: usize) -> anyhow::Result<Vec<Played>> {
             .collect();
         let scores: Option<Vec<i8>> =
             row.scores.split(' ').map(|score| score.parse().ok()).collect();
-        let seats = seats.filter(|seats| seats.len() == sides).ok_or_else(bad)?;
-        let scores = scores.filter(|scores| scores.len() == sides).ok_or_else(bad)?;
-        let (turns, left) = without_clocks(&row.turns).ok_or_else(bad)?;
+        let seats = seats.filter(|seats| seats.len() == sides).ok_or_else(damaged)?;
+        let scores = scores.filter(|scores| scores.len() == sides).ok_or_else(damaged)?;
+        let (turns, left) = parse_turns(&row.turns).ok_or_else(damaged)?;
         games.insert(
             row.game,
             Played {

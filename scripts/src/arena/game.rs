@@ -1,4 +1,4 @@
-//! One game of a match, from its opening to its end.
+//! One game of a match.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,32 +6,32 @@ use menagerie::rules::{Move, Position, Side};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
-use super::player::{Fault, NoTurn, Player, Situation};
+use super::player::{Player, PlayerFault, Situation, TurnError};
 
-/// A game that has been played.
+/// A finished game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Played {
-    /// Its number in the match, from 0.
+    /// The number of the game in the match, from 0.
     pub number: u64,
-    /// For each side the entry of the configuration that had it.
+    /// For each side, the index of its player in the configuration.
     pub seats: Vec<usize>,
-    /// What each side got: 1, 0 or -1. A side that loses by its own fault leaves the others with 1
-    /// if there is one of them, else with 0.
+    /// The score of each side: 1, 0 or -1. If a side loses by its own fault, its only opponent gets 1;
+    /// several opponents get 0.
     pub scores: Vec<i8>,
-    /// Why it ended: the rules' reason, or `illegal move`, `crash`, `time`, `resignation`, or `length`
-    /// if it was drawn because it was long.
+    /// The reason of the end: that of the rules, or `illegal move`, `crash`, `time`, `resignation`, or
+    /// `length` for a draw by the maximum number of turns.
     pub end: String,
-    /// More of that, in words; may be empty.
+    /// Details of the end; may be empty.
     pub detail: String,
     /// The FEN of the opening.
     pub start: String,
-    /// The turns since then, as UCI writes them.
+    /// The turns after the opening, in the notation of UCI.
     pub turns: Vec<String>,
-    /// The milliseconds that the mover had left after each, in games by real clocks at two tables.
+    /// The milliseconds left to the mover after each turn, in bughouse with running clocks.
     pub left: Vec<u64>,
 }
 
-/// A result as PGN writes it; `*` where more than two play and somebody lost.
+/// Returns the result in the form of PGN; `*` if one of more than two players lost.
 pub fn result(scores: &[i8]) -> &'static str {
     match scores {
         [1, -1] => "1-0",
@@ -41,19 +41,19 @@ pub fn result(scores: &[i8]) -> &'static str {
     }
 }
 
-/// The chance of player `side` in a game of that number; openings have the numbers below.
-fn chance(seed: u64, number: u64, side: Side) -> ChaCha8Rng {
+/// Returns the random numbers of player `side` in game `number`. Openings use the streams below.
+fn player_rng(seed: u64, number: u64, side: Side) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(1 << 63 | number << 2 | side.index() as u64);
     rng
 }
 
-/// Plays game `number` from `start`. `players` are all entries of the match, of which `seats` tells
-/// who has which side. A game that is not over after `longest` turns is drawn. `None` if it was broken
-/// off by `stop`.
+/// Plays game `number` from `start`. `players` are all players of the match; `seats` has the index of the
+/// player of each side. A game is drawn after `longest` turns. Returns `None` if `stop` was set before the
+/// end.
 ///
 /// # Errors
-/// If the match cannot go on: a player of this process fails, or one outside cannot be started.
+/// If the match cannot continue: a player of this process fails, or an external engine cannot be started.
 pub fn play(
     players: &mut [Box<dyn Player>],
     seats: &[usize],
@@ -64,10 +64,11 @@ pub fn play(
     stop: &AtomicBool,
 ) -> anyhow::Result<Option<Played>> {
     for side in Side::all(seats.len()) {
-        players[seats[side.index()]].begin(start, chance(seed, number, side))?;
+        players[seats[side.index()]].begin(start, player_rng(seed, number, side))?;
     }
     let mut position = start.clone();
-    let (mut turns, mut plies): (Vec<String>, Vec<Vec<Move>>) = Default::default();
+    let mut turns: Vec<String> = Vec::new();
+    let mut plies: Vec<Vec<Move>> = Vec::new();
     let (scores, end, detail) = loop {
         if let Some(outcome) = position.result() {
             let scores: Vec<i8> = Side::all(seats.len()).map(|side| outcome.score(side)).collect();
@@ -85,20 +86,19 @@ pub fn play(
         let situation =
             Situation { start, turns: &turns, position: &position, plies: &plies, clocks: &clocks };
         let fault = match player.turn(&situation) {
-            Ok(turn) => match after(&position, &turn) {
+            Ok(turn) => match play_turn(&position, &turn) {
                 Some(next) => {
                     turns.push(position.turn_text(&turn));
                     plies.push(turn);
                     position = next;
                     continue;
                 }
-                None => Fault::Illegal(format!("{turn:?}")),
+                None => PlayerFault::IllegalTurn(format!("{turn:?}")),
             },
-            Err(NoTurn::Fault(fault)) => fault,
-            Err(NoTurn::Fatal(error)) => return Err(error),
+            Err(TurnError::Fault(fault)) => fault,
+            Err(TurnError::Fatal(error)) => return Err(error),
         };
-        let (end, detail) = words(&fault, &position);
-        // Who else is there wins if alone; else nobody does.
+        let (end, detail) = describe(&fault, &position);
         let others = i8::from(seats.len() == 2);
         let scores: Vec<i8> =
             Side::all(seats.len()).map(|side| if side == mover { -1 } else { others }).collect();
@@ -107,27 +107,35 @@ pub fn play(
     for &seat in seats {
         players[seat].end(result(&scores), &end);
     }
-    let (seats, start) = (seats.to_vec(), start.fen());
-    let left = Vec::new();
-    Ok(Some(Played { number, seats, scores, end, detail, start, turns, left }))
+    Ok(Some(Played {
+        number,
+        seats: seats.to_vec(),
+        scores,
+        end,
+        detail,
+        start: start.fen(),
+        turns,
+        left: Vec::new(),
+    }))
 }
 
-/// The position after a whole turn, if it is a legal one.
-fn after(position: &Position, turn: &[Move]) -> Option<Position> {
+/// Returns the position after a whole turn, or `None` if the turn is not legal.
+fn play_turn(position: &Position, turn: &[Move]) -> Option<Position> {
     let mut next = position.clone();
     let legal = !turn.is_empty() && turn.iter().all(|&m| next.play(m));
     (legal && (!next.mid_turn() || next.outcome().is_some())).then_some(next)
 }
 
-fn words(fault: &Fault, position: &Position) -> (String, String) {
+/// Returns the reason of the end of a game, and its details.
+fn describe(fault: &PlayerFault, position: &Position) -> (String, String) {
     let fen = position.fen();
     let (end, detail) = match fault {
-        Fault::Illegal(text) => ("illegal move", format!("\"{text}\" in {fen}")),
-        Fault::Broken(text) => ("crash", format!("{text} in {fen}")),
-        Fault::Slow(milliseconds) => ("time", format!("{milliseconds} ms in {fen}")),
-        Fault::Resigned => ("resignation", format!("in {fen}")),
+        PlayerFault::IllegalTurn(text) => ("illegal move", format!("\"{text}\" in {fen}")),
+        PlayerFault::EngineFailure(text) => ("crash", format!("{text} in {fen}")),
+        PlayerFault::Timeout(milliseconds) => ("time", format!("{milliseconds} ms in {fen}")),
+        PlayerFault::Resignation => ("resignation", format!("in {fen}")),
     };
-    // It may quote what a broken engine said: one line it shall be.
+    // Text of a broken engine is kept on one line.
     let detail = detail.replace(|letter: char| letter.is_control(), " ");
     (end.to_owned(), detail)
 }

@@ -1,4 +1,4 @@
-//! Where the games of a match begin.
+//! The positions that the games of a match begin with.
 
 use std::path::Path;
 
@@ -13,28 +13,27 @@ use crate::random_starts::{self, Opening};
 /// The openings of a match, by number.
 #[derive(Debug)]
 pub enum Openings {
-    /// Positions of a book, shuffled; they begin again after the last.
+    /// The positions of a book, shuffled. After the last one they are used again.
     Book(Vec<Position>),
-    /// So many random plies from where self-play starts.
+    /// Random plies from a start position of self-play.
     Random {
-        /// How many.
+        /// The number of plies.
         plies: u32,
-        /// The seed of them all.
+        /// The seed of all openings.
         seed: u64,
     },
 }
 
-/// Openings are drawn so often before it is said that none can be found.
-const TRIES: u32 = 10_000;
+/// Attempts to draw a random opening in which the game is not over.
+const MAX_OPENING_ATTEMPTS: u32 = 10_000;
 
 impl Openings {
-    /// Reads a book: a FEN or EPD a line, of which what follows a `;` and the operations of EPD are
-    /// no part; empty lines and those that begin with `#` are left out. Where two tables are played
-    /// and no line has both (`A|B`), each position stands at the first table and the one behind it
-    /// in the shuffled book at the second.
+    /// Reads a book, one FEN or EPD a line. Text after `;` and EPD operations are ignored, and so are empty
+    /// lines and lines that begin with `#`. For bughouse, if no line has both boards (`A|B`), each position is
+    /// used for the first board, together with the next position of the shuffled book for the second board.
     ///
     /// # Errors
-    /// The first line that is no position of the game, or one that has ended.
+    /// If a line is not a position of the variant, or the game is over in it.
     pub fn book(
         text: &str,
         name: &Path,
@@ -43,34 +42,38 @@ impl Openings {
         seed: u64,
     ) -> anyhow::Result<Openings> {
         let mut positions = Vec::new();
-        let single = variant.has_tables() && !text.contains('|');
-        let read = |fen: &str| match single {
-            true => variant.position(&format!("{fen}|{fen}"), chess960),
-            false => variant.position(fen, chess960),
+        let single = variant.has_two_boards() && !text.contains('|');
+        let parse = |fen: &str| {
+            if single {
+                variant.position(&format!("{fen}|{fen}"), chess960)
+            } else {
+                variant.position(fen, chess960)
+            }
         };
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let place = format!("{}, line {}", name.display(), index + 1);
+            let location = format!("{}, line {}", name.display(), index + 1);
             let position =
-                entry(line, read).map_err(|reason| anyhow::anyhow!("{place}: {reason}"))?;
-            anyhow::ensure!(position.result().is_none(), "{place}: the game is over in \"{line}\"");
+                parse_line(line, parse).map_err(|error| anyhow::anyhow!("{location}: {error}"))?;
+            let is_over = position.result().is_some();
+            anyhow::ensure!(!is_over, "{location}: the game is over in \"{line}\"");
             positions.push(position);
         }
-        anyhow::ensure!(!positions.is_empty(), "{}: no opening in it", name.display());
+        anyhow::ensure!(!positions.is_empty(), "{}: no openings", name.display());
         positions.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
         if single {
-            positions = paired(&positions, |fen| variant.position(fen, chess960));
+            positions = pair_boards(&positions, |fen| variant.position(fen, chess960));
         }
         Ok(Openings::Book(positions))
     }
 
-    /// The opening of that number: a position in which the game goes on.
+    /// Returns the opening of a number: a position in which the game is not over.
     ///
     /// # Errors
-    /// If random plies end the game again and again.
+    /// If the random plies end the game in every attempt.
     pub fn get(&self, number: u64, variant: &Variant) -> anyhow::Result<Position> {
         let (plies, seed) = match self {
             Openings::Book(positions) => {
@@ -80,15 +83,15 @@ impl Openings {
         };
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(number);
-        for _ in 0..TRIES {
-            if let Some(position) = random(plies, variant, &mut rng) {
+        for _ in 0..MAX_OPENING_ATTEMPTS {
+            if let Some(position) = play_random(plies, variant, &mut rng) {
                 return Ok(position);
             }
         }
         anyhow::bail!("{plies} random plies of {} end nearly every game", variant.name())
     }
 
-    /// How many openings there are before they begin again.
+    /// Returns the number of openings of a book; `None` for random openings.
     pub fn count(&self) -> Option<u64> {
         match self {
             Openings::Book(positions) => Some(positions.len() as u64),
@@ -97,40 +100,41 @@ impl Openings {
     }
 }
 
-/// The position of a book's line: a FEN, or an EPD's fields, after which its operations are cut off
-/// from the end until the rest can be read.
-fn entry(
+/// Returns the position of a line of a book: a FEN, or the fields of an EPD. Words are removed from the end
+/// until the rest is a position.
+fn parse_line(
     line: &str,
-    read: impl Fn(&str) -> Result<Position, FenError>,
-) -> Result<Position, String> {
+    parse: impl Fn(&str) -> Result<Position, FenError>,
+) -> Result<Position, FenError> {
     let line = line.split(';').next().unwrap_or_default().trim();
-    let whole = read(line);
+    let whole = parse(line);
+    if whole.is_ok() {
+        return whole;
+    }
     let words: Vec<&str> = line.split_whitespace().collect();
     let shorter = (2..words.len()).rev().map(|count| words[..count].join(" "));
-    let cut = shorter.filter_map(|fen| read(&fen).ok()).next();
-    match (whole, cut) {
-        (Ok(position), _) | (Err(_), Some(position)) => Ok(position),
-        (Err(error), None) => Err(error.to_string()),
-    }
+    let first_position = shorter.filter_map(|fen| parse(&fen).ok()).next();
+    first_position.map_or(whole, Ok)
 }
 
-/// The first table of each position beside the second of the next, the last beside that of the
-/// first.
-fn paired(
+/// Returns positions of two boards: the first board of each position with the second board of the next one.
+/// The last position is followed by the first.
+fn pair_boards(
     positions: &[Position],
-    read: impl Fn(&str) -> Result<Position, FenError>,
+    parse: impl Fn(&str) -> Result<Position, FenError>,
 ) -> Vec<Position> {
     let fens: Vec<String> = positions.iter().map(Position::fen).collect();
     let next = fens.iter().cycle().skip(1);
     let both = fens.iter().zip(next).filter_map(|(first, second)| {
-        let (a, b) = (first.split('|').next()?, second.split('|').nth(1)?);
-        read(&format!("{a}|{b}")).ok()
+        let a = first.split('|').next()?;
+        let b = second.split('|').nth(1)?;
+        parse(&format!("{a}|{b}")).ok()
     });
     both.collect()
 }
 
-/// A start and random plies to the end of a turn; `None` if that ends the game.
-fn random(plies: u32, variant: &Variant, rng: &mut ChaCha8Rng) -> Option<Position> {
+/// Plays random plies from a start position to the end of a turn. Returns `None` if the game ends.
+fn play_random(plies: u32, variant: &Variant, rng: &mut ChaCha8Rng) -> Option<Position> {
     let mut position = random_starts::start(variant, &Opening::default(), rng);
     let mut legal = MoveList::new();
     let mut left = plies;
@@ -157,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn books_are_fens_or_epds() {
+    fn books_hold_fens_or_epds() {
         let text = "# three openings\n\
                     rnbqkbnr/pppp1pp1/4p3/7p/2P5/4P3/PP1PBPPP/RNBQK1NR b KQkq - 3+3 1 3;\n\n\
                     rnbqkbnr/pppp1pp1/4p3/7p/2P5/4P3/PP1PBPPP/RNBQK1NR b KQkq - bm e5; id \"2\";\n";
@@ -173,7 +177,7 @@ mod tests {
         let error = book("tictactoe", "aaa/bb1/3 b").unwrap_err().to_string();
         assert!(error.contains("over"), "{error}");
         assert!(book("chess", "# nothing\n").is_err());
-        // Of one table each.
+        // One board a line.
         let text = "4k3/8/8/8/8/8/8/R3K3[] w - - 0 1\n4k3/8/8/8/8/8/8/R3K3[p] b - - id \"2\";\n";
         let variant = Catalogue::shipped().require("bughouse2").unwrap();
         let openings = book("bughouse2", text).unwrap();
@@ -185,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn random_openings_repeat_and_differ() {
+    fn random_openings_are_repeatable_and_different() {
         let variant = Catalogue::shipped().require("duck").unwrap();
         let openings = Openings::Random { plies: 5, seed: 3 };
         let fen = |number| openings.get(number, &variant).unwrap().fen();

@@ -6,16 +6,16 @@ use menagerie::rules::Side;
 use menagerie::variant::Variant;
 
 use super::game::{Played, result};
-use super::schedule::Schedule;
+use super::schedule::MatchSchedule;
 use crate::san;
 
-/// Lines of moves are no longer, as PGN's export format has it.
-const LONGEST: usize = 79;
+/// Maximum length of a line of moves, as in the export format of PGN.
+const PGN_LINE_WIDTH: usize = 79;
 
-/// All games, each with its tags and its turns as people write them. Games of more than two sides have
-/// a tag for the player of each side's letter instead of White and Black, and `*` for a result
-/// beside the tag `Outcome`.
-pub fn games(variant: &Variant, schedule: &Schedule, games: &[Played]) -> String {
+/// Returns all games in PGN, with moves in algebraic notation. Games of more than two sides have a tag
+/// `PlayerA` for each side instead of `White` and `Black`; if a side lost, the result is `*` and the tag
+/// `Outcome` names the winner.
+pub fn games(variant: &Variant, schedule: &MatchSchedule, games: &[Played]) -> String {
     let mut text = String::new();
     for game in games {
         write(&mut text, variant, schedule, game);
@@ -23,7 +23,7 @@ pub fn games(variant: &Variant, schedule: &Schedule, games: &[Played]) -> String
     text
 }
 
-fn write(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Played) {
+fn write(text: &mut String, variant: &Variant, schedule: &MatchSchedule, game: &Played) {
     let name = |seat: &usize| schedule.names[schedule.ids[*seat]].as_str();
     let result = result(&game.scores);
     event(text, variant, schedule, game);
@@ -39,7 +39,7 @@ fn write(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Playe
     if game.seats.len() > 2 {
         let winner = game.scores.iter().position(|&score| score > 0).map(Side::new);
         let outcome = winner.map_or_else(
-            || if result == "*" { "nobody wins".to_owned() } else { "draw".to_owned() },
+            || if result == "*" { "no winner".to_owned() } else { "draw".to_owned() },
             |side| format!("{} wins", side.letter()),
         );
         tag(text, "Outcome", &outcome);
@@ -49,33 +49,35 @@ fn write(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Playe
     tag(text, "FEN", &game.start);
     termination(text, game);
     let sides = game.seats.len();
-    // Castling is understood in either way of writing it.
+    // Both notations of castling are accepted.
     let mut position = variant.position(&game.start, false).ok();
     let first = position.as_ref().map_or(0, |start| start.turn().index());
     let mut words = Vec::new();
     for (index, turn) in game.turns.iter().enumerate() {
-        let place = first + index;
-        if place.is_multiple_of(sides) {
-            words.push(format!("{}.", place / sides + 1));
+        let ply = first + index;
+        if ply.is_multiple_of(sides) {
+            words.push(format!("{}.", ply / sides + 1));
         } else if index == 0 {
-            words.push(format!("{}...", place / sides + 1));
+            words.push(format!("{}...", ply / sides + 1));
         }
         let plies = position.as_ref().and_then(|position| position.parse_turn(turn));
-        // A turn that does not replay stands as it was kept, and so do those behind it.
+        // A turn that cannot be replayed is written as it is stored, and so are all later turns.
         let Some((position, plies)) = position.as_mut().zip(plies) else {
             position = None;
             words.push(turn.clone());
             continue;
         };
         words.push(san::write(position, &plies));
-        plies.into_iter().for_each(|ply| position.play_unchecked(ply));
+        for ply in plies {
+            position.play_unchecked(ply);
+        }
     }
     words.push(result.to_owned());
     wrap(text, &words);
 }
 
-/// Begins a game with the tags that tell where and when it was played.
-pub(super) fn event(text: &mut String, variant: &Variant, schedule: &Schedule, game: &Played) {
+/// Writes the tags of the event.
+pub(super) fn event(text: &mut String, variant: &Variant, schedule: &MatchSchedule, game: &Played) {
     let round = schedule.game(game.number).0 + 1;
     tag(text, "Event", &format!("{} arena", variant.name()));
     tag(text, "Site", "Menagerie");
@@ -83,7 +85,7 @@ pub(super) fn event(text: &mut String, variant: &Variant, schedule: &Schedule, g
     tag(text, "Round", &format!("{round}.{}", game.number % schedule.seatings.len() as u64 + 1));
 }
 
-/// Ends its tags with those that tell how it ended.
+/// Writes the tags of the end of the game, and an empty line.
 pub(super) fn termination(text: &mut String, game: &Played) {
     tag(text, "Termination", &game.end);
     if !game.detail.is_empty() {
@@ -92,18 +94,18 @@ pub(super) fn termination(text: &mut String, game: &Played) {
     text.push('\n');
 }
 
-/// Adds a tag pair.
+/// Writes a tag pair.
 pub(super) fn tag(text: &mut String, key: &str, value: &str) {
     let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-    // Writing into a String cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = writeln!(text, "[{key} \"{value}\"]");
 }
 
-/// Adds the words of a game in lines, and an empty line behind it.
+/// Writes the words of a game in lines, and an empty line.
 pub(super) fn wrap(text: &mut String, words: &[String]) {
     let mut column = 0;
     for word in words {
-        if column > 0 && column + 1 + word.len() > LONGEST {
+        if column > 0 && column + 1 + word.len() > PGN_LINE_WIDTH {
             text.push('\n');
             column = 0;
         }

@@ -1,27 +1,25 @@
-//! Monte-Carlo tree search with nothing to help it: the opponent of Multiplayer AlphaZero (Petosa
-//! and Balch 2019), after its authors' code.
+//! Plain Monte-Carlo tree search, the opponent of Multiplayer AlphaZero (Petosa and Balch 2019), after the
+//! code of its authors.
 //!
-//! Every move is equally likely, a position is worth nothing to anybody until the game has ended,
-//! and each side's score is backed up to the moves that this side made (max^n). There is no solver,
-//! no rollout and no noise; positions that several paths reach share their statistics, and what was
-//! learned in one turn is kept for the next. The most visited move is played. In the authors' matches
-//! the constant of PUCT is 1 everywhere; 3 at the root is that of their self-play.
+//! The priors are uniform, the value of a position is 0 for all sides until the game ends, and each side
+//! maximises its own score (max^n). There is no solver, no rollout and no noise. Transpositions share their
+//! statistics, and the statistics are kept from turn to turn. The most visited move is played. In the matches
+//! of the paper the constant of PUCT is 1 everywhere; 3 at the root is the value of its self-play.
 //!
-//! One thing differs. Where moves are equal, theirs takes the first, so that all games between such
-//! players are the same; here the order of the moves is drawn for each position.
-
+//! One thing differs: among equal moves the original takes the first one, so that all games between two such
+//! players are the same. Here the moves of each position are shuffled.
 use std::collections::HashMap;
 
 use menagerie::rules::{Key, Move, MoveList, PerSide, Position, Side};
 use rand::Rng;
 use rand::seq::SliceRandom;
 
-/// What is known of a position.
+/// The statistics of a position.
 #[derive(Debug)]
 struct Node {
     moves: MoveList,
     visits: Vec<u32>,
-    /// The mean score of the mover after each move, from -1 to 1.
+    /// The mean score of the side to move after each move, from -1 to 1.
     means: Vec<f32>,
     total: u32,
 }
@@ -34,17 +32,17 @@ pub struct PlainMcts {
     nodes: HashMap<Key, Node>,
 }
 
-/// So that the prior counts before the first visit, as theirs does.
+/// Added to the number of visits, so that the priors count before the first visit, as in the original.
 const EPSILON: f32 = 1e-6;
 
 impl PlainMcts {
-    /// A search that knows nothing, with PUCT's constant at the root and below.
+    /// Returns an empty search with the constants of PUCT at the root and below.
     pub fn new(root_c_puct: f32, c_puct: f32) -> PlainMcts {
         PlainMcts { c_puct, root_c_puct, nodes: HashMap::new() }
     }
 
-    /// Searches `position`, which has not ended, with so many more visits, and gives the move that
-    /// was visited most; the first visit ever to a position is spent on looking at its moves.
+    /// Searches `position`, in which the game is not over, with `visits` further visits, and returns the most
+    /// visited move. The first visit of a position only generates its moves.
     pub fn best_move(
         &mut self,
         position: &Position,
@@ -61,18 +59,18 @@ impl PlainMcts {
         Some(node.moves[most])
     }
 
-    /// How often each move of a position was visited.
+    /// Returns the visits of each move of a position.
     pub fn visits(&self, position: &Position) -> Vec<(Move, u32)> {
         let node = self.nodes.get(&position.key());
         let pairs = node.into_iter().flat_map(|node| node.moves.iter().zip(&node.visits));
         pairs.map(|(&m, &visits)| (m, visits)).collect()
     }
 
-    /// One way down to a position that is new or the end of the game, and back up.
+    /// Descends to a new position or the end of the game, and backs up the scores.
     fn visit(&mut self, mut position: Position, rng: &mut impl Rng) {
         let mut path: Vec<(Key, usize, Side)> = Vec::new();
         let scores = loop {
-            let claim = if path.is_empty() { None } else { position.claim_in_search() };
+            let claim = if path.is_empty() { None } else { position.claimable_outcome_in_search() };
             if let Some(outcome) = claim.or_else(|| self.end(&position)) {
                 break PerSide::from_fn(|side| f32::from(outcome.score(side)));
             }
@@ -95,12 +93,12 @@ impl PlainMcts {
         }
     }
 
-    /// How the game ended, which it has not where the moves are known.
+    /// Returns the outcome of the game. Positions with a node are not over.
     fn end(&self, position: &Position) -> Option<menagerie::rules::Outcome> {
         if self.nodes.contains_key(&position.key()) { None } else { position.outcome() }
     }
 
-    /// The node of a position, made if there is none; `None` if the game is over there.
+    /// Returns the node of a position, which is created if necessary; `None` if the game is over there.
     fn node(&mut self, position: &Position, rng: &mut impl Rng) -> Option<&Node> {
         let node = self.nodes.entry(position.key()).or_insert_with(|| {
             let mut moves = MoveList::new();
@@ -114,7 +112,7 @@ impl PlainMcts {
 }
 
 impl Node {
-    /// The first of the moves with the highest mean and bonus.
+    /// Returns the move with the highest mean plus exploration bonus; the first one of equal moves.
     fn choose(&self, c_puct: f32) -> usize {
         let prior = 1.0 / self.moves.len() as f32;
         let factor = c_puct * prior * (self.total as f32 + EPSILON).sqrt();
@@ -132,8 +130,8 @@ mod tests {
 
     use super::*;
 
-    /// The best move of a toy tree, as its place among the moves.
-    fn place(tree: &str, sides: usize, visits: u32, seed: u64) -> usize {
+    /// Returns the index of the best move of a test tree.
+    fn best_index(tree: &str, sides: usize, visits: u32, seed: u64) -> usize {
         let position = Position::test_tree(tree, sides).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let best = PlainMcts::new(1.0, 1.0).best_move(&position, visits, &mut rng).unwrap();
@@ -143,21 +141,21 @@ mod tests {
     }
 
     #[test]
-    fn each_side_goes_for_its_own_score() {
+    fn plain_mcts_maximises_the_score_of_each_side() {
         for seed in 0..10 {
-            // A win at once, and one that the opponent must allow.
-            assert_eq!(place("a(b=a)", 2, 20, seed), 2);
-            assert_eq!(place("a(b(a=)b(aa)b(b=))", 2, 100, seed), 1);
-            // Of three, b takes its own win and does not care who else loses.
-            assert_eq!(place("a(b(bc)c(ac)=)", 3, 200, seed), 2);
-            assert_eq!(place("a(b(aa)b(cc)=)", 3, 100, seed), 0);
-            // A turn of two plies is the same side's twice.
-            assert_eq!(place("a(+a(b=)+a(ba)=)", 2, 100, seed), 1);
+            // An immediate win, and a win that the opponent cannot prevent.
+            assert_eq!(best_index("a(b=a)", 2, 20, seed), 2);
+            assert_eq!(best_index("a(b(a=)b(aa)b(b=))", 2, 100, seed), 1);
+            // With three sides, b takes its own win, even if another side loses.
+            assert_eq!(best_index("a(b(bc)c(ac)=)", 3, 200, seed), 2);
+            assert_eq!(best_index("a(b(aa)b(cc)=)", 3, 100, seed), 0);
+            // A turn of two plies belongs to one side.
+            assert_eq!(best_index("a(+a(b=)+a(ba)=)", 2, 100, seed), 1);
         }
     }
 
     #[test]
-    fn one_visit_looks_and_the_others_are_counted() {
+    fn plain_mcts_spends_the_first_visit_on_the_root() {
         let start = Catalogue::shipped().require("tictacmo").unwrap().start();
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut search = PlainMcts::new(1.0, 1.0);
@@ -166,14 +164,14 @@ mod tests {
             search.visits(&start).iter().map(|(_, visits)| visits).sum()
         };
         assert_eq!(total(&search), 49);
-        // With nothing known all 15 moves are visited evenly.
+        // Without values all 15 moves are visited evenly.
         assert!(search.visits(&start).iter().all(|(_, visits)| (3..=4).contains(visits)));
         search.best_move(&start, 50, &mut rng);
         assert_eq!(total(&search), 99);
     }
 
     #[test]
-    fn a_row_is_made_and_one_is_stopped() {
+    fn plain_mcts_completes_and_blocks_rows() {
         let game = Catalogue::shipped().require("tictactoe").unwrap();
         for (fen, wanted) in [("aa1/bb1/3 a", "c3"), ("b2/aa1/b2 b", "c2")] {
             let position = game.position(fen, false).unwrap();

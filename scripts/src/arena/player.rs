@@ -1,4 +1,4 @@
-//! Players at work: whoever can be asked for a turn.
+//! Players, which are asked for turns.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,218 +16,219 @@ use rand::rngs::ChaCha8Rng;
 use super::plain_mcts::PlainMcts;
 use super::spec::{Kind, PlayerSpec};
 
-/// A game as a player sees it when it is to move.
+/// A game from the view of the player to move.
 #[derive(Debug)]
 pub struct Situation<'a> {
-    /// Where the game began.
+    /// The opening.
     pub start: &'a Position,
-    /// The turns since then, as UCI writes them.
+    /// The turns after the opening, in the notation of UCI.
     pub turns: &'a [String],
-    /// The position now, which has not ended.
+    /// The position, in which the game is not over.
     pub position: &'a Position,
     /// The plies of each of `turns`.
     pub plies: &'a [Vec<Move>],
-    /// Milliseconds on the clock of each side, if it has one.
+    /// The milliseconds on the clock of each side, if it has one.
     pub clocks: &'a [Option<u64>],
 }
 
-/// How a player lost a game but by the rules.
+/// A fault by which a player loses a game.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// It said what is no legal turn, and this is what.
-    Illegal(String),
-    /// It ended, or said what nobody understands.
-    Broken(String),
-    /// It took too long: so many milliseconds.
-    Slow(u64),
-    /// It gave up.
-    Resigned,
+pub enum PlayerFault {
+    /// The text is no legal turn.
+    IllegalTurn(String),
+    /// The engine ended, or its answer is invalid.
+    EngineFailure(String),
+    /// The turn took this number of milliseconds, which is too long.
+    Timeout(u64),
+    /// The player resigned.
+    Resignation,
 }
 
-/// Why no turn came.
+/// Why a player returned no turn.
 #[derive(Debug)]
-pub enum NoTurn {
-    /// The player's own fault, by which it loses the game.
-    Fault(Fault),
-    /// The match cannot go on.
+pub enum TurnError {
+    /// The player loses the game.
+    Fault(PlayerFault),
+    /// The match cannot continue.
     Fatal(anyhow::Error),
 }
 
-impl<E: Into<anyhow::Error>> From<E> for NoTurn {
-    fn from(error: E) -> NoTurn {
-        NoTurn::Fatal(error.into())
+impl<E: Into<anyhow::Error>> From<E> for TurnError {
+    fn from(error: E) -> TurnError {
+        TurnError::Fatal(error.into())
     }
 }
 
-/// Whoever plays a seat. A player lives on one thread and plays one game at a time.
+/// A player. It lives on one thread and plays one game at a time.
 pub trait Player {
-    /// A game begins at `start`; all chance comes from `rng`.
+    /// Starts a game at `start`. All randomness comes from `rng`.
     ///
     /// # Errors
-    /// If it cannot play at all.
+    /// If the player cannot play at all.
     fn begin(&mut self, start: &Position, rng: ChaCha8Rng) -> anyhow::Result<()>;
 
-    /// The plies of the whole turn it plays now.
+    /// Returns the plies of a whole turn.
     ///
     /// # Errors
-    /// If it does not play one.
-    fn turn(&mut self, game: &Situation<'_>) -> Result<Vec<Move>, NoTurn>;
+    /// [`TurnError::Fault`] if the player loses by its own fault, [`TurnError::Fatal`] if the match cannot
+    /// continue.
+    fn turn(&mut self, game: &Situation<'_>) -> Result<Vec<Move>, TurnError>;
 
-    /// Milliseconds on its clock, if it has one.
+    /// Returns the milliseconds on the clock of the player, if it has one.
     fn clock(&self) -> Option<u64> {
         None
     }
 
-    /// How the game ended, for those who want to know: PGN's result and why.
-    fn end(&mut self, _result: &str, _why: &str) {}
+    /// Ends the game. `result` has the form of PGN.
+    fn end(&mut self, _result: &str, _reason: &str) {}
 }
 
-/// A player of this process.
+/// Creates a player of this process.
 ///
 /// # Errors
-/// If its network does not fit the game or cannot be run, or the player is an engine outside.
-pub fn inside(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Result<Box<dyn Player>> {
-    spec.check().map_err(anyhow::Error::msg)?;
+/// If the network does not fit the game or cannot be run, or the player is not one of this process.
+pub fn create_player(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Result<Box<dyn Player>> {
+    spec.check()?;
     let encoding = Encoding::of(&variant.start());
     let visits = spec.visits.unwrap_or(u32::MAX);
     let mut defaults = Params::default();
     let evaluator: Box<dyn Evaluator> = match (spec.kind, &spec.file) {
-        (Kind::Random, _) => return Ok(Box::new(Random { rng: None })),
+        (Kind::Random, _) => return Ok(Box::new(RandomPlayer { rng: None })),
         (Kind::Plain, _) => {
-            let (root, below) = (parameter(spec, "root_c_puct"), parameter(spec, "c_puct"));
-            let search = PlainMcts::new(root, below);
-            return Ok(Box::new(Plain {
-                root,
-                below,
+            let root_c_puct = spec.parameter("root_c_puct", 1.0);
+            let c_puct = spec.parameter("c_puct", 1.0);
+            return Ok(Box::new(PlainMctsPlayer {
+                root_c_puct,
+                c_puct,
                 fresh: spec.fresh,
                 visits,
-                search,
+                search: PlainMcts::new(root_c_puct, c_puct),
                 rng: None,
             }));
         }
         (Kind::Uniform, _) => {
-            defaults = Params::blind();
+            defaults = Params::without_network();
             Box::new(Uniform::new(encoding.shape()))
         }
         (Kind::Net, Some(path)) => {
             let game = spec.asked_as.as_deref().unwrap_or(variant.name());
-            let network = network(path, game, &encoding)?;
+            let network = open_network(path, game, &encoding)?;
             if network.is_sparse() {
                 defaults = Params::sparse();
             }
             Box::new(Cached::new(network, CACHE_BYTES))
         }
-        _ => anyhow::bail!("{spec} is no player of this process"),
+        _ => anyhow::bail!("{spec} is not a player of this process"),
     };
-    let params = spec.params(defaults).map_err(anyhow::Error::msg)?;
-    Ok(Box::new(Thinker {
+    let params = spec.params(defaults)?;
+    Ok(Box::new(SearchPlayer {
         tree: Tree::new(variant.start(), params, TREE_BYTES),
         evaluator,
         visits,
         time: spec.movetime.map(Duration::from_millis),
         fresh: spec.fresh,
-        known: 0,
+        advanced_turns: 0,
     }))
 }
 
-fn parameter(spec: &PlayerSpec, name: &str) -> f32 {
-    spec.parameter(name, 1.0)
-}
-
-/// Memory of a tree, and of the evaluations that are remembered beside it.
+/// Memory of a search tree.
 const TREE_BYTES: usize = 128 << 20;
+/// Memory of the evaluation cache, which is not counted in [`TREE_BYTES`].
 const CACHE_BYTES: usize = 64 << 20;
 
-fn network(path: &Path, game: &str, encoding: &Encoding) -> anyhow::Result<Onnx> {
+fn open_network(path: &Path, game: &str, encoding: &Encoding) -> anyhow::Result<Onnx> {
     let name = path.display();
     let file = std::fs::read(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
     Onnx::open(&file, encoding, game, Backend::Cpu, 1)
         .map_err(|error| anyhow::anyhow!("{name}: {error}"))
 }
 
-/// The library's search, as the engine lets it play.
-struct Thinker {
+/// The search of the engine.
+struct SearchPlayer {
     tree: Tree,
     evaluator: Box<dyn Evaluator>,
     visits: u32,
     time: Option<Duration>,
     fresh: bool,
-    /// How many turns of the game the tree's root has behind it.
-    known: usize,
+    /// The number of turns of the game up to the root of the tree.
+    advanced_turns: usize,
 }
 
-impl Player for Thinker {
+impl Player for SearchPlayer {
     fn begin(&mut self, start: &Position, _rng: ChaCha8Rng) -> anyhow::Result<()> {
-        // What was remembered of other games would change what is searched, and no game would repeat.
+        // Cached evaluations of other games would change the search, and games would not be repeatable.
         self.evaluator.forget();
         self.tree.restart(start.clone());
-        self.known = 0;
+        self.advanced_turns = 0;
         Ok(())
     }
 
-    fn turn(&mut self, game: &Situation<'_>) -> Result<Vec<Move>, NoTurn> {
+    fn turn(&mut self, game: &Situation<'_>) -> Result<Vec<Move>, TurnError> {
         let begun = Instant::now();
         if self.fresh {
             self.tree.restart(game.position.clone());
         } else {
-            game.plies[self.known..].iter().flatten().for_each(|&m| self.tree.advance(m));
+            for &m in game.plies[self.advanced_turns..].iter().flatten() {
+                self.tree.advance(m);
+            }
         }
-        self.known = game.plies.len();
+        self.advanced_turns = game.plies.len();
         let batch = self.evaluator.preferred_batch();
         let mut searcher = Searcher::new(&mut self.tree, &mut self.evaluator, batch);
-        let timely = || self.time.is_none_or(|time| begun.elapsed() < time);
-        searcher.visit(self.visits, timely)?;
+        let has_time = || self.time.is_none_or(|time| begun.elapsed() < time);
+        searcher.visit(self.visits, has_time)?;
         let line = searcher.tree().lines(1).into_iter().next();
-        let line =
-            line.ok_or_else(|| anyhow::anyhow!("nothing to play in {}", game.position.fen()))?;
+        let line = line.ok_or_else(|| anyhow::anyhow!("no move in {}", game.position.fen()))?;
         Ok(searcher.whole_turn(&line)?)
     }
 }
 
-/// Plain MCTS.
-struct Plain {
-    root: f32,
-    below: f32,
+/// A player by [`PlainMcts`].
+struct PlainMctsPlayer {
+    root_c_puct: f32,
+    c_puct: f32,
     fresh: bool,
     visits: u32,
     search: PlainMcts,
     rng: Option<ChaCha8Rng>,
 }
 
-impl Player for Plain {
+impl Player for PlainMctsPlayer {
     fn begin(&mut self, _start: &Position, rng: ChaCha8Rng) -> anyhow::Result<()> {
-        self.search = PlainMcts::new(self.root, self.below);
+        self.search = PlainMcts::new(self.root_c_puct, self.c_puct);
         self.rng = Some(rng);
         Ok(())
     }
 
-    fn turn(&mut self, game: &Situation<'_>) -> Result<Vec<Move>, NoTurn> {
-        let rng = self.rng.as_mut().ok_or_else(|| anyhow::anyhow!("no game has begun"))?;
+    fn turn(&mut self, game: &Situation<'_>) -> Result<Vec<Move>, TurnError> {
+        let rng = self.rng.as_mut().ok_or_else(|| anyhow::anyhow!("no game has been started"))?;
         if self.fresh {
-            self.search = PlainMcts::new(self.root, self.below);
+            self.search = PlainMcts::new(self.root_c_puct, self.c_puct);
         }
         whole_turn(game.position, |position| self.search.best_move(position, self.visits, rng))
     }
 }
 
-/// Plays any legal move, each as likely as any other.
-struct Random {
+/// A player of random legal moves.
+struct RandomPlayer {
     rng: Option<ChaCha8Rng>,
 }
 
-impl Player for Random {
+impl Player for RandomPlayer {
     fn begin(&mut self, _start: &Position, rng: ChaCha8Rng) -> anyhow::Result<()> {
         self.rng = Some(rng);
         Ok(())
     }
 
-    fn turn(&mut self, game: &Situation<'_>) -> Result<Vec<Move>, NoTurn> {
-        let rng = self.rng.as_mut().ok_or_else(|| anyhow::anyhow!("no game has begun"))?;
+    fn turn(&mut self, game: &Situation<'_>) -> Result<Vec<Move>, TurnError> {
+        let rng = self.rng.as_mut().ok_or_else(|| anyhow::anyhow!("no game has been started"))?;
         let mut legal = MoveList::new();
         whole_turn(game.position, |position| {
             position.legal_moves(&mut legal);
-            let some = !legal.is_empty();
-            some.then(|| legal[rng.random_range(0..legal.len())])
+            if legal.is_empty() {
+                return None;
+            }
+            Some(legal[rng.random_range(0..legal.len())])
         })
     }
 }
@@ -245,24 +246,24 @@ impl<F: FnMut(&Position) -> Option<Move>> Player for PlyChooser<F> {
         Ok(())
     }
 
-    fn turn(&mut self, game: &Situation<'_>) -> Result<Vec<Move>, NoTurn> {
+    fn turn(&mut self, game: &Situation<'_>) -> Result<Vec<Move>, TurnError> {
         whole_turn(game.position, &mut self.0)
     }
 }
 
-/// The plies of a turn, chosen one by one.
+/// Returns the plies of a turn, which `choose` chooses one by one.
 fn whole_turn(
     position: &Position,
     mut choose: impl FnMut(&Position) -> Option<Move>,
-) -> Result<Vec<Move>, NoTurn> {
+) -> Result<Vec<Move>, TurnError> {
     let mut position = position.clone();
     let mut plies = Vec::new();
     loop {
         let ply = choose(&position);
-        let ply = ply.ok_or_else(|| anyhow::anyhow!("nothing to play in {}", position.fen()))?;
+        let ply = ply.ok_or_else(|| anyhow::anyhow!("no move in {}", position.fen()))?;
         plies.push(ply);
         position.play_unchecked(ply);
-        // A turn that is owed may end with the game, as a king does.
+        // The game may end before the turn is complete.
         if !position.mid_turn() || position.outcome().is_some() {
             return Ok(plies);
         }

@@ -1,66 +1,67 @@
-//! Who sits where in which game.
+//! The players of a match, and their sides in each game.
 
 use super::config::MatchConfig;
 
-/// The players of a match and all ways to seat them. Every opening is played once in each.
+/// The players of a match and all their seatings. Every opening is played once in each seating.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Schedule {
-    /// For each entry of the configuration, which player it is.
+pub struct MatchSchedule {
+    /// For each player of the configuration, the index of its name. Equal players may share one.
     pub ids: Vec<usize>,
-    /// What the players are called.
+    /// The names of the players.
     pub names: Vec<String>,
-    /// For each seating the entry that has each side.
+    /// For each seating, the player of the configuration that has each side.
     pub seatings: Vec<Vec<usize>>,
-    /// How many games there are: whole rounds of seatings.
+    /// The number of games: whole rounds of seatings.
     pub games: u64,
 }
 
-impl Schedule {
-    /// Of more than two, entries that are the same in all are one player with several seats; of two
-    /// they are two players, so that one can be played against itself.
-    pub fn new(config: &MatchConfig) -> Schedule {
+impl MatchSchedule {
+    /// Returns the schedule of a match. Equal players of a match of more than two sides count as one player
+    /// with several seats. Of two sides they are two players, so that a player can play itself.
+    pub fn new(config: &MatchConfig) -> MatchSchedule {
         let players = &config.players;
-        let same = |index: usize| players.iter().position(|player| *player == players[index]);
-        let (mut ids, mut names) = (Vec::new(), Vec::<String>::new());
+        let mut ids = Vec::new();
+        let mut names = Vec::<String>::new();
         for (index, player) in players.iter().enumerate() {
-            match same(index).filter(|&first| first < index && players.len() > 2) {
-                Some(first) => ids.push(ids[first]),
-                None => {
-                    ids.push(names.len());
-                    names.push(free(&names, player.name()));
-                }
+            let first = players.iter().position(|other| other == player).unwrap_or(index);
+            if first < index && players.len() > 2 {
+                ids.push(ids[first]);
+            } else {
+                ids.push(names.len());
+                names.push(unique_name(&names, player.name()));
             }
         }
         let mut seatings = Vec::new();
-        seat(&ids, &mut Vec::new(), &mut seatings);
+        collect_seatings(&ids, &mut Vec::new(), &mut seatings);
         let games = config.games.next_multiple_of(seatings.len() as u64);
-        Schedule { ids, names, seatings, games }
+        MatchSchedule { ids, names, seatings, games }
     }
 
-    /// The number of the opening and the seating of a game.
+    /// Returns the number of the opening and the seating of a game.
     pub fn game(&self, number: u64) -> (u64, &[usize]) {
         let seatings = self.seatings.len() as u64;
         (number / seatings, &self.seatings[(number % seatings) as usize])
     }
 }
 
-/// `name`, or with the first number after it that makes it differ from the others.
-fn free(taken: &[String], name: String) -> String {
+/// Returns `name`, with a number if it is taken.
+fn unique_name(taken: &[String], name: String) -> String {
     let numbered = (2..).map(|number| format!("{name} ({number})"));
     std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(name)
 }
 
-/// All orders of the entries that differ in who the players are, the given order first.
-fn seat(ids: &[usize], seated: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
+/// Adds all orders of the players that differ in their ids to `found`, the given order first.
+fn collect_seatings(ids: &[usize], seated: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
     if seated.len() == ids.len() {
-        return found.push(seated.clone());
+        found.push(seated.clone());
+        return;
     }
     for entry in 0..ids.len() {
-        let waiting = |&other: &usize| ids[other] == ids[entry] && !seated.contains(&other);
-        // Of entries that are one player the first goes first.
-        if (0..ids.len()).find(waiting) == Some(entry) {
+        let is_candidate = |&other: &usize| ids[other] == ids[entry] && !seated.contains(&other);
+        // Players of the same id keep their order.
+        if (0..ids.len()).find(is_candidate) == Some(entry) {
             seated.push(entry);
-            seat(ids, seated, found);
+            collect_seatings(ids, seated, found);
             seated.pop();
         }
     }
@@ -70,13 +71,13 @@ fn seat(ids: &[usize], seated: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
 mod tests {
     use super::*;
 
-    fn schedule(players: &[&str], games: u64) -> Schedule {
+    fn schedule(players: &[&str], games: u64) -> MatchSchedule {
         let players = players.iter().map(|text| text.parse().unwrap()).collect();
-        Schedule::new(&MatchConfig { games, ..MatchConfig::new("any", players) })
+        MatchSchedule::new(&MatchConfig { games, ..MatchConfig::new("any", players) })
     }
 
     #[test]
-    fn two_change_colours_even_if_they_are_the_same() {
+    fn schedule_swaps_colours_of_equal_players() {
         let two = schedule(&["random", "random"], 3);
         assert_eq!(two.names, ["random", "random (2)"]);
         assert_eq!(two.seatings, [[0, 1], [1, 0]]);
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn three_have_all_seatings() {
+    fn schedule_of_three_has_all_seatings() {
         let three = schedule(&["random", "plain:visits=9", "uniform:visits=9"], 6);
         assert_eq!(three.seatings.len(), 6);
         let mut sorted = three.seatings.clone();
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn one_against_two_that_are_the_same_has_three_seatings() {
+    fn schedule_merges_equal_players_of_three() {
         let schedule = schedule(&["random", "plain:visits=9", "plain:visits=9"], 100);
         assert_eq!(schedule.names, ["random", "plain-9"]);
         assert_eq!(schedule.ids, [0, 1, 1]);

@@ -1,4 +1,4 @@
-//! Players as data: what one is and how long it may think.
+//! Players as data: the kind of a player, its limits and its settings.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,17 +9,17 @@ use menagerie::search::Params;
 use menagerie_rbc::{OptionsError, PlayerOptions, Players};
 use serde::{Deserialize, Serialize};
 
-/// What a player is.
+/// The kind of a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// The library's search with a network.
+    /// The search of the engine with a network.
     Net,
-    /// The library's search without one: every move equally likely, every position a draw.
+    /// The search of the engine without a network: uniform policy, every position a draw.
     Uniform,
-    /// Plain MCTS, as the opponent of Multiplayer AlphaZero.
+    /// Plain MCTS, the opponent of Multiplayer AlphaZero.
     Plain,
-    /// Any legal move.
+    /// Random legal moves.
     Random,
     /// A player that the program using this library creates
     /// ([`CreatePlayer`](super::player::CreatePlayer)). It cannot be named on the command line.
@@ -28,15 +28,15 @@ pub enum Kind {
     Uci,
     /// An engine that speaks the protocol of XBoard.
     Xboard,
-    /// The library's player of blind chess.
+    /// The player of reconnaissance blind chess of this project.
     Rbc,
-    /// A player of blind chess that looks anywhere and follows one of four short plans, as the
+    /// A player of reconnaissance blind chess that senses at random and follows one of four short plans, as the
     /// AttackerBot of reconchess.
     Attacker,
 }
 
-/// What blind chess is called among the games.
-pub const BLIND: &str = "rbc";
+/// The name of reconnaissance blind chess in matches.
+pub const RBC: &str = "rbc";
 
 impl Kind {
     /// The kinds that can be named on the command line.
@@ -51,23 +51,23 @@ impl Kind {
         ("attacker", Kind::Attacker),
     ];
 
-    /// Whether it is an executable of its own.
-    pub fn outside(self) -> bool {
+    /// Returns `true` for engines, which are executables.
+    pub fn is_external(self) -> bool {
         matches!(self, Kind::Uci | Kind::Xboard)
     }
 
-    /// Whether it plays blind chess.
-    pub fn blind(self) -> bool {
+    /// Returns `true` if the player plays reconnaissance blind chess.
+    pub fn plays_rbc(self) -> bool {
         matches!(self, Kind::Rbc | Kind::Attacker | Kind::Random)
     }
 
-    /// Whether it plays games in which everything is seen.
-    pub fn seeing(self) -> bool {
+    /// Returns `true` if the player plays the variants of the catalogue.
+    pub fn plays_variants(self) -> bool {
         !matches!(self, Kind::Rbc | Kind::Attacker)
     }
 
     fn needs_file(self) -> bool {
-        self.outside() || self == Kind::Net
+        self.is_external() || self == Kind::Net
     }
 
     fn name(self) -> &'static str {
@@ -75,24 +75,67 @@ impl Kind {
     }
 }
 
-/// A clock that runs through a game, in milliseconds; written `base+increment` in seconds.
+/// Why a player or a time control is invalid.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayerSpecError {
+    /// There is no such kind of player.
+    #[error("unknown kind of player \"{0}\", expected one of {known}", known = known_kinds())]
+    UnknownKind(String),
+    /// A part of the text is not `NAME=VALUE`.
+    #[error("\"{0}\" is not NAME=VALUE")]
+    NotAPair(String),
+    /// A setting has an invalid value.
+    #[error("invalid value \"{value}\" of {key}")]
+    Value {
+        /// The name of the setting.
+        key: String,
+        /// The value.
+        value: String,
+    },
+    /// The text is no time control.
+    #[error("invalid time control \"{0}\", expected BASE+INCREMENT in seconds, such as 60+0.6")]
+    TimeControl(String),
+    /// The settings do not fit the kind of the player, or each other.
+    #[error("{player}: {reason}")]
+    Setting {
+        /// The player.
+        player: String,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// A parameter of the search is unknown or out of range.
+    #[error("{0}")]
+    Parameter(String),
+    /// An option of a player of reconnaissance blind chess is invalid.
+    #[error(transparent)]
+    RbcOptions(#[from] OptionsError),
+}
+
+/// Returns the kinds that can be named on the command line.
+fn known_kinds() -> String {
+    Kind::NAMED.map(|(name, _)| name).join(", ")
+}
+
+/// A clock for a whole game, in milliseconds; written `base+increment` in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct TimeControl {
-    /// What the clock has at the start.
+    /// The time at the start.
     pub base: u64,
-    /// What each turn adds.
+    /// The time that each turn adds.
     pub increment: u64,
 }
 
 impl FromStr for TimeControl {
-    type Err = String;
+    type Err = PlayerSpecError;
 
-    fn from_str(text: &str) -> Result<TimeControl, String> {
+    fn from_str(text: &str) -> Result<TimeControl, PlayerSpecError> {
         let (base, increment) = text.split_once('+').unwrap_or((text, "0"));
         let milliseconds = |part: &str| match part.parse::<f64>() {
-            Ok(seconds) if (0.0..=1e6).contains(&seconds) => Ok((seconds * 1e3).round() as u64),
-            _ => Err(format!("\"{text}\" is no time as 60+0.6, in seconds")),
+            Ok(seconds) if (0.0..=MAX_CLOCK_SECONDS).contains(&seconds) => {
+                Ok((seconds * 1e3).round() as u64)
+            }
+            _ => Err(PlayerSpecError::TimeControl(text.to_owned())),
         };
         Ok(TimeControl { base: milliseconds(base)?, increment: milliseconds(increment)? })
     }
@@ -105,9 +148,9 @@ impl fmt::Display for TimeControl {
 }
 
 impl TryFrom<String> for TimeControl {
-    type Error = String;
+    type Error = PlayerSpecError;
 
-    fn try_from(text: String) -> Result<TimeControl, String> {
+    fn try_from(text: String) -> Result<TimeControl, PlayerSpecError> {
         text.parse()
     }
 }
@@ -118,69 +161,70 @@ impl From<TimeControl> for String {
     }
 }
 
-/// A player: what it is, how long it may think, and its settings.
+/// A player: its kind, its limits and its settings.
 ///
-/// On the command line it is `kind:FILE,key=value,...`: `net:nets/3x3.onnx,visits=50`,
-/// `uniform:visits=100`, `random`, `uci:engine,nodes=1000,option.Hash=16`. A key
-/// that is none of the fields here is a parameter of the search; of `rbc:sense=entropy,turn=200` all
-/// keys but the name are options of `menagerie-rbc`. At two tables `xboard:FILE` is a process at each.
+/// The form on the command line is `kind:FILE,key=value,...`: `net:nets/3x3.onnx,visits=50`,
+/// `uniform:visits=100`, `random`, `uci:engine,nodes=1000,option.Hash=16`. Keys that are no field of this
+/// type are parameters of the search. All keys of `rbc:sense=entropy,turn=200` except `name` are options of
+/// `menagerie-rbc`. In bughouse `xboard:FILE` is one process for each of two boards.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlayerSpec {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// The network, the file of a custom player, or the executable.
+    /// The network, the executable, or the file of a custom player.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
-    /// What it is called; if not given, a short form of the rest.
+    /// The name. The default is a short form of the other settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The game that a network was trained for, if it is not the one that is played: one of the
-    /// same planes and moves.
+    /// The variant that the network was trained for, if it is another one with the same planes and moves.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub asked_as: Option<String>,
-    /// New visits to the root in each turn; to engines outside, `nodes`.
+    /// Visits of each turn's search; `nodes` of UCI engines.
     #[serde(default, alias = "nodes", skip_serializing_if = "Option::is_none")]
     pub visits: Option<u32>,
-    /// Milliseconds for each turn. Many engines of XBoard's protocol know whole seconds only.
+    /// Milliseconds of each turn. Many XBoard engines support whole seconds only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub movetime: Option<u64>,
-    /// Depth of each turn's search; engines outside and custom players only.
+    /// Depth of each turn's search; external engines and custom players only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// A clock; engines outside only.
+    /// A clock; external engines only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tc: Option<TimeControl>,
-    /// Milliseconds by which an engine outside may overstep its time.
+    /// Milliseconds by which an external engine may exceed its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<u64>,
-    /// Milliseconds after which a turn without any limit of time is lost; engines outside only.
+    /// Milliseconds after which a turn without a time limit is lost; external engines only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience: Option<u64>,
-    /// The executable at the second table, of a pair of XBoard engines that are not the same.
+    /// The executable for the second board, if a pair of XBoard engines consists of two different ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partner: Option<PathBuf>,
-    /// Arguments of an executable, separated by blanks.
+    /// Arguments of the executable, separated by spaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<String>,
-    /// Whether each turn's search begins anew; else it keeps what it knows, as the engine does.
+    /// Starts each turn's search with an empty tree, instead of keeping the tree as the engine does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
     /// Parameters of the search, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub search: BTreeMap<String, f32>,
-    /// Options of an engine outside, or of a player of blind chess, by name.
+    /// Options of an external engine or of a player of reconnaissance blind chess, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
 }
 
-/// What an engine outside may overstep its time by, in milliseconds, unless it is said.
-const MARGIN: u64 = 500;
-/// How long an engine outside that is not limited in time may think, unless it is said.
-const PATIENCE: u64 = 120_000;
+/// Default of [`PlayerSpec::margin`].
+const DEFAULT_MARGIN_MS: u64 = 500;
+/// Default of [`PlayerSpec::patience`].
+const DEFAULT_PATIENCE_MS: u64 = 120_000;
+/// Longest time of a time control.
+const MAX_CLOCK_SECONDS: f64 = 1e6;
 
 impl PlayerSpec {
-    /// A player of that kind without a limit.
+    /// Returns a player of a kind, without limits or settings.
     pub fn new(kind: Kind) -> PlayerSpec {
         PlayerSpec {
             kind,
@@ -201,7 +245,7 @@ impl PlayerSpec {
         }
     }
 
-    /// What it is called.
+    /// Returns the name of the player.
     pub fn name(&self) -> String {
         self.name.clone().unwrap_or_else(|| {
             let stem = self.file.as_deref().and_then(|file| file.file_stem());
@@ -215,41 +259,44 @@ impl PlayerSpec {
             let first = stem.unwrap_or_else(|| self.kind.name().to_owned());
             let settings = self.search.iter().map(|(key, value)| format!("{key}={value}"));
             let parts = limits.into_iter().flatten().chain(settings);
-            let options = self.options.iter().filter(|_| self.kind == Kind::Rbc);
+            let options = if self.kind == Kind::Rbc { Some(&self.options) } else { None };
+            let options = options.into_iter().flatten();
             let parts = parts.chain(options.map(|(key, value)| format!("{key}={value}")));
             std::iter::once(first).chain(parts).collect::<Vec<_>>().join("-")
         })
     }
 
-    /// How much an engine outside may overstep its time by, in milliseconds.
+    /// Returns the milliseconds by which an external engine may exceed its time.
     pub fn margin(&self) -> u64 {
-        self.margin.unwrap_or(MARGIN)
+        self.margin.unwrap_or(DEFAULT_MARGIN_MS)
     }
 
-    /// How long an engine outside may think if nothing else limits its time, in milliseconds.
+    /// Returns the milliseconds that an external engine may use for a turn without a time limit.
     pub fn patience(&self) -> u64 {
-        self.patience.unwrap_or(PATIENCE)
+        self.patience.unwrap_or(DEFAULT_PATIENCE_MS)
     }
 
-    /// What limits the search of an XBoard engine, in its protocol's words.
+    /// Returns the commands of XBoard's protocol that limit the search.
     pub(super) fn xboard_limits(&self) -> Vec<String> {
         let depth = self.depth.map(|depth| format!("sd {depth}"));
         let time = self.movetime.map(|time| format!("st {}", time as f64 / 1e3));
         let clock = self.tc.map(|time| {
-            let (base, increment) = (time.base.div_ceil(1000), time.increment as f64 / 1e3);
+            let base = time.base.div_ceil(1000);
+            let increment = time.increment as f64 / 1e3;
             format!("level 0 {}:{:02} {increment}", base / 60, base % 60)
         });
         [clock, time, depth].into_iter().flatten().collect()
     }
 
-    /// Returns the parameters of the library's search: `defaults`, with what was set besides.
+    /// Returns the parameters of the search: `defaults`, with those of the player.
     ///
     /// # Errors
-    /// In words, if one of the names or values is none.
-    pub fn params(&self, defaults: Params) -> Result<Params, String> {
+    /// [`PlayerSpecError::Parameter`] if a name is unknown or a value is out of range.
+    pub fn params(&self, defaults: Params) -> Result<Params, PlayerSpecError> {
         let mut params = defaults;
         for (name, value) in &self.search {
-            params.set(name, *value)?;
+            let set = params.set(name, *value);
+            set.map_err(|error| PlayerSpecError::Parameter(error.to_string()))?;
         }
         Ok(params)
     }
@@ -263,92 +310,112 @@ impl PlayerSpec {
         Ok(PlayerOptions::from_pairs(pairs)?.players())
     }
 
-    /// One parameter of the search, or what it is unless set.
+    /// Returns a parameter of the search, or `default` if it is not set.
     pub fn parameter(&self, name: &str, default: f32) -> f32 {
         self.search.get(name).copied().unwrap_or(default)
     }
 
-    /// Whether all of it makes sense together.
+    fn error(&self, reason: &'static str) -> PlayerSpecError {
+        PlayerSpecError::Setting { player: self.to_string(), reason }
+    }
+
+    /// Checks that the settings fit the kind of the player and each other.
     ///
     /// # Errors
-    /// In words, what does not.
-    pub fn check(&self) -> Result<(), String> {
-        let (kind, name) = (self.kind, self.kind.name());
-        if kind != Kind::Custom && kind.needs_file() != self.file.is_some() {
-            let need = if kind.needs_file() { "needs a file" } else { "has no file" };
-            return Err(format!("a player \"{name}\" {need}: {self}"));
+    /// If they do not.
+    pub fn check(&self) -> Result<(), PlayerSpecError> {
+        if self.kind != Kind::Custom && self.kind.needs_file() != self.file.is_some() {
+            let needs_file = self.kind.needs_file();
+            return Err(self.error(if needs_file { "needs a file" } else { "takes no file" }));
         }
-        let limits = [self.visits.is_some(), self.movetime.is_some(), self.depth.is_some()];
-        let depth = self.depth.is_some() && kind != Kind::Custom;
-        let options = !self.options.is_empty() && kind != Kind::Rbc;
-        let outside = [depth, self.tc.is_some(), self.margin.is_some()].into_iter().chain([
+        self.check_keys()?;
+        self.check_limits()?;
+        match self.kind {
+            Kind::Rbc => self.rbc_players().map(drop).map_err(PlayerSpecError::RbcOptions),
+            Kind::Net | Kind::Uniform => self.params(Params::default()).map(drop),
+            Kind::Plain => {
+                let is_known = |key: &String| PLAIN_PARAMETERS.contains(&key.as_str());
+                match self.search.keys().find(|&key| !is_known(key)) {
+                    Some(key) => Err(PlayerSpecError::Parameter(format!(
+                        "plain has no parameter \"{key}\", only {}",
+                        PLAIN_PARAMETERS.join(" and ")
+                    ))),
+                    None => Ok(()),
+                }
+            }
+            _ if self.search.is_empty() => Ok(()),
+            _ => Err(self.error("only searches of this process have search parameters")),
+        }
+    }
+
+    /// Checks that the kind of the player has the keys that are set.
+    fn check_keys(&self) -> Result<(), PlayerSpecError> {
+        let kind = self.kind;
+        let engine_keys = [
+            self.depth.is_some() && kind != Kind::Custom,
+            self.tc.is_some(),
+            self.margin.is_some(),
             self.patience.is_some(),
             self.args.is_some(),
-            options,
-        ]);
-        if !kind.outside() && outside.into_iter().any(|said| said) {
-            let keys = "depth, tc, margin, patience, args and options";
-            return Err(format!("{keys} are for engines outside, not for {self}"));
+            !self.options.is_empty() && kind != Kind::Rbc,
+        ];
+        if !kind.is_external() && engine_keys.contains(&true) {
+            return Err(self.error(
+                "depth, tc, margin, patience, args and options are for external engines only",
+            ));
         }
         if self.asked_as.is_some() && kind != Kind::Net {
-            return Err(format!("only a network is asked as if in another game, not {self}"));
+            return Err(self.error("as is for networks only"));
         }
         if self.partner.is_some() && kind != Kind::Xboard {
-            return Err(format!("partner is for pairs of XBoard engines, not for {self}"));
+            return Err(self.error("partner is for pairs of XBoard engines only"));
         }
-        let limited = limits.contains(&true) || self.tc.is_some();
-        match kind {
-            Kind::Random | Kind::Attacker if limited || !self.search.is_empty() => {
-                return Err(format!("{name} does not search: {self}"));
+        Ok(())
+    }
+
+    /// Checks the limits of the search.
+    fn check_limits(&self) -> Result<(), PlayerSpecError> {
+        let is_limited = self.visits.is_some()
+            || self.movetime.is_some()
+            || self.depth.is_some()
+            || self.tc.is_some();
+        match self.kind {
+            Kind::Random | Kind::Attacker if is_limited || !self.search.is_empty() => {
+                return Err(self.error("this player does not search"));
             }
-            Kind::Rbc if limited || !self.search.is_empty() => {
-                return Err(format!("rbc has options of its own: {self}"));
+            Kind::Rbc if is_limited || !self.search.is_empty() => {
+                return Err(self.error("the limits of rbc are options of menagerie-rbc"));
             }
-            // What limits a custom player is checked where it is created.
-            Kind::Random | Kind::Attacker | Kind::Custom => {}
-            Kind::Rbc => {
-                return self.rbc_players().map(drop).map_err(|error| error.to_string());
+            // The limits of a custom player are checked where it is created.
+            Kind::Random | Kind::Attacker | Kind::Custom | Kind::Rbc => {}
+            _ if !is_limited => {
+                return Err(self.error("no limit, set for example visits=100"));
             }
-            _ if !limited => return Err(format!("how long may {self} think? say visits=100")),
             Kind::Plain if self.movetime.is_some() => {
-                return Err(format!("plain counts visits only: {self}"));
+                return Err(self.error("plain is limited by visits only"));
             }
             Kind::Xboard if self.visits.is_some() => {
-                let instead = "movetime, depth or tc";
-                return Err(format!("XBoard's protocol has no nodes, say {instead}: {self}"));
+                return Err(self.error("XBoard's protocol has no nodes, set movetime, depth or tc"));
             }
             _ => {}
         }
         if self.visits == Some(0) || self.movetime == Some(0) {
-            return Err(format!("a limit of 0: {self}"));
+            return Err(self.error("visits and movetime must be above 0"));
         }
-        match kind {
-            Kind::Net | Kind::Uniform => self.params(Params::default()).map(drop),
-            Kind::Plain => {
-                let unknown = self.search.keys().find(|key| !PLAIN.contains(&key.as_str()));
-                unknown.map_or(Ok(()), |key| {
-                    Err(format!("plain has no \"{key}\", but {}", PLAIN.join(" and ")))
-                })
-            }
-            _ if self.search.is_empty() => Ok(()),
-            _ => Err(format!("parameters are for searches in process, not for {self}")),
-        }
+        Ok(())
     }
 }
 
 /// The parameters of [`Kind::Plain`].
-const PLAIN: [&str; 2] = ["c_puct", "root_c_puct"];
+const PLAIN_PARAMETERS: [&str; 2] = ["c_puct", "root_c_puct"];
 
 impl FromStr for PlayerSpec {
-    type Err = String;
+    type Err = PlayerSpecError;
 
-    fn from_str(text: &str) -> Result<PlayerSpec, String> {
-        let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
-        let found = Kind::NAMED.iter().find(|(name, _)| *name == kind);
-        let (_, kind) = found.ok_or_else(|| {
-            let known: Vec<_> = Kind::NAMED.iter().map(|(name, _)| *name).collect();
-            format!("no player is a \"{kind}\"; there are {}", known.join(", "))
-        })?;
+    fn from_str(text: &str) -> Result<PlayerSpec, PlayerSpecError> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let found = Kind::NAMED.iter().find(|(known, _)| *known == name);
+        let (_, kind) = found.ok_or_else(|| PlayerSpecError::UnknownKind(name.to_owned()))?;
         let mut spec = PlayerSpec::new(*kind);
         let mut parts = rest.split(',');
         if kind.needs_file() {
@@ -356,7 +423,7 @@ impl FromStr for PlayerSpec {
         }
         for part in parts.filter(|part| !part.is_empty()) {
             let pair = part.split_once('=');
-            let (key, value) = pair.ok_or_else(|| format!("\"{part}\" is not name=value"))?;
+            let (key, value) = pair.ok_or_else(|| PlayerSpecError::NotAPair(part.to_owned()))?;
             spec.set(key, value)?;
         }
         spec.check()?;
@@ -365,9 +432,12 @@ impl FromStr for PlayerSpec {
 }
 
 impl PlayerSpec {
-    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        fn number<T: FromStr>(key: &str, value: &str) -> Result<T, String> {
-            value.parse().map_err(|_| format!("{key}=\"{value}\" is no such number"))
+    fn set(&mut self, key: &str, value: &str) -> Result<(), PlayerSpecError> {
+        fn parse<T: FromStr>(key: &str, value: &str) -> Result<T, PlayerSpecError> {
+            value.parse().map_err(|_| PlayerSpecError::Value {
+                key: key.to_owned(),
+                value: value.to_owned(),
+            })
         }
         match key {
             _ if self.kind == Kind::Rbc && key != "name" => {
@@ -375,49 +445,45 @@ impl PlayerSpec {
             }
             "name" => self.name = Some(value.to_owned()),
             "as" => self.asked_as = Some(value.to_owned()),
-            "visits" | "nodes" => self.visits = Some(number(key, value)?),
-            "movetime" => self.movetime = Some(number(key, value)?),
-            "depth" => self.depth = Some(number(key, value)?),
+            "visits" | "nodes" => self.visits = Some(parse(key, value)?),
+            "movetime" => self.movetime = Some(parse(key, value)?),
+            "depth" => self.depth = Some(parse(key, value)?),
             "tc" => self.tc = Some(value.parse()?),
-            "margin" => self.margin = Some(number(key, value)?),
-            "patience" => self.patience = Some(number(key, value)?),
+            "margin" => self.margin = Some(parse(key, value)?),
+            "patience" => self.patience = Some(parse(key, value)?),
             "partner" => self.partner = Some(PathBuf::from(value)),
             "args" => self.args = Some(value.to_owned()),
-            "fresh" => {
-                self.fresh = value
-                    .parse()
-                    .map_err(|_| format!("fresh is true or false, not \"{value}\""))?;
-            }
+            "fresh" => self.fresh = parse(key, value)?,
             _ => match key.strip_prefix("option.") {
                 Some(option) => drop(self.options.insert(option.to_owned(), value.to_owned())),
-                None => drop(self.search.insert(key.to_owned(), number(key, value)?)),
+                None => drop(self.search.insert(key.to_owned(), parse(key, value)?)),
             },
         }
         Ok(())
     }
 }
 
-/// As on the command line.
+/// Writes the form of the command line.
 impl fmt::Display for PlayerSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = |key: &str, value: Option<String>| value.map(|value| format!("{key}={value}"));
+        let pair = |key: &str, value: Option<String>| value.map(|value| format!("{key}={value}"));
         let mut parts: Vec<String> = Vec::new();
         parts.extend(self.file.as_ref().map(|file| file.display().to_string()));
-        parts.extend(said("as", self.asked_as.clone()));
-        parts.extend(said("visits", self.visits.map(|number| number.to_string())));
-        parts.extend(said("movetime", self.movetime.map(|number| number.to_string())));
-        parts.extend(said("depth", self.depth.map(|number| number.to_string())));
-        parts.extend(said("tc", self.tc.map(|time| time.to_string())));
-        parts.extend(said("margin", self.margin.map(|number| number.to_string())));
-        parts.extend(said("patience", self.patience.map(|number| number.to_string())));
+        parts.extend(pair("as", self.asked_as.clone()));
+        parts.extend(pair("visits", self.visits.map(|number| number.to_string())));
+        parts.extend(pair("movetime", self.movetime.map(|number| number.to_string())));
+        parts.extend(pair("depth", self.depth.map(|number| number.to_string())));
+        parts.extend(pair("tc", self.tc.map(|time| time.to_string())));
+        parts.extend(pair("margin", self.margin.map(|number| number.to_string())));
+        parts.extend(pair("patience", self.patience.map(|number| number.to_string())));
         let partner = self.partner.as_ref().map(|file| file.display().to_string());
-        parts.extend(said("partner", partner));
-        parts.extend(said("args", self.args.clone()));
+        parts.extend(pair("partner", partner));
+        parts.extend(pair("args", self.args.clone()));
         parts.extend(self.fresh.then(|| "fresh=true".to_owned()));
         parts.extend(self.search.iter().map(|(key, value)| format!("{key}={value}")));
         let option = if self.kind == Kind::Rbc { "" } else { "option." };
         parts.extend(self.options.iter().map(|(key, value)| format!("{option}{key}={value}")));
-        parts.extend(said("name", self.name.clone()));
+        parts.extend(pair("name", self.name.clone()));
         let colon = if parts.is_empty() { "" } else { ":" };
         write!(f, "{}{colon}{}", self.kind.name(), parts.join(","))
     }
@@ -428,7 +494,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn player_texts_are_written_and_read() {
         let texts = [
             "random",
             "net:nets/3x3.onnx,as=3x3full,visits=50",
@@ -454,21 +520,21 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_and_quoted() {
+    fn player_errors_quote_the_text() {
         for (text, words) in [
             ("nonsense", "\"nonsense\""),
-            ("net:visits=50", "how long"),
+            ("net:visits=50", "no limit"),
             ("net:", "needs a file"),
-            ("uniform", "say visits=100"),
-            ("uniform:visits=0", "a limit of 0"),
+            ("uniform", "visits=100"),
+            ("uniform:visits=0", "above 0"),
             ("uniform:visits=many", "\"many\""),
-            ("uniform:visits=9,depth=3", "engines outside"),
+            ("uniform:visits=9,depth=3", "external engines"),
             ("uniform:visits=9,c_puct", "\"c_puct\""),
             ("uniform:visits=9,speed=3", "\"speed\""),
             ("plain:visits=9,fpu_reduction=0", "\"fpu_reduction\""),
             ("random:visits=9", "does not search"),
             ("custom:depth=1", "\"custom\""),
-            ("uniform:visits=9,as=chess", "only a network"),
+            ("uniform:visits=9,as=chess", "networks only"),
             ("xboard:engine,nodes=9", "no nodes"),
             ("uci:engine,tc=fast", "\"fast\""),
             ("rbc:sense=smell", "'smell'"),
@@ -476,7 +542,7 @@ mod tests {
             ("attacker:visits=9", "does not search"),
             ("uci:engine,tc=5+0,partner=other", "pairs of XBoard"),
         ] {
-            let error = text.parse::<PlayerSpec>().unwrap_err();
+            let error = text.parse::<PlayerSpec>().unwrap_err().to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
     }

@@ -20,7 +20,8 @@ pub(super) fn play_match(context: &RoundContext<'_>) -> anyhow::Result<Option<Co
     let folder = context.folder();
     let config = match_config(context, &folder)?;
     let conditions = conditions(&config);
-    let (sprt, against) = (config.sprt, config.players[1].name());
+    let sprt = config.sprt;
+    let against = config.players[1].name();
     let mut arena = Arena::open(&folder.contest(), config)?;
     let bar = context.games_bar("match", arena.schedule().games)?;
     bar.set_position(arena.done() as u64);
@@ -63,7 +64,8 @@ fn match_config(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Res
     if folder.contest().join("match.toml").exists() {
         return Ok(Folder::read(&folder.contest())?.0);
     }
-    let (plan, contest) = (context.plan, &context.plan.contest);
+    let plan = context.plan;
+    let contest = &context.plan.contest;
     let ContestSettings { visits, movetime, .. } = *contest;
     let limited = |kind| PlayerSpec { visits, movetime, ..PlayerSpec::new(kind) };
     let candidate = PlayerSpec {

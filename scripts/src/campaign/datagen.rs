@@ -13,7 +13,7 @@ use super::round::{RoundContext, RoundFolder};
 use super::settings::{EngineSettings, GameSource};
 use super::shipped::{ShippedNetwork, file_name};
 use super::state::GamesResult;
-use crate::datagen::{DatagenConfig, teach_until};
+use crate::datagen::{DatagenConfig, generate_until};
 use crate::record::replace;
 
 /// Plays the games of a round; `None` if it was stopped.
@@ -21,7 +21,8 @@ use crate::record::replace;
 /// The result is a pure function of the settings if the engine's moves are: games are numbered, and stand in
 /// that order however many engines played them.
 pub(super) fn play_games(context: &RoundContext<'_>) -> anyhow::Result<Option<GamesResult>> {
-    let (plan, folder) = (context.plan, context.folder());
+    let plan = context.plan;
+    let folder = context.folder();
     if plan.datagen.games == 0 {
         return Ok(Some(GamesResult { games: 0, source: "records alone".to_owned() }));
     }
@@ -60,7 +61,7 @@ fn play(context: &RoundContext<'_>, player: &GamePlayer, file: &Path) -> anyhow:
         opening: plan.datagen.opening,
         random: plan.datagen.random,
         seed: context.seed(),
-        ..DatagenConfig::of(player.file.clone())
+        ..DatagenConfig::new(player.file.clone())
     };
     let games = plan.datagen.games;
     let there = count_lines(file);
@@ -70,7 +71,7 @@ fn play(context: &RoundContext<'_>, player: &GamePlayer, file: &Path) -> anyhow:
         (context.tick)();
     };
     let threads = context.settings.threads;
-    let played = teach_until(&plan.variant, &config, games, threads, file, context.stop, &done);
+    let played = generate_until(&plan.variant, &config, games, threads, file, context.stop, &done);
     bar.finish_and_clear();
     // A signal that stops the campaign may have ended the engines, too.
     if context.is_stopped() {

@@ -16,7 +16,7 @@ use toml::{Table, Value};
 use crate::arena::statistics::Sprt;
 use crate::sparse::{SparseConfig, SparseSizes};
 
-/// Why a campaign cannot be run as its file says.
+/// Why the settings of a campaign are invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The file, or one that it names, cannot be read.
@@ -108,7 +108,7 @@ fn default_nice() -> i32 {
     19
 }
 
-/// Not the seed that `teach` has unless told otherwise: games of the user's own from there would come again.
+/// Not the default seed of `datagen`, whose games would be generated again.
 fn default_seed() -> u64 {
     1000
 }
@@ -121,7 +121,7 @@ fn default_rounds() -> usize {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EngineSettings {
-    /// The executable. A bare name that is no file beside the settings is looked for in `PATH`.
+    /// The executable. A bare name that is not a file next to the settings is looked for in `PATH`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
     /// Nodes of a move.
@@ -306,14 +306,14 @@ impl Reader {
 
     /// Resolves an executable: a bare name may also be one in `PATH`.
     fn executable(&self, path: &Path) -> Result<PathBuf, SettingsError> {
-        let beside = self.resolve(path);
+        let resolved = self.resolve(path);
         let bare = path.components().count() == 1;
-        if beside.is_file() {
-            Ok(beside)
+        if resolved.is_file() {
+            Ok(resolved)
         } else if bare {
             Ok(path.to_owned())
         } else {
-            Err(self.unfit(format!("no engine \"{}\"", beside.display())))
+            Err(self.unfit(format!("no engine \"{}\"", resolved.display())))
         }
     }
 
@@ -367,8 +367,12 @@ impl Reader {
         }
         contest.books = contest.books.as_deref().map(|path| self.resolve(path));
         let in_match = |reason| self.wrong("match", name, reason);
-        plan.sprt =
-            contest.sprt.as_deref().map(str::parse::<Sprt>).transpose().map_err(in_match)?;
+        plan.sprt = contest
+            .sprt
+            .as_deref()
+            .map(str::parse::<Sprt>)
+            .transpose()
+            .map_err(|error| in_match(error.to_string()))?;
         self.check(&plan)?;
         Ok(plan)
     }
@@ -424,7 +428,8 @@ impl Reader {
     }
 
     fn wrong(&self, section: &'static str, variant: &str, reason: String) -> SettingsError {
-        let (path, variant) = (self.name.clone(), variant.to_owned());
+        let path = self.name.clone();
+        let variant = variant.to_owned();
         SettingsError::Section { path, section, variant, reason }
     }
 

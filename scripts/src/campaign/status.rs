@@ -143,8 +143,9 @@ fn trained_positions(folder: &RoundFolder) -> u64 {
         return 0;
     }
     let store = Store::open(&folder.training().display().to_string());
-    let rows =
-        store.ok().and_then(|store| csv_log::read::<SparseMetrics>(&store, "metrics.csv").ok());
+    let rows = store
+        .ok()
+        .and_then(|store| csv_log::read_rows::<SparseMetrics>(&store, "metrics.csv").ok());
     rows.and_then(|rows| rows.last().map(|row| row.positions)).unwrap_or(0)
 }
 

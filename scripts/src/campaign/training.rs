@@ -29,7 +29,7 @@ pub(super) fn train(context: &RoundContext<'_>) -> anyhow::Result<Option<Trainin
         return Ok(None);
     }
     let store = Store::open(&folder.display().to_string())?;
-    let rows: Vec<SparseMetrics> = csv_log::read(&store, METRICS)?;
+    let rows: Vec<SparseMetrics> = csv_log::read_rows(&store, METRICS)?;
     let last = rows.last().ok_or_else(|| anyhow::anyhow!("{METRICS} has no row"))?;
     let cache = run.cache();
     let games = cache.variants().iter().map(|counts| counts.games).sum();
@@ -53,7 +53,8 @@ fn game_files(context: &RoundContext<'_>) -> Vec<PathBuf> {
 /// Writes the network of a round with int8 tables. The encoded positions and checkpoints of its training
 /// are removed.
 pub(super) fn export(context: &RoundContext<'_>) -> anyhow::Result<ExportResult> {
-    let (plan, folder) = (context.plan, context.folder());
+    let plan = context.plan;
+    let folder = context.folder();
     let name = plan.name();
     let weights = folder.training().join(WEIGHTS);
     let bytes =

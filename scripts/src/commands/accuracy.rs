@@ -12,7 +12,7 @@ use trainer::sparse::{HeldOut, Measures};
 
 /// Measures networks on the labelled games that training of sparse networks holds out.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct AccuracyArguments {
     /// The variant.
     variant: String,
     /// Networks of the variant.
@@ -29,8 +29,8 @@ pub(crate) struct Arguments {
     positions: usize,
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let Arguments { variant, networks, records, held_out_of, positions } = arguments;
+pub(crate) fn run(arguments: AccuracyArguments) -> anyhow::Result<()> {
+    let AccuracyArguments { variant, networks, records, held_out_of, positions } = arguments;
     let variant = Catalogue::shipped().require(&variant)?;
     let held_out = HeldOut::read(&variant, &records, held_out_of, positions)?;
     println!("{} positions held out", held_out.len());

@@ -1,4 +1,4 @@
-//! Trains networks of many variants, unattended: `campaign FILE.toml`.
+//! `trainer campaign FILE.toml`
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,24 +14,24 @@ use trainer::campaign::settings::CampaignSettings;
 use trainer::campaign::status::status;
 use trainer::campaign::{Campaign, CampaignEnd};
 
-/// Trains networks of many variants, unattended and at low priority. The same command goes on with a
-/// campaign that was stopped or killed.
+/// Trains networks of many variants, unattended and at low priority. The same command continues a campaign that
+/// was stopped.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct CampaignArguments {
     /// The settings of the campaign.
     file: PathBuf,
-    /// Prints what has been done, and does nothing. A campaign that runs is not disturbed.
+    /// Prints the state of the campaign and does nothing else. A running campaign is not disturbed.
     #[arg(long)]
     status: bool,
 }
 
-/// Time that a stage has to stop after a signal. What it has not written then is done again.
+/// Time limit of a stage to stop after a signal. Work that it has not written then is done again.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Exit code of a process that a signal ended.
 const STOPPED: u8 = 130;
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: CampaignArguments) -> anyhow::Result<ExitCode> {
     let settings = CampaignSettings::read(&arguments.file)?;
     if arguments.status {
         print!("{}", status(&settings)?);
@@ -40,7 +40,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let failures = lower_priority(settings.nice);
     rayon::ThreadPoolBuilder::new().num_threads(settings.threads).build_global()?;
     let campaign = Campaign::open(settings)?;
-    failures.iter().for_each(|failure| campaign.log().add(failure));
+    for failure in &failures {
+        campaign.log().add(failure);
+    }
     let stop = stop_flag()?;
     Ok(match campaign.run(&stop)? {
         CampaignEnd::Finished => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! Plays games with another engine as teacher, to learn from: `teach VARIANT ENGINE`.
+//! `trainer datagen VARIANT ENGINE`
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,51 +6,51 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::ProgressBar;
 use trainer::datagen::{DatagenConfig, generate};
-use trainer::uci_engine::name_and_value;
+use trainer::uci_engine::parse_name_value;
 use trainer::variants::{find_variant, read_sections};
 
-/// Plays games with a UCI engine as teacher. Games that are in the file already are not played
-/// again.
+/// Generates labelled games by a UCI engine, as training data. The same command continues a file that is
+/// incomplete.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    /// The game, as the catalogue and the engine call it.
+pub(crate) struct DatagenArguments {
+    /// The variant, by its name in the catalogue and in the engine.
     variant: String,
-    /// A file of your own games, in the syntax of variants.ini.
-    #[arg(long)]
+    /// A file of your own variants, in the syntax of variants.ini.
+    #[arg(long, value_name = "FILE")]
     variants: Option<PathBuf>,
-    /// The engine's executable.
+    /// The executable of the engine.
     engine: PathBuf,
-    /// Games that the file shall have.
+    /// Number of games in the complete file.
     #[arg(long, default_value_t = 100)]
     games: u64,
-    /// Nodes of a move.
+    /// Nodes of each move.
     #[arg(long, default_value_t = 4000)]
     nodes: u64,
-    /// Milliseconds of a move, instead of nodes.
+    /// Milliseconds of each move, instead of nodes.
     #[arg(long)]
     movetime: Option<u64>,
-    /// How many best moves to write down.
+    /// Number of best moves of each position.
     #[arg(long, default_value_t = 1)]
     multipv: usize,
-    /// The file; VARIANT.tsv if not given. `train` reads it.
+    /// The file, which `trainer train` reads; VARIANT.tsv if not given.
     #[arg(long)]
     out: Option<PathBuf>,
-    /// The seed of all that is random.
+    /// Seed of everything random.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Games at once, with an engine each.
+    /// Games at a time, each with its own process of the engine.
     #[arg(long, default_value_t = 1)]
     concurrency: usize,
-    /// Options of the engine, as name=value.
-    #[arg(long, value_parser = name_and_value, num_args = 1..)]
+    /// Options of the engine.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_name_value, num_args = 1..)]
     options: Vec<(String, String)>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: DatagenArguments) -> anyhow::Result<()> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
     let file = arguments.out.unwrap_or_else(|| format!("{}.tsv", variant.name()).into());
-    let plain = DatagenConfig::of(arguments.engine);
+    let defaults = DatagenConfig::new(arguments.engine);
     let movetime = arguments.movetime.unwrap_or(0);
     let config = DatagenConfig {
         options: arguments.options,
@@ -60,13 +60,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
         },
         multipv: arguments.multipv,
         seed: arguments.seed,
-        patience: plain.patience + 2 * Duration::from_millis(movetime),
-        ..plain
+        patience: defaults.patience + 2 * Duration::from_millis(movetime),
+        ..defaults
     };
     let bar = ProgressBar::new(arguments.games);
     let done = |_| bar.inc(1);
     let played = generate(&variant, &config, arguments.games, arguments.concurrency, &file, &done)?;
     bar.finish_and_clear();
-    println!("{}: {played} games played, {} there", file.display(), arguments.games);
+    println!("{}: {played} games played now, {} in all", file.display(), arguments.games);
     Ok(())
 }

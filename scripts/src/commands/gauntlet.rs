@@ -12,16 +12,17 @@ use trainer::gauntlet::{GauntletConfig, table};
 
 use super::threads;
 
-/// Plays the matches of a file and prints one table of their results. The same command continues a
+/// Plays the matches of a file and prints a single table of their results. The same command continues a
 /// gauntlet that was stopped.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    /// The matches.
+pub(crate) struct GauntletArguments {
+    /// The file of the matches (TOML).
     file: PathBuf,
-    /// Prints the results so far, and plays nothing.
+    /// Prints the results so far and plays no games.
     #[arg(long)]
     results: bool,
-    /// A document whose lines between "<!-- gauntlet -->" and "<!-- end of gauntlet -->" become the table.
+    /// Document in which the lines between "<!-- gauntlet -->" and "<!-- end of gauntlet -->" are replaced by the
+    /// table.
     #[arg(long, value_name = "FILE")]
     document: Option<PathBuf>,
     /// Games at a time; one for each core if not given.
@@ -29,7 +30,7 @@ pub(crate) struct Arguments {
     concurrency: Option<usize>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: GauntletArguments) -> anyhow::Result<()> {
     let config = GauntletConfig::read(&arguments.file)?;
     if !arguments.results {
         let stop = Arc::new(AtomicBool::new(false));

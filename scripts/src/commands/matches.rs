@@ -24,7 +24,7 @@ use super::threads;
 /// The game rbc, reconnaissance blind chess, is for rbc:KEY=VALUE,.. (options of menagerie-rbc), attacker and
 /// random.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct MatchArguments {
     /// The variant.
     #[arg(required_unless_present = "config")]
     variant: Option<String>,
@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     concurrency: Option<usize>,
 }
 
-impl Arguments {
+impl MatchArguments {
     fn config(self) -> anyhow::Result<MatchConfig> {
         let mut config = match (&self.config, self.variant) {
             (Some(path), None) => MatchConfig::read(path)?,
@@ -93,34 +93,36 @@ impl Arguments {
     }
 }
 
-fn bar(games: u64) -> anyhow::Result<ProgressBar> {
+fn progress_bar(games: u64) -> anyhow::Result<ProgressBar> {
     let style = ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} {elapsed} {eta}")?;
     Ok(ProgressBar::new(games).with_style(style))
 }
 
-pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
+pub(crate) fn run(mut arguments: MatchArguments) -> anyhow::Result<()> {
     let out = arguments.out.take();
     let concurrency = arguments.concurrency;
     let config = arguments.config()?;
-    let out = out.map_or_else(|| folder::usual(&config), Ok)?;
+    let out = out.map_or_else(|| folder::default_folder(&config), Ok)?;
     let mut arena = Arena::open(&out, config)?;
     let games = arena.schedule().games;
     let rounds = arena.schedule().seatings.len() as u64;
     println!("{}: {} of {games} games done", out.display(), arena.done());
-    if let Some(count) = arena.openings().filter(|count| count * rounds < games) {
-        println!("the book has only {count} openings, each is played more than once");
+    if let Some(count) = arena.openings()
+        && count * rounds < games
+    {
+        println!("the book has only {count} openings; some are played more than once");
     }
-    let bar = bar(games)?.with_position(arena.done() as u64);
-    // In real-time bughouse two seats think at any time.
-    let usual = if arena.timed() { Some((threads(None) / 2).max(1)) } else { None };
-    let played = arena.play(threads(concurrency.or(usual)), &mut |game| {
+    let bar = progress_bar(games)?.with_position(arena.done() as u64);
+    // In real-time bughouse two players think at any time.
+    let default = if arena.timed() { (threads(None) / 2).max(1) } else { threads(None) };
+    let played = arena.play(concurrency.unwrap_or(default), &mut |game| {
         bar.inc(1);
         if !game.detail.is_empty() {
             bar.suspend(|| eprintln!("game {}: {}, {}", game.number + 1, game.end, game.detail));
         }
     });
     bar.finish_and_clear();
-    // Games played before a failure count, too.
+    // The games before a failure are reported, too.
     print!("{}", arena.report()?);
     played
 }

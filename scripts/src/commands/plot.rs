@@ -8,9 +8,9 @@ use trainer::plot::{matches, run as run_page, solved};
 use trainer::retrograde::Solution;
 use trainer::store::Store;
 
-/// Draws runs and matches, and prints their figures.
+/// Draws runs and matches, and prints the numbers.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct PlotArguments {
     #[command(subcommand)]
     subject: Subject,
 }
@@ -23,10 +23,10 @@ enum Subject {
         variant: String,
         /// Folder of the run.
         run: String,
-        /// Only each such number of networks is measured.
+        /// Measures every STEP-th network only.
         #[arg(long, default_value_t = 8)]
         step: u64,
-        /// Visits of the search that is measured next to the policy alone.
+        /// Visits of the search, which is measured in addition to the network without search.
         #[arg(long, default_value_t = 50)]
         visits: u32,
         /// File of the picture; RUN/report.svg if not given.
@@ -52,7 +52,7 @@ enum Subject {
     },
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: PlotArguments) -> anyhow::Result<()> {
     match arguments.subject {
         Subject::Solved { variant, run, step, visits, picture } => {
             let picture = picture.unwrap_or_else(|| Path::new(&run).join("report.svg"));
@@ -66,10 +66,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
         }
         Subject::Matches { matches, picture } => {
             println!("variant,player,opponent,visits,won,drawn,lost,mean_score,margin");
-            for standing in matches::draw(&matches, &picture)? {
-                let [won, drawn, lost] = standing.games;
-                let (score, margin) = standing.score();
-                let matches::Standing { variant, player, opponent, visits, .. } = standing;
+            for result in matches::draw(&matches, &picture)? {
+                let [won, drawn, lost] = result.games;
+                let (score, margin) = result.score();
+                let matches::MatchResult { variant, player, opponent, visits, .. } = result;
                 println!(
                     "{variant},{player},{opponent},{visits},{won},{drawn},{lost},{score:.3},\
                      {margin:.3}"
@@ -94,21 +94,21 @@ fn plot_solved(
     for sample in &samples {
         println!("# {}, {:?}", sample.name, sample.value);
     }
-    let moments = solved::moments(&Store::open(run)?, &variant, &solution, step, visits)?;
+    let rows = solved::measure_run(&Store::open(run)?, &variant, &solution, step, visits)?;
     println!("iteration,cpu_minutes,bare_kept,search_kept,search_quickest,values,winning");
-    for moment in &moments {
+    for row in &rows {
         println!(
             "{},{:.3},{:.5},{:.5},{:.5},{},{}",
-            moment.iteration,
-            moment.cpu_minutes,
-            moment.bare_kept,
-            moment.search_kept,
-            moment.search_quickest,
-            join(&moment.values),
-            join(&moment.winning)
+            row.iteration,
+            row.cpu_minutes,
+            row.bare_kept,
+            row.search_kept,
+            row.search_quickest,
+            join(&row.values),
+            join(&row.winning)
         );
     }
-    solved::draw(picture, &samples, &moments, visits)?;
+    solved::draw(picture, &samples, &rows, visits)?;
     println!("# {}", picture.display());
     Ok(())
 }

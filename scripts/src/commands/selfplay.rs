@@ -1,4 +1,4 @@
-//! Plays games of a network with itself: `selfplay VARIANT NETWORK`.
+//! `trainer selfplay VARIANT NETWORK`
 
 use std::path::PathBuf;
 
@@ -11,35 +11,35 @@ use trainer::run::{RunConfig, SelfPlayWorker};
 use trainer::store::Store;
 use trainer::variants::{find_variant, read_sections};
 
-/// Plays games of a network with itself, as `learn` does, and writes them down for `train`. The
-/// same command goes on where it was stopped.
+/// Plays self-play games of a network, as `trainer train` does, and stores them for `trainer train --records`. The
+/// same command continues games that were stopped.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    /// The game, as the catalogue calls it.
+pub(crate) struct SelfplayArguments {
+    /// The variant.
     variant: String,
-    /// The network; on a CPU NAME.int8.onnx beside NAME.onnx is played with.
+    /// The network. On a CPU NAME.int8.onnx is used if it is in the folder of NAME.onnx.
     network: PathBuf,
-    /// How many games.
+    /// Number of games.
     #[arg(long, default_value_t = 1000)]
     games: u64,
-    /// The seed of all that is random: another seed, other games.
+    /// Seed of everything random; different seeds give different games.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The folder, or s3://bucket/folder, that gets SEED.games.
+    /// Folder, or s3://bucket/folder, in which SEED.games is written.
     #[arg(long, default_value = "games")]
     out: String,
-    /// A file of your own games, in the syntax of variants.ini.
+    /// A file of your own variants, in the syntax of variants.ini.
     #[arg(long)]
     variants: Option<PathBuf>,
-    /// The config.toml of a run, to play as it does instead of as is usual for the game.
+    /// The config.toml of a run whose settings are used, instead of the variant's default.
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Threads; one for each core if not given.
+    /// Threads; those of the configuration if not given.
     #[arg(long)]
     threads: Option<usize>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: SelfplayArguments) -> anyhow::Result<()> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
     let config = match &arguments.config {
@@ -49,7 +49,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let name = arguments.network.display().to_string();
     let weights = Weights::read(&arguments.network, &name).with_context(|| name.clone())?;
     let store = Store::open(&arguments.out)?;
-    let (shard, parts) = (format!("{}.games", arguments.seed), arguments.seed.to_string());
+    let shard = format!("{}.games", arguments.seed);
+    let parts = arguments.seed.to_string();
     let worker = SelfPlayWorker {
         store: &store,
         variant: &variant,
@@ -60,11 +61,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     match store.find(&shard)? {
         Some(bytes) => {
             let games = record::decode(&shard, &bytes)?.len();
-            println!("{}/{shard}: {games} games are there", store.place());
+            println!("{}/{shard}: {games} games exist already", store.place());
         }
         None => {
             let bar = ProgressBar::new(arguments.games);
-            let (games, spent) = worker.play(&weights, &shard, &parts, 0..arguments.games, &bar)?;
+            let (games, spent) =
+                worker.play_shard(&weights, &shard, &parts, 0..arguments.games, &bar)?;
             let seconds = spent.cpu.as_secs_f64();
             println!(
                 "{}/{shard}: {} games, {} evaluations and {} visits in {seconds:.1} CPU seconds",

@@ -1,7 +1,6 @@
-//! Solves a game of few positions: `solve VARIANT --table FILE`.
+//! `trainer solve VARIANT --table FILE`
 
 use std::path::PathBuf;
-use std::thread;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,39 +10,42 @@ use menagerie::tablebase::Counts;
 use trainer::retrograde::Solution;
 use trainer::variants::{find_variant, read_sections};
 
-/// Solves a game exactly, tells how its positions end, and writes the table by which the engine
-/// plays it (option TablePath).
+use super::threads;
+
+/// Solves a small game exactly, prints how its positions end, and writes the table with which the engine plays it
+/// (option TablePath).
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    /// The game, which must be small enough to be solved.
+pub(crate) struct SolveArguments {
+    /// The variant, which must be small enough to be solved.
     variant: String,
-    /// Where the table goes.
-    #[arg(long)]
+    /// File of the table.
+    #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
-    /// A file of your own games, in the syntax of variants.ini.
+    /// A file of your own variants, in the syntax of variants.ini.
     #[arg(long)]
     variants: Option<PathBuf>,
     /// Threads; one for each core if not given.
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     threads: Option<usize>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: SolveArguments) -> anyhow::Result<()> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
-    let threads =
-        arguments.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+    let threads = threads(arguments.threads);
     let begun = ProcessTime::now();
-    let solution = Solution::with_threads(&variant, threads, |men, numbers| {
+    let solution = Solution::with_threads(&variant, threads, |pieces, positions| {
         let spent = begun.elapsed().as_secs_f64();
-        eprintln!("{men} men beside the kings: {numbers} placings, {spent:.1} CPU seconds so far");
+        eprintln!(
+            "{pieces} pieces and the kings: {positions} placements, {spent:.1} CPU seconds so far"
+        );
     })?;
     println!("positions,{}", solution.len());
     println!(
         "to_move,positions,won,drawn,lost,mated,stalemated,longest_win_plies,longest_win_moves"
     );
     for (side, counts) in ["white", "black"].into_iter().zip(solution.table().counts()) {
-        println!("{side},{}", told(&counts));
+        println!("{side},{}", row(&counts));
     }
     println!("cpu_minutes,{:.2}", minutes(begun.elapsed()));
     if let Some(path) = &arguments.table {
@@ -53,7 +55,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn told(counts: &Counts) -> String {
+fn row(counts: &Counts) -> String {
     let score = |wanted: i8| counts.of(|value| value.score() == wanted);
     let longest = counts.longest_win().unwrap_or(0);
     let numbers = [

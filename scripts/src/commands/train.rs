@@ -14,7 +14,7 @@ use trainer::variants::{find_variant, read_sections};
 /// Trains a network by self-play, or from recorded games with --records. The same command continues a run
 /// that was stopped.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct TrainArguments {
     /// The variant.
     variant: String,
     /// A file of your own variants, in the syntax of variants.ini.
@@ -43,12 +43,12 @@ pub(crate) struct Arguments {
     /// Positions to train on in all, also of a run that continues.
     #[arg(long, requires = "records")]
     positions: Option<u64>,
-    /// Fails if a game cannot be read, instead of leaving it out.
+    /// Fails if a game cannot be read, instead of skipping it.
     #[arg(long, requires = "records")]
     strict: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: TrainArguments) -> anyhow::Result<()> {
     if arguments.records.is_empty() {
         train_by_self_play(arguments)
     } else {
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
 }
 
-fn train_by_self_play(arguments: Arguments) -> anyhow::Result<()> {
+fn train_by_self_play(arguments: TrainArguments) -> anyhow::Result<()> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
     let mut config = match &arguments.config {
@@ -80,7 +80,7 @@ fn train_by_self_play(arguments: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn train_from_records(arguments: Arguments) -> anyhow::Result<()> {
+fn train_from_records(arguments: TrainArguments) -> anyhow::Result<()> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
     let folder = arguments.run.unwrap_or_else(|| format!("runs/{}-supervised", variant.name()));
@@ -96,7 +96,7 @@ fn train_from_records(arguments: Arguments) -> anyhow::Result<()> {
     for fault in &found.faults {
         eprintln!("{fault}");
     }
-    println!("{} games, {} left out", found.games.len(), found.faults.len());
+    println!("{} games, {} skipped", found.games.len(), found.faults.len());
     anyhow::ensure!(!arguments.strict || found.faults.is_empty(), "not all games could be read");
     let from = arguments.from.as_deref();
     let mut run = Supervised::open(store, config, &variant, found.games, from)?;

@@ -11,9 +11,9 @@ use trainer::onnx::sparse::{export_float, export_int8};
 use trainer::sparse::{BASE, Sources, SparseConfig, SparseMetrics, SparseRun, SparseSizes};
 use trainer::variants::{find_variant, read_sections};
 
-/// Trains a sparse network from labelled games. A run that was stopped goes on.
+/// Trains a sparse network from labelled games. The same command continues a run that was stopped.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct SparseArguments {
     /// The variant, or `base` for one network for the variants of --records.
     variant: String,
     /// Labelled games, tsv or tsv.gz.
@@ -28,13 +28,13 @@ pub(crate) struct Arguments {
     /// A file of your own variants, in the syntax of variants.ini.
     #[arg(long)]
     variants: Option<PathBuf>,
-    /// The folder of the run; runs/sparse-VARIANT if not given.
+    /// Folder of the run; runs/sparse-VARIANT if not given.
     #[arg(long)]
     run: Option<PathBuf>,
-    /// A config.toml to begin a new run with, instead of the default settings.
+    /// Configuration (config.toml) of a new run, instead of the variant's default.
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Positions to learn from in all.
+    /// Positions to train on in all.
     #[arg(long)]
     positions: Option<u64>,
     /// Positions of a step.
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// Width of the accumulator.
     #[arg(long)]
     hidden_size: Option<usize>,
-    /// Numbers of the trunk's output that the policy reads.
+    /// Number of the trunk's outputs that the policy head reads.
     #[arg(long)]
     policy_size: Option<usize>,
     /// Share of the searched score in the target of the value.
@@ -69,7 +69,7 @@ pub(crate) struct Arguments {
     threads: Option<usize>,
 }
 
-impl Arguments {
+impl SparseArguments {
     fn config(&self) -> anyhow::Result<SparseConfig> {
         let mut config = match &self.config {
             Some(path) => SparseConfig::read(path)?,
@@ -114,7 +114,7 @@ fn set<T>(setting: &mut T, value: Option<T>) {
     }
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: SparseArguments) -> anyhow::Result<()> {
     if let Some(threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
@@ -142,7 +142,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
         run.config().steps(),
     );
     if let Some(started) = run.started() {
-        let known = if started.knows_variant { ", which knows the variant" } else { "" };
+        let known = if started.knows_variant { ", which includes the variant" } else { "" };
         println!("starts from another network{known}; new blocks: {:?}", started.new_blocks);
     }
     run.train(&|row| println!("{}", line(row)))?;

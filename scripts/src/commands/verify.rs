@@ -1,6 +1,4 @@
-//! Marks networks of a solved game, or a UCI engine, against its exact solution:
-//! `oracle VARIANT NETWORK...`, `oracle VARIANT --engine EXECUTABLE`; or against a table of right
-//! moves, `--puzzles FILE`.
+//! `trainer verify VARIANT NETWORK..`, or with `--engine EXECUTABLE`, or with `--puzzles FILE`
 
 use std::path::PathBuf;
 
@@ -13,67 +11,70 @@ use menagerie::search::{Params, Tree};
 use menagerie::variant::{Catalogue, Variant};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use trainer::ground_truth::{Marks, best_move, engine_move, mark, mark_engine};
-use trainer::puzzles::{self, Puzzle, Score};
+use trainer::ground_truth::{
+    SolvedGameScore, best_move, engine_move, measure_engine, measure_search,
+};
+use trainer::puzzles::{Puzzle, PuzzleScore, play_puzzles};
 use trainer::retrograde::Solution;
-use trainer::uci_engine::{UciEngine, name_and_value};
+use trainer::uci_engine::{UciEngine, parse_name_value};
 
-/// Marks the play of networks in all positions of a solved game, or in those of a table.
+/// Measures networks and engines in all positions of a solved game, or in positions with known best moves.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    /// The game, which must be small enough to be solved.
+pub(crate) struct VerifyArguments {
+    /// The variant, which must be small enough to be solved, unless --puzzles is given.
     variant: String,
-    /// Networks of it.
+    /// Networks of the variant.
     networks: Vec<PathBuf>,
-    /// A UCI engine to mark.
-    #[arg(long)]
+    /// A UCI engine to measure.
+    #[arg(long, value_name = "FILE")]
     engine: Option<PathBuf>,
-    /// A table of positions with their right moves, where the game is too large to be solved.
-    #[arg(long)]
+    /// A file of positions with their best moves, for variants that are too large to be solved.
+    #[arg(long, value_name = "FILE")]
     puzzles: Option<PathBuf>,
-    /// A table of the solved game, as solve writes it; the game is not solved anew.
-    #[arg(long, conflicts_with = "puzzles")]
+    /// A table that `trainer solve` wrote, instead of solving the variant again.
+    #[arg(long, value_name = "FILE", conflicts_with = "puzzles")]
     table: Option<PathBuf>,
-    /// Marks so many positions drawn at random, not all.
+    /// Number of random positions to measure, instead of all positions.
     #[arg(long)]
     sample: Option<usize>,
-    /// The random numbers by which they are drawn.
+    /// Seed of the random positions.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Options of the engine, as name=value.
-    #[arg(long = "option", value_parser = name_and_value)]
+    /// Options of the engine.
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_name_value)]
     options: Vec<(String, String)>,
-    /// Plays without a network as well: the search alone.
+    /// Measures the search without a network, too.
     #[arg(long)]
     uniform: bool,
-    /// Visits of a search; 1 is the bare network.
+    /// Visits of the search; 1 is the network without search.
     #[arg(long, value_delimiter = ',', default_value = "1,50,400")]
     visits: Vec<u32>,
-    /// Names the positions that were played wrong.
+    /// Prints the positions with wrong moves.
     #[arg(long)]
     faults: bool,
-    /// Parameters of the search, as name=value.
-    #[arg(long = "set", value_parser = setting)]
+    /// Parameters of the search.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_parameter)]
     settings: Vec<(String, f32)>,
 }
 
-fn setting(text: &str) -> Result<(String, f32), String> {
-    let (name, value) = name_and_value(text)?;
-    Ok((name, value.parse().map_err(|_| format!("\"{value}\" is no number"))?))
+fn parse_parameter(text: &str) -> anyhow::Result<(String, f32)> {
+    let (name, value) = parse_name_value(text)?;
+    let number = value.parse();
+    Ok((name, number.map_err(|_| anyhow::anyhow!("\"{value}\" is not a number"))?))
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: VerifyArguments) -> anyhow::Result<()> {
     let variant = Catalogue::shipped().require(&arguments.variant)?;
     let mut params = Params::default();
     for (name, value) in &arguments.settings {
-        params.set(name, *value).map_err(anyhow::Error::msg)?;
+        params.set(name, *value).map_err(|error| anyhow::anyhow!("{error}"))?;
     }
     let mut engines = Vec::new();
     if let Some(path) = &arguments.engine {
         let mut engine = UciEngine::start(path)?;
-        engine.set("UCI_Variant", variant.name())?;
+        engine.set_option("UCI_Variant", variant.name())?;
         for (name, value) in &arguments.options {
-            engine.set(name, value)?;
+            engine.set_option(name, value)?;
         }
         engines.push((path.display().to_string(), engine));
     }
@@ -86,14 +87,18 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
         let weights = Weights::read(path, &path.display().to_string())?;
         let Opened { network, file, notes } =
             weights.open(&encoding, variant.name(), Backend::Cpu)?;
-        notes.iter().for_each(|note| eprintln!("{note}"));
+        for note in notes {
+            eprintln!("{note}");
+        }
         evaluators.push((file.name.clone(), Box::new(Cached::new(network, 64 << 20))));
     }
-    let exam = match &arguments.puzzles {
+    let reference = match &arguments.puzzles {
         Some(path) => {
             let text = std::fs::read_to_string(path)?;
             let puzzles = Puzzle::read(&variant, &text);
-            Exam::Puzzles(puzzles.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?)
+            Reference::Puzzles(
+                puzzles.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?,
+            )
         }
         None => {
             let solution = match &arguments.table {
@@ -105,68 +110,74 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
                 Some(count) => solution.sample(count, &mut rng),
                 None => solution.iter().collect(),
             };
-            Exam::Solution(Box::new(solution), positions)
+            Reference::Solution(Box::new(solution), positions)
         }
     };
-    println!("{}", exam.columns());
+    println!("{}", reference.columns());
     for &visits in &arguments.visits {
         for (name, engine) in &mut engines {
-            let result = exam.engine(engine, visits)?;
-            result.tell(name, visits, arguments.faults);
+            let result = reference.measure_engine(engine, visits)?;
+            result.print(name, visits, arguments.faults);
         }
         for (name, evaluator) in &mut evaluators {
-            let result = exam.evaluator(&variant, evaluator.as_mut(), params, visits)?;
-            result.tell(name, visits, arguments.faults);
+            let result = reference.measure_search(&variant, evaluator.as_mut(), params, visits)?;
+            result.print(name, visits, arguments.faults);
         }
     }
     Ok(())
 }
 
-/// What is asked.
-enum Exam {
+/// The positions to play, with their best moves.
+enum Reference {
     Solution(Box<Solution>, Vec<(Position, Value)>),
     Puzzles(Vec<Puzzle>),
 }
 
-/// How it went.
-enum Marked {
-    Solution(Marks),
-    Puzzles(Score),
+/// The result of one player.
+enum Measurement {
+    Solution(SolvedGameScore),
+    Puzzles(PuzzleScore),
 }
 
-impl Exam {
+impl Reference {
     fn columns(&self) -> &'static str {
         match self {
-            Exam::Solution(..) => "player,visits,positions,result_kept,wins,won_quickest",
-            Exam::Puzzles(_) => "player,visits,positions,sound,safe",
+            Reference::Solution(..) => "player,visits,positions,result_kept,wins,won_quickest",
+            Reference::Puzzles(_) => "player,visits,positions,sound,safe",
         }
     }
 
-    fn engine(&self, engine: &mut UciEngine, visits: u32) -> anyhow::Result<Marked> {
+    fn measure_engine(&self, engine: &mut UciEngine, nodes: u32) -> anyhow::Result<Measurement> {
         Ok(match self {
-            Exam::Solution(solution, positions) => {
-                Marked::Solution(mark_engine(solution, positions.clone(), engine, visits)?)
+            Reference::Solution(solution, positions) => {
+                Measurement::Solution(measure_engine(solution, positions.clone(), engine, nodes)?)
             }
-            Exam::Puzzles(puzzles) => Marked::Puzzles(puzzles::ask(puzzles, |position| {
-                engine_move(position, engine, visits).map(Some)
-            })?),
+            Reference::Puzzles(puzzles) => {
+                Measurement::Puzzles(play_puzzles(puzzles, |position| {
+                    engine_move(position, engine, nodes).map(Some)
+                })?)
+            }
         })
     }
 
-    fn evaluator(
+    fn measure_search(
         &self,
         variant: &Variant,
         evaluator: &mut dyn Evaluator,
         params: Params,
         visits: u32,
-    ) -> anyhow::Result<Marked> {
+    ) -> anyhow::Result<Measurement> {
         Ok(match self {
-            Exam::Solution(solution, positions) => {
-                Marked::Solution(mark(solution, positions.clone(), evaluator, params, visits)?)
-            }
-            Exam::Puzzles(puzzles) => {
+            Reference::Solution(solution, positions) => Measurement::Solution(measure_search(
+                solution,
+                positions.clone(),
+                evaluator,
+                params,
+                visits,
+            )?),
+            Reference::Puzzles(puzzles) => {
                 let mut tree = Tree::new(variant.start(), params, 1 << 22);
-                Marked::Puzzles(puzzles::ask(puzzles, |position| {
+                Measurement::Puzzles(play_puzzles(puzzles, |position| {
                     tree.restart(position.clone());
                     best_move(&mut tree, evaluator, visits)
                 })?)
@@ -175,24 +186,28 @@ impl Exam {
     }
 }
 
-impl Marked {
-    fn tell(&self, player: &str, visits: u32, tell_faults: bool) {
+impl Measurement {
+    fn print(&self, player: &str, visits: u32, with_faults: bool) {
         let faults = match self {
-            Marked::Solution(marks) => {
-                let (kept, quickest) = (marks.kept_share(), marks.quickest_share());
-                let (positions, wins) = (marks.positions, marks.wins);
+            Measurement::Solution(score) => {
+                let kept = score.kept_share();
+                let quickest = score.quickest_share();
+                let SolvedGameScore { positions, wins, .. } = score;
                 println!("{player},{visits},{positions},{kept:.5},{wins},{quickest:.5}");
-                &marks.faults
+                &score.faults
             }
-            Marked::Puzzles(score) => {
+            Measurement::Puzzles(score) => {
                 let share = |part: usize| part as f64 / score.puzzles.max(1) as f64;
-                let (sound, safe) = (share(score.sound), share(score.safe));
+                let sound = share(score.sound);
+                let safe = share(score.safe);
                 println!("{player},{visits},{},{sound:.5},{safe:.5}", score.puzzles);
                 &score.faults
             }
         };
-        if tell_faults {
-            faults.iter().for_each(|fault| println!("# {fault}"));
+        if with_faults {
+            for fault in faults {
+                println!("# {fault}");
+            }
         }
     }
 }

@@ -1,14 +1,15 @@
 //! Adam with decoupled weight decay (Loshchilov and Hutter, 2019), over flat slices.
 
-/// Decay of the gradient's moving average a step.
+/// Decay of the moving average of the gradient for each step.
 const FIRST_DECAY: f32 = 0.9;
-/// Decay of the squared gradient's moving average a step.
+/// Decay of the moving average of the squared gradient for each step.
 const SECOND_DECAY: f32 = 0.999;
-/// Keeps the division by the root of the second moment from blowing up.
+/// Added to the root of the second moment, by which is divided.
 const EPSILON: f32 = 1e-8;
 
-/// Moves `weights` against `gradient`, whose moving average is `first` and that of its square `second`.
-/// `step` counts from 1. Before, they shrink by `decay`, which is the learning rate times weight decay.
+/// Takes a step of `weights` against `gradient`. `first` is the moving average of the gradient, `second` that of
+/// its square; `step` counts from 1. The weights are first multiplied by 1 minus `decay`, the learning rate
+/// times weight decay.
 pub(super) fn step(
     weights: &mut [f32],
     [first, second]: [&mut [f32]; 2],
@@ -17,10 +18,10 @@ pub(super) fn step(
     learning_rate: f32,
     decay: f32,
 ) {
-    // Both averages start at zero, and are scaled up by what they still lack.
-    let lacks = |decay: f32| (1.0 - f64::from(decay).powf(step as f64)) as f32;
-    let rate = learning_rate / lacks(FIRST_DECAY);
-    let root = lacks(SECOND_DECAY).sqrt();
+    // Both averages start at zero; this corrects their bias.
+    let bias = |decay: f32| (1.0 - f64::from(decay).powf(step as f64)) as f32;
+    let rate = learning_rate / bias(FIRST_DECAY);
+    let root = bias(SECOND_DECAY).sqrt();
     let shrink = 1.0 - decay;
     let moments = first.iter_mut().zip(second);
     for ((weight, &slope), (first, second)) in weights.iter_mut().zip(gradient).zip(moments) {
@@ -35,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_step_is_the_learning_rate_against_the_sign() {
+    fn first_step_is_learning_rate_against_sign() {
         for (gradient, decay, expected) in [(0.5, 0.0, 0.9), (-8.0, 0.0, 1.1), (0.0, 0.05, 0.95)] {
             let mut weights = [1.0];
             step(&mut weights, [&mut [0.0], &mut [0.0]], &[gradient], 1, 0.1, decay);
@@ -44,11 +45,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bowl_is_descended() {
-        let (mut weights, mut first, mut second) = ([3.0, -2.0], [0.0; 2], [0.0; 2]);
-        for turn in 1..=2000 {
+    fn quadratic_is_minimised() {
+        let mut weights = [3.0, -2.0];
+        let mut first = [0.0; 2];
+        let mut second = [0.0; 2];
+        for nth in 1..=2000 {
             let gradient = weights.map(|weight: f32| 2.0 * weight);
-            step(&mut weights, [&mut first, &mut second], &gradient, turn, 0.01, 0.0);
+            step(&mut weights, [&mut first, &mut second], &gradient, nth, 0.01, 0.0);
         }
         assert!(weights.iter().all(|weight| weight.abs() < 1e-2), "{weights:?}");
     }

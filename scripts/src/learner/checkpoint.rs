@@ -1,8 +1,10 @@
-//! A learner's state as bytes.
+//! Checkpoints: the state of a learner as bytes.
 //!
-//! One object, little-endian: a magic word; the length of a TOML header (u64) and the header, which
-//! says what network this is; weights, average, first and second moments (f32 each, the header's
-//! tensors end to end); and a checksum of all before it (FNV-1a over 8-byte words, u64).
+//! Little-endian: a magic word; the length of a TOML header (u64) and the header, which describes the
+//! network; weights, average, first and second moments (f32 each, the tensors of the header end to end);
+//! and a checksum of all bytes before it (FNV-1a over 8-byte words, u64).
+
+use std::fmt::Debug;
 
 use menagerie::encoding::Shape;
 use serde::{Deserialize, Serialize};
@@ -17,29 +19,29 @@ const MAGIC: &[u8; 16] = b"menagerie-learn1";
 /// Why a checkpoint could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
-    /// It is no checkpoint, or not a whole one.
-    #[error("\"{name}\" is no whole checkpoint: {why}")]
+    /// It is not a checkpoint, or a damaged one.
+    #[error("\"{name}\" is not an intact checkpoint: {why}")]
     Damaged {
         /// The checkpoint.
         name: String,
-        /// What is wrong with it.
+        /// Why it is not intact.
         why: String,
     },
-    /// The checkpoint is of another network than the one wanted.
-    #[error("\"{name}\" is of another network: its {what} is {found}, but {wanted} is wanted")]
+    /// The checkpoint is of another network.
+    #[error("\"{name}\" is of another network: its {what} is {found}, expected {expected}")]
     Mismatch {
         /// The checkpoint.
         name: String,
         /// What differs.
         what: &'static str,
-        /// What the file says.
+        /// That of the file.
         found: String,
-        /// What was asked for.
-        wanted: String,
+        /// That of the learner.
+        expected: String,
     },
 }
 
-/// What a checkpoint says about itself.
+/// The header of a checkpoint.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
@@ -62,23 +64,23 @@ fn sizes(shape: Shape) -> [usize; 5] {
     [shape.planes, shape.height, shape.width, shape.policy_planes, shape.outcomes]
 }
 
-fn entries(plan: &GraphIr) -> Vec<Entry> {
-    let parameters = plan.parameters.iter();
+fn entries(graph: &GraphIr) -> Vec<Entry> {
+    let parameters = graph.parameters.iter();
     parameters.map(|one| Entry { name: one.name.clone(), shape: one.shape.clone() }).collect()
 }
 
-/// The bytes of a checkpoint.
+/// Encodes a checkpoint.
 pub(super) fn encode(
     shape: Shape,
     architecture: &Architecture,
-    plan: &GraphIr,
+    graph: &GraphIr,
     state: &State,
 ) -> Result<Vec<u8>, toml::ser::Error> {
     let header = Header {
         step: state.step,
         shape: sizes(shape),
         architecture: architecture.clone(),
-        tensors: entries(plan),
+        tensors: entries(graph),
     };
     let header = toml::to_string(&header)?;
     let arrays = [&state.weights, &state.average, &state.moments.first, &state.moments.second];
@@ -95,49 +97,36 @@ pub(super) fn encode(
     Ok(bytes)
 }
 
-/// Reads a checkpoint, which must be of this network; `name` is for errors.
+/// Decodes a checkpoint, which must be of this network. Error messages name it `name`.
 pub(super) fn decode(
     name: &str,
     bytes: &[u8],
     shape: Shape,
     architecture: &Architecture,
-    plan: &GraphIr,
+    graph: &GraphIr,
 ) -> Result<State, CheckpointError> {
     let damaged = |why: String| CheckpointError::Damaged { name: name.to_owned(), why };
-    let cut = || damaged(format!("its {} bytes are too few", bytes.len()));
+    let truncated = || damaged(format!("truncated at {} bytes", bytes.len()));
 
-    let body =
-        bytes.strip_prefix(MAGIC).ok_or_else(|| damaged("it does not begin as one".into()))?;
-    let (_, sum) = bytes.split_last_chunk::<8>().ok_or_else(cut)?;
+    let body = bytes.strip_prefix(MAGIC).ok_or_else(|| damaged("unknown first bytes".into()))?;
+    let (_, sum) = bytes.split_last_chunk::<8>().ok_or_else(truncated)?;
     if checksum(&bytes[..bytes.len() - 8]) != u64::from_le_bytes(*sum) {
-        return Err(damaged("its checksum does not fit its content".into()));
+        return Err(damaged("wrong checksum".into()));
     }
-    let (len, body) = body.split_first_chunk::<8>().ok_or_else(cut)?;
-    let len = usize::try_from(u64::from_le_bytes(*len)).map_err(|_| cut())?;
-    let (header, body) = body.split_at_checked(len).ok_or_else(cut)?;
+    let (len, body) = body.split_first_chunk::<8>().ok_or_else(truncated)?;
+    let len = usize::try_from(u64::from_le_bytes(*len)).map_err(|_| truncated())?;
+    let (header, body) = body.split_at_checked(len).ok_or_else(truncated)?;
     let header = std::str::from_utf8(header).map_err(|error| damaged(error.to_string()))?;
     let header: Header = toml::from_str(header).map_err(|error| damaged(error.to_string()))?;
 
-    let differs = |what, found: String, wanted: String| {
-        Err(CheckpointError::Mismatch { name: name.to_owned(), what, found, wanted })
-    };
-    if header.shape != sizes(shape) {
-        let (found, wanted) = (format!("{:?}", header.shape), format!("{:?}", sizes(shape)));
-        return differs("shape (planes, height, width, policy planes, outcomes)", found, wanted);
-    }
-    if header.architecture != *architecture {
-        let (found, wanted) = (format!("{:?}", header.architecture), format!("{architecture:?}"));
-        return differs("architecture", found, wanted);
-    }
-    let wanted = entries(plan);
-    if header.tensors != wanted {
-        let (found, wanted) = (format!("{:?}", header.tensors), format!("{wanted:?}"));
-        return differs("list of tensors", found, wanted);
-    }
-    let count = plan.len();
+    let shape_name = "shape (planes, height, width, policy planes, outcomes)";
+    check_equal(name, shape_name, &header.shape, &sizes(shape))?;
+    check_equal(name, "architecture", &header.architecture, architecture)?;
+    check_equal(name, "list of tensors", &header.tensors, &entries(graph))?;
+    let count = graph.len();
     let (numbers, rest) = body.split_at(body.len() - 8).0.as_chunks::<4>();
     if numbers.len() != 4 * count || !rest.is_empty() {
-        return Err(cut());
+        return Err(truncated());
     }
     let array = |index: usize| -> Vec<f32> {
         let numbers = &numbers[index * count..(index + 1) * count];
@@ -146,12 +135,29 @@ pub(super) fn decode(
     let [weights, average, first, second] = [0, 1, 2, 3].map(array);
     if [&weights, &average, &first, &second].into_iter().flatten().any(|number| !number.is_finite())
     {
-        return Err(damaged("it holds a number that is not finite".into()));
+        return Err(damaged("a number is not finite".into()));
     }
     Ok(State { step: header.step, weights, average, moments: Moments { first, second } })
 }
 
-/// FNV-1a over little-endian words of eight bytes, the last one filled up with zeros.
+fn check_equal<T: PartialEq + Debug>(
+    name: &str,
+    what: &'static str,
+    found: &T,
+    expected: &T,
+) -> Result<(), CheckpointError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(CheckpointError::Mismatch {
+        name: name.to_owned(),
+        what,
+        found: format!("{found:?}"),
+        expected: format!("{expected:?}"),
+    })
+}
+
+/// FNV-1a over little-endian words of eight bytes, the last one padded with zeros.
 fn checksum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];

@@ -1,16 +1,16 @@
-//! The losses of a batch and their gradients with respect to the network's heads.
+//! The losses of a batch and their gradients with respect to the heads of the network.
 
 use std::ops::AddAssign;
 
 use menagerie::encoding::Shape;
 
-use super::{LearnerConfig, Losses, Sample};
+use super::{LearnerConfig, Losses, TrainingSample};
 use crate::network::graph::Heads;
 use crate::network::{MOVES_LEFT_SCALE, softplus};
 
-/// Sums over samples, each times its weight. Sums of parts of a batch add up.
+/// Weighted sums over samples. Those of a batch are the sums of those of its parts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sums {
+pub(super) struct LossSums {
     policy: f64,
     policy_floor: f64,
     policy_hits: f64,
@@ -28,7 +28,7 @@ pub(super) struct Sums {
     weight: f64,
 }
 
-impl AddAssign for Sums {
+impl AddAssign for LossSums {
     fn add_assign(&mut self, other: Self) {
         self.policy += other.policy;
         self.policy_floor += other.policy_floor;
@@ -45,8 +45,8 @@ impl AddAssign for Sums {
     }
 }
 
-impl Sums {
-    /// The means. The total is over all samples; what concerns a head, over those that train it.
+impl LossSums {
+    /// Returns the means: of the total over all samples, of each head over the samples with a target for it.
     pub(super) fn losses(&self, config: &LearnerConfig) -> Losses {
         let mean = |sum: f64, weight: f64| {
             if weight > 0.0 { (sum / weight) as f32 } else { 0.0 }
@@ -69,16 +69,16 @@ impl Sums {
     }
 }
 
-/// The losses of `samples` under `heads`, and the gradient of the batch's mean total loss.
+/// Returns the losses of `samples` under `heads`, and the gradient of the mean total loss of the batch.
 /// `total_weight` is the weight of the whole batch, of which `samples` may be a part.
 pub(super) fn losses(
-    samples: &[&Sample],
+    samples: &[&TrainingSample],
     shape: Shape,
     heads: &Heads,
     config: &LearnerConfig,
     total_weight: f32,
-) -> (Sums, Heads) {
-    let mut sums = Sums::default();
+) -> (LossSums, Heads) {
+    let mut sums = LossSums::default();
     let mut gradient = Heads {
         policy: vec![0.0; heads.policy.len()],
         outcome: vec![0.0; heads.outcome.len()],
@@ -109,7 +109,7 @@ pub(super) fn losses(
             if let Some(head) = heads.soft_policy.get(at..at + shape.policy()) {
                 logits.clear();
                 logits.extend(sample.legal.iter().map(|&index| head[usize::from(index)]));
-                let (loss, _) = cross_entropy(&mut logits, &softened(&sample.policy));
+                let (loss, _) = cross_entropy(&mut logits, &soften(&sample.policy));
                 sums.soft_policy += weight * f64::from(loss);
                 for (&index, slope) in sample.legal.iter().zip(&logits) {
                     let slope = config.soft_policy_weight * share * slope;
@@ -124,13 +124,15 @@ pub(super) fn losses(
             slopes.copy_from_slice(&heads.outcome[at..at + shape.outcomes]);
             let hit = argmax(slopes) == argmax(&sample.outcome);
             let (loss, _) = cross_entropy(slopes, &sample.outcome);
-            // What is left in `slopes` are the errors of the chances, class by class.
-            let error = f64::from(score(slopes));
+            // `slopes` now holds the errors of the probabilities, class by class.
+            let error = f64::from(expected_score(slopes));
             sums.outcome += weight * f64::from(loss);
             sums.outcome_hits += if hit { weight } else { 0.0 };
             sums.score_error += weight * error * error;
             sums.outcome_weight += weight;
-            slopes.iter_mut().for_each(|slope| *slope *= config.outcome_weight * share);
+            for slope in slopes {
+                *slope *= config.outcome_weight * share;
+            }
         }
 
         if let Some(turns) = sample.moves_left {
@@ -143,31 +145,34 @@ pub(super) fn losses(
     (sums, gradient)
 }
 
-/// A policy raised to the power of a quarter, which tells also unlikely moves from one another; no
-/// legal move has a chance of nought (as in KataGo).
-fn softened(policy: &[f32]) -> Vec<f32> {
-    const LEAST: f32 = 1e-7;
-    let mut soft: Vec<f32> = policy.iter().map(|chance| (chance + LEAST).sqrt().sqrt()).collect();
+/// Returns the policy raised to the power 1/4, as in KataGo, which distinguishes unlikely moves. No legal move
+/// has a probability of 0.
+fn soften(policy: &[f32]) -> Vec<f32> {
+    const EPSILON: f32 = 1e-7;
+    let mut soft: Vec<f32> = policy.iter().map(|share| (share + EPSILON).sqrt().sqrt()).collect();
     let total: f32 = soft.iter().sum();
-    soft.iter_mut().for_each(|chance| *chance /= total);
+    for share in &mut soft {
+        *share /= total;
+    }
     soft
 }
 
-/// The mover's expected score under chances of the outcome's classes: 1 for its win, -1 for that of
-/// any other side, 0 for the draw.
-fn score(chances: &[f32]) -> f32 {
-    let wins = &chances[..chances.len().saturating_sub(1)];
+/// Returns the expected score of the mover from the probabilities of the outcome classes: 1 for its win, -1 for
+/// the win of another side, 0 for a draw.
+fn expected_score(probabilities: &[f32]) -> f32 {
+    let wins = &probabilities[..probabilities.len().saturating_sub(1)];
     wins.first().map_or(0.0, |first| 2.0 * first - wins.iter().sum::<f32>())
 }
 
-/// The cross-entropy of softmax(`logits`) with a target and the target's own entropy, in nats.
-/// Leaves in `logits` the gradient: softmax minus target.
+/// Returns the cross-entropy of softmax(`logits`) with a target and the entropy of the target, in nats.
+/// Replaces `logits` by the gradient: softmax minus target.
 fn cross_entropy(logits: &mut [f32], target: &[f32]) -> (f32, f32) {
-    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let log_sum = logits.iter().map(|logit| (logit - most).exp()).sum::<f32>().ln();
-    let (mut loss, mut floor) = (0.0, 0.0);
+    let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let log_sum = logits.iter().map(|logit| (logit - max).exp()).sum::<f32>().ln();
+    let mut loss = 0.0;
+    let mut floor = 0.0;
     for (logit, &target) in logits.iter_mut().zip(target) {
-        let log_probability = *logit - most - log_sum;
+        let log_probability = *logit - max - log_sum;
         if target > 0.0 {
             loss -= target * log_probability;
             floor -= target * target.ln();
@@ -177,8 +182,8 @@ fn cross_entropy(logits: &mut [f32], target: &[f32]) -> (f32, f32) {
     (loss, floor)
 }
 
-/// The Huber loss of the moves-left head's raw output against a target in turns, in units of
-/// [`MOVES_LEFT_SCALE`] with its knee at one unit, and its slope by the raw output.
+/// Returns the Huber loss of the raw output of the moves-left head against a target in turns, in units of
+/// [`MOVES_LEFT_SCALE`] and quadratic below one unit, and its derivative by the raw output.
 fn huber(raw: f32, turns: f32) -> (f32, f32) {
     let error = softplus(raw) - turns / MOVES_LEFT_SCALE;
     let loss = if error.abs() <= 1.0 { 0.5 * error * error } else { error.abs() - 0.5 };
@@ -186,7 +191,7 @@ fn huber(raw: f32, turns: f32) -> (f32, f32) {
     (loss, error.clamp(-1.0, 1.0) * sigmoid)
 }
 
-/// The first of the greatest numbers' places.
+/// Returns the first index of the greatest number.
 fn argmax(numbers: &[f32]) -> usize {
     let mut best = 0;
     for (index, number) in numbers.iter().enumerate() {
@@ -203,8 +208,8 @@ mod tests {
 
     const SHAPE: Shape = Shape { planes: 1, height: 1, width: 2, policy_planes: 3, outcomes: 3 };
 
-    fn sample(weight: f32, legal: Vec<u16>, policy: Vec<f32>) -> Sample {
-        Sample {
+    fn sample(weight: f32, legal: Vec<u16>, policy: Vec<f32>) -> TrainingSample {
+        TrainingSample {
             planes: vec![0.0; 2],
             legal,
             policy,
@@ -215,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gradient_is_that_of_the_loss() {
+    fn gradient_is_that_of_loss() {
         let config = LearnerConfig {
             moves_left_weight: 0.3,
             soft_policy_weight: 0.7,
@@ -225,9 +230,9 @@ mod tests {
             sample(1.0, vec![4, 1], vec![0.9, 0.1]),
             sample(0.5, vec![0, 2, 5], vec![0.2, 0.5, 0.3]),
             sample(2.0, vec![], vec![]),
-            Sample { outcome: vec![], moves_left: None, ..sample(1.5, vec![3], vec![1.0]) },
+            TrainingSample { outcome: vec![], moves_left: None, ..sample(1.5, vec![3], vec![1.0]) },
         ];
-        let samples: Vec<&Sample> = samples.iter().collect();
+        let samples: Vec<&TrainingSample> = samples.iter().collect();
         let wave = |len: usize| (0..len).map(|i| (i as f32 * 1.7).sin() * 2.0).collect::<Vec<_>>();
         let heads = || Heads {
             policy: wave(24),
@@ -245,7 +250,8 @@ mod tests {
         for part in parts {
             let mut found = gradient.clone();
             for index in 0..part(&mut found).len() {
-                let (mut up, mut down) = (heads(), heads());
+                let mut up = heads();
+                let mut down = heads();
                 part(&mut up)[index] += step;
                 part(&mut down)[index] -= step;
                 let expected = (total(&up) - total(&down)) / (2.0 * step);
@@ -256,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_perfect_policy_costs_its_entropy() {
+    fn cross_entropy_of_target_is_its_entropy() {
         let target = [0.5f32, 0.25, 0.25];
         let mut logits = target.map(f32::ln);
         let (loss, floor) = cross_entropy(&mut logits, &target);
@@ -265,8 +271,8 @@ mod tests {
     }
 
     #[test]
-    fn a_softened_policy_is_its_fourth_root() {
-        let soft = softened(&[0.6561, 0.0625, 0.0001, 0.0]);
+    fn soft_policy_is_fourth_root() {
+        let soft = soften(&[0.6561, 0.0625, 0.0001, 0.0]);
         let sum = 0.9 + 0.5 + 0.1 + 1e-7f32.powf(0.25);
         for (found, root) in soft.iter().zip([0.9, 0.5, 0.1, 1e-7f32.powf(0.25)]) {
             assert!((found - root / sum).abs() < 1e-4, "{found}");
@@ -275,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_logits_stay_finite() {
+    fn losses_of_extreme_logits_are_finite() {
         let mut logits = [1e30, -1e30, 0.0];
         let (loss, _) = cross_entropy(&mut logits, &[0.0, 0.0, 1.0]);
         assert!(loss.is_finite() && logits.iter().all(|slope| slope.is_finite()));
@@ -286,10 +292,10 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_batch_add_up() {
+    fn losses_of_parts_add_up() {
         let config = LearnerConfig::default();
         let samples = [sample(1.0, vec![0, 1], vec![1.0, 0.0]), sample(3.0, vec![2], vec![1.0])];
-        let samples: Vec<&Sample> = samples.iter().collect();
+        let samples: Vec<&TrainingSample> = samples.iter().collect();
         let heads = |n| Heads {
             policy: vec![0.5; n * 6],
             outcome: vec![0.1; n * 3],

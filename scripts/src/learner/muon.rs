@@ -1,27 +1,26 @@
-//! Muon (Jordan et al., 2024, "Muon: An optimizer for hidden layers in neural networks"): a matrix of
-//! weights moves by the same length in each of its directions, where the gradient says much of a few.
+//! Muon (Jordan et al., 2024, "Muon: An optimizer for hidden layers in neural networks"): the step of a matrix
+//! of weights has the same length in each singular direction.
 //!
-//! The gradient's moving average, U S V^T, is replaced by about U V^T, by five rounds of a polynomial of
-//! it (Newton and Schulz) that need no decomposition. The step is scaled as by Liu et al. (2025, "Muon is
-//! scalable for LLM training"): its mean square is that of a usual step of AdamW, so that one learning
-//! rate and weight decay serve both.
+//! The moving average of the gradient, U S V^T, is replaced by approximately U V^T, by five Newton-Schulz
+//! iterations instead of a decomposition. The step is scaled as by Liu et al. (2025, "Muon is scalable for LLM
+//! training"): its mean square is that of a typical step of AdamW, so that both use the same learning rate
+//! and weight decay.
 
 use nalgebra::{DMatrix, DMatrixView};
 
-/// Decay of the gradient's moving average a step.
+/// Decay of the moving average of the gradient for each step.
 const MOMENTUM: f32 = 0.95;
-/// The polynomial a x + b x^3 + c x^5 that takes any x from 0 to 1 near 1 (Jordan et al.).
+/// Coefficients of a x + b x^3 + c x^5, which maps x between 0 and 1 to values near 1 (Jordan et al.).
 const POLYNOMIAL: [f32; 3] = [3.4445, -4.7750, 2.0315];
-/// Rounds of it.
-const ROUNDS: usize = 5;
-/// The root of a usual step's mean square, of AdamW and at a learning rate of 1 (Liu et al.).
-const LENGTH: f32 = 0.2;
-/// Keeps the division by a gradient's length from blowing up.
+/// Number of Newton-Schulz iterations.
+const ITERATIONS: usize = 5;
+/// Root mean square of a typical step of AdamW at a learning rate of 1 (Liu et al.).
+const STEP_RMS: f32 = 0.2;
+/// Added to the norm of a gradient, by which is divided.
 const EPSILON: f32 = 1e-7;
 
-/// Moves the weights of a matrix, so many `columns` numbers end to end for each row, against its
-/// `gradient`, whose moving average is `momentum`. Before, they shrink by `decay`, which is the learning
-/// rate times weight decay.
+/// Takes a step of a matrix of `columns` columns, row by row, against its `gradient`, whose moving average is
+/// `momentum`. The weights are first multiplied by 1 minus `decay`, the learning rate times weight decay.
 pub(super) fn step(
     weights: &mut [f32],
     momentum: &mut [f32],
@@ -33,27 +32,27 @@ pub(super) fn step(
     for (momentum, slope) in momentum.iter_mut().zip(gradient) {
         *momentum += (1.0 - MOMENTUM) * (slope - *momentum);
     }
-    // Nesterov's look ahead: where the average will be when the next gradient is like this one.
-    let ahead = momentum.iter().zip(gradient);
-    let ahead: Vec<f32> =
-        ahead.map(|(momentum, slope)| slope + MOMENTUM * (momentum - slope)).collect();
-    let direction = orthogonal(&ahead, columns);
+    // Nesterov momentum: the average after another gradient like this one.
+    let pairs = momentum.iter().zip(gradient);
+    let nesterov: Vec<f32> =
+        pairs.map(|(momentum, slope)| slope + MOMENTUM * (momentum - slope)).collect();
+    let direction = orthogonalise(&nesterov, columns);
     let rows = weights.len() / columns.max(1);
-    let rate = learning_rate * LENGTH * (rows.max(columns) as f32).sqrt();
+    let rate = learning_rate * STEP_RMS * (rows.max(columns) as f32).sqrt();
     for (weight, part) in weights.iter_mut().zip(&direction) {
         *weight = *weight * (1.0 - decay) - rate * part;
     }
 }
 
-/// About U V^T of a matrix U S V^T, with singular values between 0.7 and 1.2; nought stays nought.
-fn orthogonal(matrix: &[f32], columns: usize) -> DMatrix<f32> {
-    // Column by column for nalgebra it is the transposed matrix, and so is what comes of it.
+/// Returns approximately U V^T of a matrix U S V^T, with singular values between 0.7 and 1.2. Zero stays zero.
+fn orthogonalise(matrix: &[f32], columns: usize) -> DMatrix<f32> {
+    // nalgebra is column-major: this is the transposed matrix, and so is the result.
     let view = DMatrixView::from_slice(matrix, columns, matrix.len() / columns.max(1));
     let wide = view.nrows() <= view.ncols();
     let mut x = if wide { view.into_owned() } else { view.transpose() };
     x /= x.norm() + EPSILON;
     let [a, b, c] = POLYNOMIAL;
-    for _ in 0..ROUNDS {
+    for _ in 0..ITERATIONS {
         let square = &x * x.transpose();
         let fourth = &square * &square;
         let factor = square * b + fourth * c;
@@ -72,10 +71,10 @@ mod tests {
 
     /// U V^T has the same singular vectors, and singular values near 1.
     #[test]
-    fn all_directions_of_a_matrix_become_of_one_length() {
+    fn orthogonalise_makes_singular_values_equal() {
         for (rows, columns) in [(3, 5), (5, 3), (4, 4), (1, 6), (6, 1)] {
             let matrix = wave(rows * columns);
-            let found = orthogonal(&matrix, columns);
+            let found = orthogonalise(&matrix, columns);
             let singular = found.clone().svd(false, false).singular_values;
             assert!(singular.iter().all(|one| (0.6..1.3).contains(one)), "{singular}");
             // U V^T is the nearest orthogonal matrix: its product with the matrix is symmetric and
@@ -88,28 +87,30 @@ mod tests {
     }
 
     #[test]
-    fn a_step_has_the_length_of_one_of_adamw() {
-        let (mut weights, mut momentum) = (vec![0.0; 96], vec![0.0; 96]);
+    fn step_has_length_of_adamw_step() {
+        let mut weights = vec![0.0; 96];
+        let mut momentum = vec![0.0; 96];
         step(&mut weights, &mut momentum, &wave(96), 12, 0.01, 0.0);
         let mean = weights.iter().map(|weight| weight * weight).sum::<f32>() / 96.0;
         assert!((0.0012..0.0026).contains(&mean.sqrt()), "{}", mean.sqrt());
     }
 
     #[test]
-    fn no_gradient_moves_nothing_and_weights_decay() {
+    fn weights_decay_without_gradient() {
         let mut weights = vec![1.0; 6];
         step(&mut weights, &mut [0.0; 6], &[0.0; 6], 3, 0.1, 0.05);
         assert!(weights.iter().all(|weight| (weight - 0.95).abs() < 1e-6), "{weights:?}");
     }
 
     #[test]
-    fn a_bowl_is_descended() {
+    fn quadratic_is_minimised() {
         let goal = wave(12);
-        let (mut weights, mut momentum) = (vec![0.0; 12], vec![0.0; 12]);
-        for turn in 0..2000 {
+        let mut weights = vec![0.0; 12];
+        let mut momentum = vec![0.0; 12];
+        for nth in 0..2000 {
             let gradient: Vec<f32> =
                 weights.iter().zip(&goal).map(|(w, g)| 2.0 * (w - g)).collect();
-            let rate = 0.1 * (1.0 - turn as f32 / 2000.0);
+            let rate = 0.1 * (1.0 - nth as f32 / 2000.0);
             step(&mut weights, &mut momentum, &gradient, 4, rate, 0.0);
         }
         let apart = weights.iter().zip(&goal).map(|(w, g)| (w - g).abs()).fold(0.0, f32::max);

@@ -1,4 +1,4 @@
-//! What moves the weights against their gradient.
+//! The optimizers and their state.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{adamw, muon};
 use crate::network::graph_ir::{GraphIr, Parameter};
 
-/// How weights follow their gradient.
+/// An optimizer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Optimizer {
@@ -15,54 +15,54 @@ pub enum Optimizer {
     #[default]
     #[serde(rename = "adamw")]
     AdamW,
-    /// Muon (Jordan et al., 2024) for the matrices of hidden layers, AdamW for all else.
+    /// Muon (Jordan et al., 2024) for the matrices of hidden layers, AdamW for the other weights.
     Muon,
 }
 
-/// What an optimizer remembers, weight by weight.
+/// The state of an optimizer, weight by weight.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Moments {
     /// Moving average of the gradient.
     pub(super) first: Vec<f32>,
-    /// Moving average of the squared gradient; 0 where Muon is at work.
+    /// Moving average of the squared gradient; 0 for weights of Muon.
     pub(super) second: Vec<f32>,
 }
 
 impl Moments {
-    /// Of so many weights that have seen no gradient.
+    /// Returns the initial state of `len` weights.
     pub(super) fn new(len: usize) -> Self {
         Self { first: vec![0.0; len], second: vec![0.0; len] }
     }
 }
 
-/// Some weights that are moved together.
+/// A parameter and how it is optimized.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
+pub(super) struct ParameterGroup {
     range: Range<usize>,
-    /// Weight decay pulls at them.
+    /// Whether it has weight decay.
     decays: bool,
-    /// The length of a row, where they are a matrix for Muon.
+    /// The number of columns, if it is a matrix for Muon.
     columns: Option<usize>,
 }
 
-impl Group {
-    /// A network's weights, parameter by parameter.
-    pub(super) fn all(plan: &GraphIr, optimizer: Optimizer) -> Vec<Group> {
+impl ParameterGroup {
+    /// Returns a group for each parameter of a graph.
+    pub(super) fn all(graph: &GraphIr, optimizer: Optimizer) -> Vec<ParameterGroup> {
         let hidden: Vec<Range<usize>> = match optimizer {
             Optimizer::AdamW => Vec::new(),
-            Optimizer::Muon => plan.hidden().map(|layer| layer.weight()).collect(),
+            Optimizer::Muon => graph.hidden_layers().map(|layer| layer.weight()).collect(),
         };
-        let group = |parameter: &Parameter| Group {
+        let group = |parameter: &Parameter| ParameterGroup {
             range: parameter.range.clone(),
             decays: parameter.decays,
             columns: hidden
                 .contains(&parameter.range)
                 .then(|| parameter.shape[1..].iter().product()),
         };
-        plan.parameters.iter().map(group).collect()
+        graph.parameters.iter().map(group).collect()
     }
 
-    /// Moves the group's weights among all `weights`. `step` counts from 1.
+    /// Takes a step of the weights of the group among all `weights`. `step` counts from 1.
     pub(super) fn step(
         &self,
         weights: &mut [f32],
@@ -72,9 +72,10 @@ impl Group {
         learning_rate: f32,
         weight_decay: f32,
     ) {
-        let range = || self.range.clone();
-        let (weights, gradient) = (&mut weights[range()], &gradient[range()]);
-        let (first, second) = (&mut moments.first[range()], &mut moments.second[range()]);
+        let weights = &mut weights[self.range.clone()];
+        let gradient = &gradient[self.range.clone()];
+        let first = &mut moments.first[self.range.clone()];
+        let second = &mut moments.second[self.range.clone()];
         let decay = if self.decays { learning_rate * weight_decay } else { 0.0 };
         match self.columns {
             Some(columns) => muon::step(weights, first, gradient, columns, learning_rate, decay),
@@ -90,9 +91,9 @@ mod tests {
     use super::*;
     use crate::network::Architecture;
 
-    /// What reads the planes, and what makes the heads, is AdamW's, whatever lies between.
+    /// The layers that read the planes and those that give the outputs are left to AdamW.
     #[test]
-    fn muon_moves_the_matrices_of_hidden_layers() {
+    fn muon_has_matrices_of_hidden_layers() {
         let shape = Shape { planes: 6, height: 3, width: 3, policy_planes: 4, outcomes: 3 };
         let tower = [
             ("block0.first", 36),
@@ -105,17 +106,17 @@ mod tests {
         ];
         for (architecture, wanted) in [
             (Architecture::Residual { blocks: 1, channels: 4, squeeze: 2 }, &tower[..]),
-            (Architecture::Twin { blocks: 1, channels: 4, squeeze: 2 }, &tower[..]),
+            (Architecture::TwoBoards { blocks: 1, channels: 4, squeeze: 2 }, &tower[..]),
             (Architecture::Mlp { widths: vec![8, 5], policy_channels: 0 }, &[("hidden1", 5)][..]),
         ] {
-            let plan = GraphIr::new(shape, &architecture).expect("a plan");
-            let groups = Group::all(&plan, Optimizer::Muon);
-            let named = plan.parameters.iter().map(|parameter| parameter.name.as_str());
+            let graph = GraphIr::new(shape, &architecture).expect("a graph");
+            let groups = ParameterGroup::all(&graph, Optimizer::Muon);
+            let named = graph.parameters.iter().map(|parameter| parameter.name.as_str());
             let moved = named.zip(&groups).filter_map(|(name, group)| Some((name, group.columns?)));
             let moved: Vec<_> =
                 moved.map(|(name, it)| (name.trim_end_matches(".weight"), it)).collect();
             assert_eq!(moved, wanted);
-            let plain = Group::all(&plan, Optimizer::AdamW);
+            let plain = ParameterGroup::all(&graph, Optimizer::AdamW);
             assert!(plain.iter().all(|group| group.columns.is_none()));
         }
     }

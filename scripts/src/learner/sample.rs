@@ -1,22 +1,22 @@
-//! One position to learn from.
+//! One position to train on.
 
 use menagerie::encoding::Shape;
 
-/// A position and what a network should say about it.
+/// A position and the targets of the heads.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
+pub struct TrainingSample {
     /// The input, `[planes, height, width]` flattened.
     pub planes: Vec<f32>,
-    /// Policy indices of the legal moves. Empty: the policy is not trained on this position.
+    /// Policy indices of the legal moves; empty if there is no policy target.
     pub legal: Vec<u16>,
-    /// The target over `legal`, move by move; sums to 1.
+    /// The policy target, move by move as in `legal`; sums to 1.
     pub policy: Vec<f32>,
-    /// The target over the outcome's classes, relative to the mover; sums to 1. Empty: the outcome
-    /// is not trained on this position.
+    /// The target over the outcome classes, relative to the mover; sums to 1. Empty if there is no outcome
+    /// target.
     pub outcome: Vec<f32>,
-    /// Turns left in the game. `None`: the moves left are not trained on this position.
+    /// Turns left in the game; `None` if there is no such target.
     pub moves_left: Option<f32>,
-    /// How much the sample counts beside others; 1 as a rule, 0 for not at all.
+    /// The weight of the sample in a batch, usually 1; may be 0.
     pub weight: f32,
 }
 
@@ -24,58 +24,61 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SampleError {
     /// A part with too many or too few numbers.
-    #[error("its {part} holds {found} numbers instead of {expected}")]
+    #[error("{part} has {found} numbers, expected {expected}")]
     Length {
-        /// Which part.
+        /// The part.
         part: &'static str,
-        /// Numbers needed.
+        /// The number of numbers that the network needs.
         expected: usize,
-        /// Numbers given.
+        /// The number of numbers in the sample.
         found: usize,
     },
-    /// A policy index beyond the policy, or given twice.
-    #[error("the legal move {index} is beyond the policy's {policy} moves, or is given twice")]
+    /// A policy index that is out of range or occurs twice.
+    #[error("legal move {index} is out of range (the policy has {policy} moves) or occurs twice")]
     Legal {
         /// The index.
         index: u16,
         /// Length of the policy.
         policy: usize,
     },
-    /// A target that is no distribution.
-    #[error("its {part} is no distribution: the numbers sum to {sum} and the least is {least}")]
+    /// A target that is not a distribution.
+    #[error("{part} is not a distribution: its sum is {sum}, its least number {least}")]
     Distribution {
-        /// Which part.
+        /// The part.
         part: &'static str,
-        /// What its numbers sum to.
+        /// The sum of its numbers.
         sum: f32,
         /// The least of its numbers.
         least: f32,
     },
-    /// A number that is infinite or not a number, or negative where it may not be.
-    #[error("its {part} holds {value}")]
+    /// A number that is not finite, or negative where it must not be.
+    #[error("{part} has the invalid number {value}")]
     Number {
-        /// Which part.
+        /// The part.
         part: &'static str,
         /// The number.
         value: f32,
     },
 }
 
-impl Sample {
+impl TrainingSample {
     /// Checks that the sample fits a network of this shape.
     ///
     /// # Errors
-    /// What does not fit.
+    /// [`SampleError`] for the first part that does not fit.
     pub fn check(&self, shape: Shape) -> Result<(), SampleError> {
         let length = |part, found, expected| {
-            let fits = found == expected;
-            if fits { Ok(()) } else { Err(SampleError::Length { part, expected, found }) }
+            if found == expected {
+                Ok(())
+            } else {
+                Err(SampleError::Length { part, expected, found })
+            }
         };
         length("planes", self.planes.len(), shape.input())?;
         length("policy", self.policy.len(), self.legal.len())?;
         if !self.outcome.is_empty() {
             length("outcome", self.outcome.len(), shape.outcomes)?;
-            distribution("outcome", &self.outcome)?;
+            check_distribution("outcome", &self.outcome)?;
         }
         if let Some(&value) = self.planes.iter().find(|value| !value.is_finite()) {
             return Err(SampleError::Number { part: "planes", value });
@@ -98,11 +101,11 @@ impl Sample {
                 return Err(SampleError::Legal { index: pair[0], policy });
             }
         }
-        if self.legal.is_empty() { Ok(()) } else { distribution("policy", &self.policy) }
+        if self.legal.is_empty() { Ok(()) } else { check_distribution("policy", &self.policy) }
     }
 }
 
-fn distribution(part: &'static str, numbers: &[f32]) -> Result<(), SampleError> {
+fn check_distribution(part: &'static str, numbers: &[f32]) -> Result<(), SampleError> {
     let sum: f32 = numbers.iter().sum();
     let least = numbers.iter().copied().fold(f32::INFINITY, f32::min);
     // A NaN among the numbers makes the sum NaN, which fails here too.
@@ -119,8 +122,8 @@ mod tests {
 
     const SHAPE: Shape = Shape { planes: 1, height: 1, width: 2, policy_planes: 2, outcomes: 2 };
 
-    fn sample() -> Sample {
-        Sample {
+    fn sample() -> TrainingSample {
+        TrainingSample {
             planes: vec![0.0, 1.0],
             legal: vec![3, 0],
             policy: vec![0.25, 0.75],
@@ -131,26 +134,26 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_that_fits_is_taken() {
+    fn check_accepts_samples_that_fit() {
         assert_eq!(sample().check(SHAPE), Ok(()));
-        let value_only = Sample { legal: vec![], policy: vec![], ..sample() };
+        let value_only = TrainingSample { legal: vec![], policy: vec![], ..sample() };
         assert_eq!(value_only.check(SHAPE), Ok(()));
     }
 
     #[test]
-    fn a_sample_that_does_not_fit_is_refused() {
+    fn check_refuses_samples_that_do_not_fit() {
         let refused = [
-            Sample { planes: vec![0.0], ..sample() },
-            Sample { planes: vec![0.0, f32::NAN], ..sample() },
-            Sample { policy: vec![1.0], ..sample() },
-            Sample { policy: vec![0.5, f32::NAN], ..sample() },
-            Sample { policy: vec![1.5, -0.5], ..sample() },
-            Sample { legal: vec![3, 4], ..sample() },
-            Sample { legal: vec![3, 3], ..sample() },
-            Sample { outcome: vec![1.0, 0.5], ..sample() },
-            Sample { outcome: vec![1.0], ..sample() },
-            Sample { moves_left: Some(-1.0), ..sample() },
-            Sample { weight: f32::INFINITY, ..sample() },
+            TrainingSample { planes: vec![0.0], ..sample() },
+            TrainingSample { planes: vec![0.0, f32::NAN], ..sample() },
+            TrainingSample { policy: vec![1.0], ..sample() },
+            TrainingSample { policy: vec![0.5, f32::NAN], ..sample() },
+            TrainingSample { policy: vec![1.5, -0.5], ..sample() },
+            TrainingSample { legal: vec![3, 4], ..sample() },
+            TrainingSample { legal: vec![3, 3], ..sample() },
+            TrainingSample { outcome: vec![1.0, 0.5], ..sample() },
+            TrainingSample { outcome: vec![1.0], ..sample() },
+            TrainingSample { moves_left: Some(-1.0), ..sample() },
+            TrainingSample { weight: f32::INFINITY, ..sample() },
         ];
         for sample in refused {
             assert!(sample.check(SHAPE).is_err(), "{sample:?}");

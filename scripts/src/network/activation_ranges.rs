@@ -1,4 +1,4 @@
-//! What the numbers inside a network are like, which its quantised form must know.
+//! Activation ranges: the calibration of int8 networks.
 
 use menagerie::encoding::Shape;
 
@@ -6,108 +6,114 @@ use super::NetworkError;
 use super::graph;
 use super::graph_ir::GraphIr;
 
-/// Positions that are looked at together.
-const CHUNK: usize = 64;
+/// Number of positions that are evaluated together.
+const CHUNK_POSITIONS: usize = 64;
 
-/// The least and the greatest number of a value, nought always among them.
+/// The least and the greatest number of a value; 0 is always between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Range {
-    pub(crate) least: f32,
-    pub(crate) most: f32,
+    pub(crate) min: f32,
+    pub(crate) max: f32,
 }
 
-/// What is tried of a range, on both sides of nought.
+/// Shares of the full range that are tried.
 const SHARES: [f32; 8] = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3];
 
-/// The steps of a range in bytes.
+/// The number of steps of a range in 8 bits.
 const STEPS: f32 = 255.0;
 
-/// Floats from here on have no fractions: a small number that is added and taken away again is
-/// rounded to the nearest integer, ties to even, without a call for each.
-const WHOLE: f32 = 12_582_912.0;
+/// Floats of this size have no fractions: adding it to a small number and subtracting it again rounds the number
+/// to the nearest integer, ties to even, without a function call.
+const ROUNDING_OFFSET: f32 = 12_582_912.0;
 
 impl Range {
-    /// So much of it.
+    /// Returns this share of the range.
     fn share(self, share: f32) -> Range {
-        Range { least: share * self.least, most: share * self.most }
+        Range { min: share * self.min, max: share * self.max }
     }
 
-    /// The sum of squares by which numbers change that are cut to the range and rounded to its steps.
+    /// Returns the sum of squared errors of numbers that are clipped to the range and rounded to its steps.
     fn error(self, numbers: &[f32]) -> f64 {
-        let step = ((self.most - self.least) / STEPS).max(f32::MIN_POSITIVE);
+        let step = ((self.max - self.min) / STEPS).max(f32::MIN_POSITIVE);
         let square = |&number: &f32| {
-            let steps = number.clamp(self.least, self.most) / step;
-            let rounded = (steps + WHOLE - WHOLE) * step;
+            let steps = number.clamp(self.min, self.max) / step;
+            let rounded = (steps + ROUNDING_OFFSET - ROUNDING_OFFSET) * step;
             (rounded - number) * (rounded - number)
         };
-        // Sums of a few in floats keep their digits.
+        // Short sums keep their precision in 32-bit floats.
         numbers.chunks(64).map(|part| f64::from(part.iter().map(square).sum::<f32>())).sum()
     }
 
     fn widen(&mut self, numbers: &[f32]) {
-        self.least = numbers.iter().copied().fold(self.least, f32::min);
-        self.most = numbers.iter().copied().fold(self.most, f32::max);
+        self.min = numbers.iter().copied().fold(self.min, f32::min);
+        self.max = numbers.iter().copied().fold(self.max, f32::max);
     }
 }
 
-/// What the numbers of a value are like.
+/// Statistics of the numbers of a value.
 #[derive(Clone, Debug)]
 pub(crate) struct ActivationRanges {
-    /// The range in which bytes tell them best: rare numbers far from nought are cut where that
-    /// makes the mean squared error of all smaller.
+    /// The range of 8-bit numbers with the least mean squared error: rare large numbers may be clipped.
     pub(crate) range: Range,
     /// Their mean in each channel.
     pub(crate) means: Vec<f32>,
 }
 
-/// The spread of each of a plan's values over some positions, in the order of the plan, the input
-/// first. `planes` is `[positions, planes, height, width]`, flattened.
-pub(crate) fn spreads(
-    plan: &GraphIr,
+/// Returns the activation ranges of each value of a graph over some positions, the input first. `planes` is
+/// `[positions, planes, height, width]`, flattened.
+///
+/// # Errors
+/// [`NetworkError::Input`] if there are no positions, or `planes` is not a whole number of them.
+pub(crate) fn measure_ranges(
+    graph: &GraphIr,
     shape: Shape,
     weights: &[f32],
     planes: &[f32],
 ) -> Result<Vec<ActivationRanges>, NetworkError> {
-    let (expected, found) = (shape.input(), planes.len());
+    let expected = shape.input();
+    let found = planes.len();
     if found == 0 || !found.is_multiple_of(expected) {
         return Err(NetworkError::Input { expected, found });
     }
-    let chunks = || planes.chunks(CHUNK * expected);
-    let values = |chunk: &[f32]| graph::values(plan, shape, weights, chunk.to_vec());
-    let extents: Vec<_> = plan.places(shape.squares()).into_iter().zip(plan.rows()).collect();
-    let mut spreads =
+    let chunks = || planes.chunks(CHUNK_POSITIONS * expected);
+    let values = |chunk: &[f32]| graph::values(graph, shape, weights, chunk.to_vec());
+    let extents: Vec<_> =
+        graph.squares_of_values(shape.squares()).into_iter().zip(graph.rows()).collect();
+    let mut ranges =
         vec![ActivationRanges { range: Range::default(), means: Vec::new() }; extents.len()];
     for chunk in chunks() {
         let positions = chunk.len() / expected;
-        for ((spread, &(places, rows)), value) in
-            spreads.iter_mut().zip(&extents).zip(values(chunk))
+        for ((activation, &(squares, rows)), value) in
+            ranges.iter_mut().zip(&extents).zip(values(chunk))
         {
-            spread.range.widen(&value);
+            activation.range.widen(&value);
             let row = value.len() / positions / rows;
-            spread.means.resize(row / places, 0.0);
-            let whole = (found / expected * rows * places) as f32;
+            activation.means.resize(row / squares, 0.0);
+            let count = (found / expected * rows * squares) as f32;
             for row in value.chunks_exact(row) {
-                let channels = row.chunks_exact(places).map(|channel| channel.iter().sum::<f32>());
-                spread.means.iter_mut().zip(channels).for_each(|(mean, sum)| *mean += sum / whole);
+                let channels = row.chunks_exact(squares).map(|channel| channel.iter().sum::<f32>());
+                for (mean, sum) in activation.means.iter_mut().zip(channels) {
+                    *mean += sum / count;
+                }
             }
         }
     }
-    let mut errors = vec![[0.0; SHARES.len()]; spreads.len()];
+    let mut errors = vec![[0.0; SHARES.len()]; ranges.len()];
     for chunk in chunks() {
-        for ((errors, spread), value) in errors.iter_mut().zip(&spreads).zip(values(chunk)) {
+        for ((errors, activation), value) in errors.iter_mut().zip(&ranges).zip(values(chunk)) {
             for (error, share) in errors.iter_mut().zip(SHARES) {
-                *error += spread.range.share(share).error(&value);
+                *error += activation.range.share(share).error(&value);
             }
         }
     }
-    for (spread, errors) in spreads.iter_mut().zip(errors) {
-        spread.range = spread.range.share(best(errors));
+    for (activation, errors) in ranges.iter_mut().zip(errors) {
+        activation.range = activation.range.share(best_share(errors));
     }
-    Ok(spreads)
+    Ok(ranges)
 }
 
-/// The share that gave the least error.
-fn best(errors: [f64; SHARES.len()]) -> f32 {
+/// Returns the share with the least error.
+fn best_share(errors: [f64; SHARES.len()]) -> f32 {
     let tried = errors.into_iter().zip(SHARES);
     let least = tried.reduce(|least, next| if next.0 < least.0 { next } else { least });
     least.map_or(1.0, |(_, share)| share)
@@ -120,11 +126,11 @@ mod tests {
     fn share_of(numbers: &[f32]) -> f32 {
         let mut range = Range::default();
         range.widen(numbers);
-        best(SHARES.map(|share| range.share(share).error(numbers)))
+        best_share(SHARES.map(|share| range.share(share).error(numbers)))
     }
 
     #[test]
-    fn rare_numbers_are_cut_and_frequent_ones_are_not() {
+    fn rare_numbers_are_clipped() {
         let mut numbers: Vec<f32> = (0..1_000_000).map(|i| i as f32 / 1e6).collect();
         assert_eq!(share_of(&numbers), 1.0);
         numbers.push(2.0);

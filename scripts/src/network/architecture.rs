@@ -1,10 +1,10 @@
-//! The kinds of network that can be trained.
+//! The architectures of convolution networks.
 
 use std::mem::discriminant;
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of network and its sizes, as written in a run's configuration.
+/// A kind of network and its sizes, as in the configuration of a run.
 ///
 /// ```
 /// # use trainer::network::Architecture;
@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(run.network, Architecture::Residual { blocks: 6, channels: 64, squeeze: 0 });
 /// ```
 ///
-/// Squeeze-and-excitation (Hu et al., 2018) lets what stands anywhere on the board matter everywhere
-/// at once: the means of a block's channels over the board go through two small layers, which say
-/// how much of each channel the block adds to the tower.
+/// Squeeze-and-excitation (Hu et al., 2018) carries information over the whole board in one block: the means
+/// of the channels over the board go through two small layers, which give a factor for each channel that the
+/// block adds to the tower.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Architecture {
@@ -29,10 +29,11 @@ pub enum Architecture {
         #[serde(default, skip_serializing_if = "is_zero")]
         squeeze: usize,
     },
-    /// A residual tower for games of two tables: both go through it, one after the other with the same
-    /// weights, and a policy is made of each; only the outcome is of both together. What is learnt at
-    /// one table is so known at the other, and what is known of the game of one table may be the start.
-    Twin {
+    /// A residual tower for bughouse: the boards go through it one after the other with the same weights, and
+    /// each gives its own policy; the outcome is of both boards together. Such a network may start from the
+    /// weights of a network of one board. Files of earlier versions call it `twin`.
+    #[serde(rename = "two_boards", alias = "twin")]
+    TwoBoards {
         /// Residual blocks.
         blocks: usize,
         /// Channels of the tower.
@@ -43,60 +44,58 @@ pub enum Architecture {
     },
     /// Dense layers over the flattened planes: for small boards, and the cheapest for large ones.
     ///
-    /// This is the embedding form as well. A plane tells which squares hold a kind of man, so the
-    /// first layer is a sum of learned embeddings, a row of weights for each man on its square. A
-    /// graph that gathered and added the rows would be the same function; but the input is planes,
-    /// from which it would first have to find the indices, and ONNX Runtime gathers and adds floats
-    /// more slowly than it multiplies bytes: 31,000 positions a CPU second, the indices given,
-    /// against 54,000 of dense layers of 512 and 256 units.
+    /// The first layer is a sum of embeddings: a plane marks the squares of a piece type, so that each piece on its
+    /// square has a row of weights. A graph that gathers and adds these rows is the same function, but slower:
+    /// ONNX Runtime evaluated 31,000 positions a CPU second with it, given the indices, against 54,000 with int8
+    /// dense layers of 512 and 256 units.
     Mlp {
         /// Units of each hidden layer, first to last.
         widths: Vec<usize>,
-        /// 0: a dense layer gives the policy. Else a dense layer gives so many channels over the
-        /// board, and of each square's channels the same weights make its moves: a policy for large
-        /// boards, whose logits are thousands.
+        /// If 0, a dense layer gives the policy. Else a dense layer gives this number of channels on each
+        /// square, and a 1x1 convolution the moves of the square: for large boards with thousands of logits.
         #[serde(default, skip_serializing_if = "is_zero")]
         policy_channels: usize,
     },
 }
 
 impl Architecture {
-    /// The sizes that may grow, and one more, which is 0 for a part that is not there.
+    /// Returns the sizes that may grow, and another that may grow unless it is 0.
     fn sizes(&self) -> (Vec<usize>, usize) {
         match self {
             &Architecture::Residual { blocks, channels, squeeze }
-            | &Architecture::Twin { blocks, channels, squeeze } => {
+            | &Architecture::TwoBoards { blocks, channels, squeeze } => {
                 (vec![blocks, channels], squeeze)
             }
             Architecture::Mlp { widths, policy_channels } => (widths.clone(), *policy_channels),
         }
     }
 
-    /// Whether it is `known` but for greater sizes: all that `known` has, it has in the same place.
-    pub(super) fn outgrows(&self, known: &Architecture) -> bool {
-        let ((new, part), (old, had)) = (self.sizes(), known.sizes());
-        let kept = |old: usize, new: usize| old <= new && (old == 0) == (new == 0);
-        discriminant(self) == discriminant(known)
-            && self != known
+    /// Returns `true` if it is `smaller` with greater sizes.
+    pub(super) fn outgrows(&self, smaller: &Architecture) -> bool {
+        let (new, new_optional) = self.sizes();
+        let (old, old_optional) = smaller.sizes();
+        discriminant(self) == discriminant(smaller)
+            && self != smaller
             && old.len() == new.len()
             && old.iter().zip(&new).all(|(old, new)| old <= new)
-            && kept(had, part)
+            && old_optional <= new_optional
+            && (old_optional == 0) == (new_optional == 0)
     }
 }
 
-/// What is left out of a configuration, so that networks of before say the same of themselves.
+/// Sizes of 0 are not serialised, so that the metadata of earlier networks stays the same.
 fn is_zero(size: &usize) -> bool {
     *size == 0
 }
 
 #[cfg(test)]
 impl Architecture {
-    /// A small one of each kind.
+    /// Small architectures of all kinds.
     pub(crate) fn small_ones() -> Vec<Architecture> {
         vec![
             Architecture::Residual { blocks: 2, channels: 8, squeeze: 0 },
             Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 },
-            Architecture::Twin { blocks: 2, channels: 8, squeeze: 3 },
+            Architecture::TwoBoards { blocks: 2, channels: 8, squeeze: 3 },
             Architecture::Mlp { widths: vec![16, 8], policy_channels: 0 },
             Architecture::Mlp { widths: vec![16, 8], policy_channels: 4 },
         ]

@@ -1,8 +1,7 @@
 //! Convolutions over small boards, `[batch, height, width, channels]`.
 //!
-//! burn's own convolution on the CPU lays out one board at a time, and its gradients go through
-//! layouts made for large pictures. Kernels of 3x3 use `winograd` here; those of a
-//! single square are matrix products.
+//! The convolution of burn on the CPU processes one board at a time, and its gradients use layouts for
+//! large images. Here 3x3 kernels use `winograd`, and 1x1 kernels are matrix products.
 //!
 //! The stride is 1 and the edges are padded with zeros, so that the board keeps its size.
 
@@ -20,22 +19,22 @@ use pulp::Arch;
 
 use winograd::Boards;
 
-/// Convolves boards `[batch, height, width, inputs]` with `[outputs, inputs, kernel, kernel]` and
-/// adds a bias of `[outputs]`. A kernel has 1 or 3 squares along its sides.
+/// Convolves boards `[batch, height, width, inputs]` with kernels `[outputs, inputs, kernel, kernel]`, where
+/// `kernel` is 1 or 3, and adds a bias of `[outputs]`.
 pub(super) fn convolve(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>) -> Tensor<4> {
     let [outputs, inputs, kernel, _] = weight.dims();
     if kernel == 1 {
         let [batch, height, width, _] = input.dims();
         let rows = input.reshape([batch * height * width, inputs]);
-        let made = rows.matmul(weight.reshape([outputs, inputs]).transpose());
-        return (made + bias.unsqueeze()).reshape([batch, height, width, outputs]);
+        let products = rows.matmul(weight.reshape([outputs, inputs]).transpose());
+        return (products + bias.unsqueeze()).reshape([batch, height, width, outputs]);
     }
-    assert_eq!(kernel, 3, "a kernel has 1 or 3 squares along its sides");
+    assert_eq!(kernel, 3, "kernels are 1x1 or 3x3");
     let [input, weight] = [input.into_dispatch(), weight.into_dispatch()];
     Tensor::from_dispatch(Dispatch::convolve_boards(input, weight, bias.into_dispatch()))
 }
 
-/// Backends that convolve boards with kernels of 3x3.
+/// Backends that convolve boards with 3x3 kernels.
 #[backend_extension(Autodiff, Flex)]
 pub(crate) trait BoardConvolution: Backend {
     /// See [`convolve`].
@@ -91,7 +90,8 @@ impl Backward<Flex, 3> for BoardBackward {
 
     fn backward(self, ops: Ops<Self::State, 3>, gradients: &mut Gradients, _: &mut Checkpointer) {
         let slope = gradients.consume::<Flex>(&ops.node).to_contiguous();
-        let (input, weight) = (ops.state.0.to_contiguous(), ops.state.1.to_contiguous());
+        let input = ops.state.0.to_contiguous();
+        let weight = ops.state.1.to_contiguous();
         let [of_input, of_weight, of_bias] = ops.parents;
         let (boards, batch) = boards(&input, &weight);
         let Boards { height, width, inputs, outputs } = boards;
@@ -113,34 +113,37 @@ impl Backward<Flex, 3> for BoardBackward {
             gradients.register::<Flex>(node.id, tensor(kernel_slope, &[outputs, inputs, 3, 3]));
         }
         if let Some(node) = of_bias {
-            gradients.register::<Flex>(node.id, tensor(sums(numbers(&slope), outputs), &[outputs]));
+            gradients
+                .register::<Flex>(node.id, tensor(sum_rows(numbers(&slope), outputs), &[outputs]));
         }
     }
 }
 
-/// The boards that are convolved, and how many.
+/// Returns the sizes of the boards, and their number.
 fn boards(input: &FloatTensor<Flex>, weight: &FloatTensor<Flex>) -> (Boards, usize) {
     let [batch, height, width, inputs] = input.layout().shape().dims();
     let [outputs, ..]: [usize; 4] = weight.layout().shape().dims();
     (Boards { height, width, inputs, outputs }, batch)
 }
 
-/// The sums of rows of so many numbers.
-fn sums(rows: &[f32], columns: usize) -> Vec<f32> {
+/// Returns the sum of rows of `columns` numbers.
+fn sum_rows(rows: &[f32], columns: usize) -> Vec<f32> {
     let mut sums = vec![0.0; columns];
     for row in rows.chunks_exact(columns) {
-        sums.iter_mut().zip(row).for_each(|(sum, number)| *sum += number);
+        for (sum, number) in sums.iter_mut().zip(row) {
+            *sum += number;
+        }
     }
     sums
 }
 
-/// A tensor of the given axes.
+/// Returns a tensor with the given axes.
 fn tensor(numbers: Vec<f32>, axes: &[usize]) -> FloatTensor<Flex> {
     Flex::float_from_data(TensorData::new(numbers, axes.to_vec()), &Default::default())
 }
 
-/// The numbers of a contiguous tensor. All tensors here are made of 32-bit floats and were made
-/// contiguous, so this cannot fail.
+/// Returns the numbers of a contiguous tensor. All tensors here have 32-bit floats and are contiguous, so that
+/// this cannot fail.
 fn numbers(tensor: &FloatTensor<Flex>) -> &[f32] {
     tensor.as_slice().expect("a contiguous tensor of 32-bit floats")
 }
@@ -151,7 +154,7 @@ mod tests {
     use burn::tensor::ops::ConvOptions;
     use burn::tensor::{Device, module};
 
-    /// Numbers that look like noise.
+    /// Returns pseudo-random numbers.
     fn noise<const D: usize>(axes: [usize; D], seed: usize, device: &Device) -> Tensor<D> {
         let wave = |at: usize| ((at * 7919 + seed * 104_729) as f32 * 0.618_034).sin();
         let numbers: Vec<f32> = (0..axes.iter().product()).map(wave).collect();
@@ -159,13 +162,13 @@ mod tests {
     }
 
     fn close<const D: usize>(here: Tensor<D>, there: Tensor<D>, what: &str) {
-        let most = there.clone().abs().max().into_scalar::<f32>();
+        let max = there.clone().abs().max().into_scalar::<f32>();
         let gap = (here - there).abs().max().into_scalar::<f32>();
-        assert!(gap < 1e-4 * (1.0 + most), "{what} differs by {gap} of {most}");
+        assert!(gap < 1e-4 * (1.0 + max), "{what} differs by {gap} of {max}");
     }
 
     #[test]
-    fn boards_are_convolved_as_pictures_are() {
+    fn convolve_agrees_with_burn() {
         let device = Device::flex().autodiff();
         // Batch, inputs, outputs, height, width, kernel; the last is more than one chunk.
         for [batch, inputs, outputs, height, width, kernel] in [

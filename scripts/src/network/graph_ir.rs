@@ -1,14 +1,14 @@
-//! A network as a list of operations, and its weights laid end to end.
+//! A network as a list of operations, and its weights end to end.
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::{NamedTensor, NetworkError};
 
-/// The layer that gives the softened policy.
+/// Name of the layer that gives the soft policy.
 const SOFT_POLICY: &str = "soft_policy";
-/// More weights than any network meant here: a guard against sizes mistyped in a configuration.
-pub(super) const MOST_WEIGHTS: usize = 1 << 30;
+/// Greatest number of weights: a guard against typing errors in a configuration.
+pub(super) const MAX_WEIGHTS: usize = 1 << 30;
 
 /// The result of an operation, or the input: an index into the values computed so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,105 +17,105 @@ pub(crate) struct Value(pub(crate) usize);
 /// The input planes, `[batch, planes, height, width]`.
 pub(crate) const INPUT: Value = Value(0);
 
-/// What an operation does. Operation `i` of a plan makes `Value(i + 1)`.
+/// An operation. Operation `i` of a graph gives `Value(i + 1)`.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     /// A convolution over the board, its edges padded with zeros so that the board keeps its size.
-    Conv { input: Value, layer: Layer, kernel: usize },
+    Conv { input: Value, layer: LayerWeights, kernel: usize },
     /// A matrix product and a bias, `[batch, inputs]` to `[batch, outputs]`.
-    Dense { input: Value, layer: Layer },
+    Dense { input: Value, layer: LayerWeights },
     /// `max(x, 0)`.
     Relu(Value),
     /// A sum of two values of one shape.
     Add(Value, Value),
     /// `[batch, channels, height, width]` to `[batch, channels * height * width]`.
     Flatten(Value),
-    /// The other way round, to so many channels.
+    /// `[batch, channels * height * width]` to `[batch, channels, height, width]`.
     Board { input: Value, channels: usize },
     /// The mean of each channel over the board, `[batch, channels, 1, 1]`.
     Pool(Value),
     /// `1 / (1 + e^-x)`.
     Sigmoid(Value),
-    /// A board, each channel of it times a factor of `[batch, channels, 1, 1]`.
+    /// A board, each channel of which is multiplied by a factor of `[batch, channels, 1, 1]`.
     Scale(Value, Value),
-    /// Of each position at two tables two rows, `[batch, 2 + 2 n, ..]` to `[2 batch, 1 + n, ..]`: the
-    /// first plane and the n of one table, the first plane and the n of the other. The second plane,
-    /// which tells the teams apart, is left out: to both a table is the same.
-    Deal { input: Value, planes: usize },
-    /// The rows of two tables as one again, `[2 batch, channels / 2, ..]` to `[batch, channels, ..]`.
-    Join { input: Value, channels: usize },
+    /// Two rows for each bughouse position, `[batch, 2 + 2 n, ..]` to `[2 batch, 1 + n, ..]`: the first plane
+    /// and the n planes of one board, then the first plane and the n planes of the other. The second plane,
+    /// which marks the team, is left out, so that both boards look the same.
+    SplitBoards { input: Value, planes: usize },
+    /// Joins the rows of the two boards, `[2 batch, channels / 2, ..]` to `[batch, channels, ..]`.
+    JoinBoards { input: Value, channels: usize },
 }
 
 impl Op {
     /// Its weights, if it has any.
-    pub(crate) fn layer(&self) -> Option<&Layer> {
+    pub(crate) fn layer(&self) -> Option<&LayerWeights> {
         match self {
             Op::Conv { layer, .. } | Op::Dense { layer, .. } => Some(layer),
             _ => None,
         }
     }
 
-    /// The values that it reads.
+    /// Returns the values that it reads.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Value> {
         let (first, second) = match *self {
             Op::Conv { input, .. } | Op::Dense { input, .. } => (input, None),
             Op::Relu(input) | Op::Flatten(input) | Op::Pool(input) | Op::Sigmoid(input) => {
                 (input, None)
             }
-            Op::Board { input, .. } | Op::Deal { input, .. } | Op::Join { input, .. } => {
-                (input, None)
-            }
+            Op::Board { input, .. }
+            | Op::SplitBoards { input, .. }
+            | Op::JoinBoards { input, .. } => (input, None),
             Op::Add(left, right) | Op::Scale(left, right) => (left, Some(right)),
         };
         std::iter::once(first).chain(second)
     }
 }
 
-/// The weights of a convolution or dense layer.
+/// The weights of a convolution or dense layer among all weights.
 #[derive(Clone, Debug)]
-pub(crate) struct Layer {
+pub(crate) struct LayerWeights {
     pub(crate) name: String,
     pub(crate) inputs: usize,
     pub(crate) outputs: usize,
-    /// Where its weights, and then its biases, start among all weights.
+    /// Index of the first of its weights, which its biases follow, among all weights.
     pub(crate) offset: usize,
-    /// Numbers in `weight`.
+    /// The number of weights without biases.
     pub(crate) len: usize,
 }
 
-impl Layer {
-    /// Where the weights lie, without the biases.
+impl LayerWeights {
+    /// The range of the weights without the biases.
     pub(crate) fn weight(&self) -> std::ops::Range<usize> {
         self.offset..self.offset + self.len
     }
 
-    /// Where the biases lie.
+    /// The range of the biases.
     pub(crate) fn bias(&self) -> std::ops::Range<usize> {
         self.offset + self.len..self.offset + self.len + self.outputs
     }
 }
 
-/// How a layer's weights start; biases start at zero.
+/// How the weights of a layer are initialised; biases are initialised to zero.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Start {
+pub(super) enum WeightInit {
     /// All zero.
     Zero,
-    /// Drawn so that a ReLU after it keeps the variance (He et al., 2015), times this factor.
+    /// He initialisation (He et al., 2015), times this factor.
     Scaled(f32),
 }
 
-/// A tensor of weights: what it is called, its axes and where it lies among all weights.
+/// A tensor of weights: its name, its axes and its range among all weights.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
     pub(crate) shape: Vec<usize>,
     pub(crate) range: std::ops::Range<usize>,
-    /// Weight decay pulls at it: weights, but not biases.
+    /// Whether it has weight decay: weights have, biases have not.
     pub(crate) decays: bool,
-    start: Start,
+    init: WeightInit,
 }
 
-/// An architecture as operations.
+/// An architecture as a list of operations.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphIr {
     pub(crate) ops: Vec<Op>,
@@ -125,90 +125,92 @@ pub(crate) struct GraphIr {
     pub(crate) outcome: Value,
     /// Moves left before softplus and scale, `[batch, 1]`.
     pub(crate) moves_left: Value,
-    /// Logits of the softened policy, `[batch, policy]`, where that is learnt as well.
+    /// Logits of the soft policy, `[batch, policy]`, if it is a target.
     pub(crate) soft_policy: Option<Value>,
     pub(crate) parameters: Vec<Parameter>,
 }
 
 impl GraphIr {
-    /// The plan that `builder` has written, with its policy, outcome and moves left.
-    pub(super) fn of(builder: Builder, [policy, outcome, moves_left]: [Value; 3]) -> Self {
+    /// Returns the graph that `builder` has built, with its policy, outcome and moves left.
+    pub(super) fn from_builder(
+        builder: Builder,
+        [policy, outcome, moves_left]: [Value; 3],
+    ) -> Self {
         let Builder { ops, parameters, .. } = builder;
         Self { ops, policy, outcome, moves_left, soft_policy: None, parameters }
     }
 
-    /// On how many squares each value lies, the input first: on all of the board's, or on one.
-    pub(crate) fn places(&self, squares: usize) -> Vec<usize> {
-        let mut places = vec![squares];
+    /// Returns the number of squares of each value, the input first: all squares of the board, or one.
+    pub(crate) fn squares_of_values(&self, squares: usize) -> Vec<usize> {
+        let mut squares_of = vec![squares];
         for op in &self.ops {
-            let input = op.inputs().next().map_or(1, |value| places[value.0]);
-            places.push(match op {
+            let input = op.inputs().next().map_or(1, |value| squares_of[value.0]);
+            squares_of.push(match op {
                 Op::Pool(_) | Op::Flatten(_) | Op::Dense { .. } => 1,
                 Op::Board { .. } => squares,
                 _ => input,
             });
         }
-        places
+        squares_of
     }
 
-    /// How many rows each value has of a position, the input first: one, or one for each of two
-    /// tables.
+    /// Returns the number of rows of each value for a position, the input first: one, or one for each of two
+    /// boards.
     pub(crate) fn rows(&self) -> Vec<usize> {
         let mut rows = vec![1];
         for op in &self.ops {
             let input = op.inputs().next().map_or(1, |value| rows[value.0]);
             rows.push(match op {
-                Op::Deal { .. } => 2,
-                Op::Join { .. } => 1,
+                Op::SplitBoards { .. } => 2,
+                Op::JoinBoards { .. } => 1,
                 _ => input,
             });
         }
         rows
     }
 
-    /// The dense layer at which the rows of two tables meet, as an index of `ops`: what comes before it
-    /// is of one table. `None` if there is one row for each position.
-    pub(crate) fn meeting(&self) -> Option<usize> {
+    /// Returns the index in `ops` of the dense layer that reads both boards; the operations before it are of one
+    /// board. `None` if there is one row for each position.
+    pub(crate) fn joining_layer(&self) -> Option<usize> {
         let joined = |value: Value| {
             let made_by = |value: Value| value.0.checked_sub(1).map(|index| &self.ops[index]);
             match made_by(value) {
-                Some(Op::Flatten(input)) => matches!(made_by(*input), Some(Op::Join { .. })),
+                Some(Op::Flatten(input)) => matches!(made_by(*input), Some(Op::JoinBoards { .. })),
                 _ => false,
             }
         };
         self.ops.iter().position(|op| matches!(op, Op::Dense { input, .. } if joined(*input)))
     }
 
-    /// Which values depend on what the layer of [`GraphIr::meeting`] gives, the input first.
-    pub(crate) fn after_meeting(&self) -> Vec<bool> {
-        let met = self.meeting().map(|index| index + 1);
+    /// Returns for each value, the input first, whether it depends on [`GraphIr::joining_layer`].
+    pub(crate) fn after_joining(&self) -> Vec<bool> {
+        let joining = self.joining_layer().map(|index| index + 1);
         let mut after = vec![false];
         for op in &self.ops {
-            after.push(op.inputs().any(|value| Some(value.0) == met || after[value.0]));
+            after.push(op.inputs().any(|value| Some(value.0) == joining || after[value.0]));
         }
         after
     }
 
-    /// The same with a head for the softened policy, which is there in training only: a second
-    /// last layer beside the policy's, of the same sizes. Its parameters come after all others and
-    /// start at zero.
+    /// Returns this graph with a head for the soft policy, which exists in training only: another last layer
+    /// with the sizes of that of the policy. Its parameters come after all others and are initialised to zero.
     pub(crate) fn with_soft_policy(self) -> Result<Self, NetworkError> {
-        let made_by = self.last().clone();
-        let laid_out: Vec<Op> = self.laid_out().cloned().collect();
+        let last_layer = self.last_layer().clone();
+        let shape_ops: Vec<Op> = self.shape_ops().cloned().collect();
         let weights = self.len();
         let mut builder = Builder { ops: self.ops, parameters: self.parameters, weights };
-        let mut soft_policy = match made_by {
-            Op::Conv { input, layer: Layer { inputs, outputs, .. }, kernel } => {
-                builder.conv(input, SOFT_POLICY, [inputs, outputs], kernel, Start::Zero)?
+        let mut soft_policy = match last_layer {
+            Op::Conv { input, layer: LayerWeights { inputs, outputs, .. }, kernel } => {
+                builder.conv(input, SOFT_POLICY, [inputs, outputs], kernel, WeightInit::Zero)?
             }
-            Op::Dense { input, layer: Layer { inputs, outputs, .. } } => {
-                builder.dense(input, SOFT_POLICY, [inputs, outputs], Start::Zero)?
+            Op::Dense { input, layer: LayerWeights { inputs, outputs, .. } } => {
+                builder.dense(input, SOFT_POLICY, [inputs, outputs], WeightInit::Zero)?
             }
-            other => return Err(refuse(format!("its policy comes of {other:?}"))),
+            other => return Err(architecture_error(format!("its policy comes from {other:?}"))),
         };
-        for op in laid_out {
+        for op in shape_ops {
             soft_policy = builder.push(match op {
-                Op::Join { channels, .. } => Op::Join { input: soft_policy, channels },
+                Op::JoinBoards { channels, .. } => Op::JoinBoards { input: soft_policy, channels },
                 _ => Op::Flatten(soft_policy),
             });
         }
@@ -216,60 +218,61 @@ impl GraphIr {
         Ok(Self { ops, parameters, soft_policy: Some(soft_policy), ..self })
     }
 
-    /// The layers between the first ones, which read the planes, and the last ones, which make the
-    /// heads; of these the ones whose weights are a matrix.
-    pub(crate) fn hidden(&self) -> impl Iterator<Item = &Layer> {
-        let last: Vec<Value> = self.heads().map(|head| self.reshaped(head)).collect();
+    /// The layers that neither read the planes nor give a head.
+    pub(crate) fn hidden_layers(&self) -> impl Iterator<Item = &LayerWeights> {
+        let last: Vec<Value> = self.heads().map(|head| self.before_reshape(head)).collect();
         self.ops.iter().enumerate().filter_map(move |(index, op)| match op {
             Op::Conv { input, layer, .. } | Op::Dense { input, layer } => {
-                let first = self.reshaped(*input) == INPUT;
+                let first = self.before_reshape(*input) == INPUT;
                 (!first && !last.contains(&Value(index + 1))).then_some(layer)
             }
             _ => None,
         })
     }
 
-    /// The value of which this one is the same numbers in another shape.
-    fn reshaped(&self, value: Value) -> Value {
+    /// Returns the value of which this one is a reshaped copy.
+    fn before_reshape(&self, value: Value) -> Value {
         let made_by = value.0.checked_sub(1).map(|index| &self.ops[index]);
         match made_by {
-            Some(Op::Flatten(input) | Op::Board { input, .. }) => self.reshaped(*input),
-            Some(Op::Deal { input, .. } | Op::Join { input, .. }) => self.reshaped(*input),
+            Some(Op::Flatten(input) | Op::Board { input, .. }) => self.before_reshape(*input),
+            Some(Op::SplitBoards { input, .. } | Op::JoinBoards { input, .. }) => {
+                self.before_reshape(*input)
+            }
             _ => value,
         }
     }
 
-    /// What makes the policy, aside from giving it its shape: its last layer.
-    pub(crate) fn last(&self) -> &Op {
-        let shaped = self.laid_out().count();
+    /// The last layer of the policy.
+    pub(crate) fn last_layer(&self) -> &Op {
+        let shaped = self.shape_ops().count();
         &self.ops[self.policy.0 - 1 - shaped]
     }
 
-    /// What gives the policy its shape after its last layer, in the order in which it is done.
-    fn laid_out(&self) -> impl Iterator<Item = &Op> + use<'_> {
+    /// The operations that reshape the policy after its last layer, in order.
+    fn shape_ops(&self) -> impl Iterator<Item = &Op> + use<'_> {
         let ops = &self.ops[..self.policy.0];
-        let lays_out = |op: &&Op| matches!(op, Op::Flatten(_) | Op::Join { .. });
-        let shaped = ops.iter().rev().take_while(lays_out).count();
+        let reshapes = |op: &&Op| matches!(op, Op::Flatten(_) | Op::JoinBoards { .. });
+        let shaped = ops.iter().rev().take_while(reshapes).count();
         ops[ops.len() - shaped..].iter()
     }
 
-    /// What comes out: policy, outcome and moves left, and the softened policy if it is learnt.
+    /// The heads: policy, outcome and moves left, and the soft policy if it is a target.
     pub(crate) fn heads(&self) -> impl Iterator<Item = Value> {
         [self.policy, self.outcome, self.moves_left].into_iter().chain(self.soft_policy)
     }
 
-    /// How many weights there are.
+    /// The number of weights.
     pub(crate) fn len(&self) -> usize {
         self.parameters.last().map_or(0, |last| last.range.end)
     }
 
-    /// Fresh weights, end to end.
-    pub(crate) fn draw(&self, seed: u64) -> Vec<f32> {
+    /// Returns initial weights drawn from `seed`, end to end.
+    pub(crate) fn draw_weights(&self, seed: u64) -> Vec<f32> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut weights = vec![0.0; self.len()];
         for parameter in &self.parameters {
-            // Uniform, and no transcendental function but a root: the same on every machine.
-            if let Start::Scaled(scale) = parameter.start {
+            // A uniform distribution needs no transcendental function: it is the same on every machine.
+            if let WeightInit::Scaled(scale) = parameter.init {
                 let outputs = if parameter.shape.len() == 4 { 0 } else { 1 };
                 let fan_in: usize = parameter.shape.iter().product::<usize>()
                     / parameter.shape.get(outputs).copied().unwrap_or(1);
@@ -282,14 +285,14 @@ impl GraphIr {
         weights
     }
 
-    /// The axes of the parameter that lies at `range`.
+    /// Returns the axes of the parameter of this range.
     pub(crate) fn axes(&self, range: &std::ops::Range<usize>) -> &[usize] {
         let found = self.parameters.iter().find(|parameter| parameter.range == *range);
         found.map_or(&[], |parameter| &parameter.shape)
     }
 
-    /// Cuts weights laid end to end into named tensors.
-    pub(crate) fn name(&self, weights: &[f32]) -> Vec<NamedTensor> {
+    /// Returns weights end to end as named tensors.
+    pub(crate) fn name_tensors(&self, weights: &[f32]) -> Vec<NamedTensor> {
         let cut = |parameter: &Parameter| NamedTensor {
             name: parameter.name.clone(),
             shape: parameter.shape.clone(),
@@ -298,8 +301,11 @@ impl GraphIr {
         self.parameters.iter().map(cut).collect()
     }
 
-    /// Lays named tensors end to end, in this plan's order.
-    pub(crate) fn flatten(&self, tensors: &[NamedTensor]) -> Result<Vec<f32>, NetworkError> {
+    /// Returns the weights of named tensors end to end, in the order of this graph.
+    ///
+    /// # Errors
+    /// If a tensor is missing, unknown, of another shape or not finite.
+    pub(crate) fn concat_tensors(&self, tensors: &[NamedTensor]) -> Result<Vec<f32>, NetworkError> {
         let mut left: std::collections::HashMap<&str, &NamedTensor> = Default::default();
         for tensor in tensors {
             if left.insert(&tensor.name, tensor).is_some() {
@@ -311,20 +317,23 @@ impl GraphIr {
             let Some(tensor) = left.remove(name.as_str()) else {
                 return Err(NetworkError::Missing(name.clone()));
             };
-            let (name, found) = (name.clone(), tensor.data.len());
+            let name = name.clone();
             if tensor.shape != *shape {
-                let (expected, found) = (shape.clone(), tensor.shape.clone());
+                let expected = shape.clone();
+                let found = tensor.shape.clone();
                 return Err(NetworkError::TensorShape { name, expected, found });
             }
-            if found != range.len() {
-                return Err(NetworkError::TensorLength { name, expected: range.len(), found });
+            if tensor.data.len() != range.len() {
+                let expected = range.len();
+                let found = tensor.data.len();
+                return Err(NetworkError::TensorLength { name, expected, found });
             }
             if tensor.data.iter().any(|number| !number.is_finite()) {
                 return Err(NetworkError::NotFinite(name));
             }
             weights.extend_from_slice(&tensor.data);
         }
-        // The first in the order given, so that the message does not depend on hashing.
+        // The first in the given order, so that the message does not depend on hashing.
         match tensors.iter().find(|tensor| left.contains_key(tensor.name.as_str())) {
             Some(tensor) => Err(NetworkError::Unexpected(tensor.name.clone())),
             None => Ok(weights),
@@ -332,11 +341,11 @@ impl GraphIr {
     }
 }
 
-pub(super) fn refuse(why: String) -> NetworkError {
+pub(super) fn architecture_error(why: String) -> NetworkError {
     NetworkError::Architecture(why)
 }
 
-/// A plan being written.
+/// Builds a graph operation by operation.
 #[derive(Default)]
 pub(super) struct Builder {
     ops: Vec<Op>,
@@ -351,9 +360,9 @@ impl Builder {
         name: &str,
         [inputs, outputs]: [usize; 2],
         kernel: usize,
-        start: Start,
+        init: WeightInit,
     ) -> Result<Value, NetworkError> {
-        let layer = self.layer(name, &[outputs, inputs, kernel, kernel], inputs, outputs, start)?;
+        let layer = self.layer(name, &[outputs, inputs, kernel, kernel], inputs, outputs, init)?;
         Ok(self.push(Op::Conv { input, layer, kernel }))
     }
 
@@ -362,9 +371,9 @@ impl Builder {
         input: Value,
         name: &str,
         [inputs, outputs]: [usize; 2],
-        start: Start,
+        init: WeightInit,
     ) -> Result<Value, NetworkError> {
-        let layer = self.layer(name, &[inputs, outputs], inputs, outputs, start)?;
+        let layer = self.layer(name, &[inputs, outputs], inputs, outputs, init)?;
         Ok(self.push(Op::Dense { input, layer }))
     }
 
@@ -374,29 +383,31 @@ impl Builder {
         shape: &[usize],
         inputs: usize,
         outputs: usize,
-        start: Start,
-    ) -> Result<Layer, NetworkError> {
+        init: WeightInit,
+    ) -> Result<LayerWeights, NetworkError> {
         let len = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
         let len = match len {
-            Some(0) => return Err(refuse(format!("the layer \"{name}\" has a size of zero"))),
-            Some(len) if len <= MOST_WEIGHTS - self.weights.min(MOST_WEIGHTS) => len,
-            _ => return Err(refuse(format!("the layer \"{name}\" is too large"))),
+            Some(0) => {
+                return Err(architecture_error(format!("the layer \"{name}\" has a size of zero")));
+            }
+            Some(len) if len <= MAX_WEIGHTS - self.weights.min(MAX_WEIGHTS) => len,
+            _ => return Err(architecture_error(format!("the layer \"{name}\" is too large"))),
         };
-        let layer = Layer { name: name.into(), inputs, outputs, offset: self.weights, len };
+        let layer = LayerWeights { name: name.into(), inputs, outputs, offset: self.weights, len };
         self.weights = layer.bias().end;
         self.parameters.push(Parameter {
             name: format!("{name}.weight"),
             shape: shape.to_vec(),
             range: layer.weight(),
             decays: true,
-            start,
+            init,
         });
         self.parameters.push(Parameter {
             name: format!("{name}.bias"),
             shape: vec![outputs],
             range: layer.bias(),
             decays: false,
-            start: Start::Zero,
+            init: WeightInit::Zero,
         });
         Ok(layer)
     }

@@ -1,15 +1,15 @@
-//! A network made larger, to learn on where a smaller one cannot.
+//! Net2Net: larger networks that compute the same function.
 
 use super::{Architecture, NamedTensor, Network, NetworkError};
 
 impl Network {
-    /// This network with the greater sizes of `architecture`, searcher as before (Net2Net, Chen et al.,
-    /// 2016): what is new is drawn from `seed` as in a fresh network, further blocks begin by passing on
-    /// what they get, and what was there does not listen to new channels yet; it learns to. An
-    /// architecture that is not this one but for greater sizes leaves the network as it is.
+    /// Returns this network with the greater sizes of `architecture`, which computes the same outputs (Net2Net,
+    /// Chen et al., 2016). New weights are drawn from `seed` as in a new network, new blocks are the identity,
+    /// and the weights from new channels to old ones are zero. Returns a copy of this network if
+    /// `architecture` is not this one with greater sizes.
     ///
     /// # Errors
-    /// [`NetworkError::Architecture`] if the sizes make no network.
+    /// [`NetworkError::Architecture`] if a size is too large.
     pub fn grown(&self, architecture: &Architecture, seed: u64) -> Result<Network, NetworkError> {
         if !architecture.outgrows(&self.architecture) {
             return Ok(self.clone());
@@ -17,27 +17,26 @@ impl Network {
         let mut tensors = Network::new(self.shape, architecture, seed)?.tensors();
         for known in self.tensors() {
             if let Some(tensor) = tensors.iter_mut().find(|tensor| tensor.name == known.name) {
-                keep(&known, tensor);
+                copy_tensor(&known, tensor);
             }
         }
         Network::with_tensors(self.shape, architecture, &tensors)
     }
 }
 
-/// Writes the numbers of `known` to where they belong in `larger`, and 0 for what its outputs would
-/// take from inputs that `known` has not.
-fn keep(known: &NamedTensor, larger: &mut NamedTensor) {
-    // Convolutions have their outputs outermost, dense layers and biases innermost.
+/// Copies the numbers of `known` into `larger`, and sets the weights from new inputs to old outputs to 0.
+fn copy_tensor(known: &NamedTensor, larger: &mut NamedTensor) {
+    // Outputs are the outermost axis of convolutions, and the innermost of dense layers and biases.
     let output_axis = if known.shape.len() == 4 { 0 } else { known.shape.len() - 1 };
-    let mut place = vec![0; larger.shape.len()];
+    let mut index = vec![0; larger.shape.len()];
     for number in &mut larger.data {
-        if place.iter().zip(&known.shape).all(|(at, size)| at < size) {
-            let nth = place.iter().zip(&known.shape).fold(0, |nth, (at, size)| nth * size + at);
+        if index.iter().zip(&known.shape).all(|(at, size)| at < size) {
+            let nth = index.iter().zip(&known.shape).fold(0, |nth, (at, size)| nth * size + at);
             *number = known.data[nth];
-        } else if place[output_axis] < known.shape[output_axis] {
+        } else if index[output_axis] < known.shape[output_axis] {
             *number = 0.0;
         }
-        for (at, size) in place.iter_mut().zip(&larger.shape).rev() {
+        for (at, size) in index.iter_mut().zip(&larger.shape).rev() {
             *at += 1;
             if *at < *size {
                 break;
@@ -55,15 +54,17 @@ mod tests {
 
     const SHAPE: Shape = Shape { planes: 6, height: 3, width: 4, policy_planes: 4, outcomes: 3 };
 
-    /// One none of whose weights is zero.
+    /// A network without weights of zero.
     fn network(architecture: &Architecture) -> Network {
         let mut tensors = Network::new(SHAPE, architecture, 1).expect("a network").tensors();
         let numbers = tensors.iter_mut().flat_map(|tensor| &mut tensor.data).enumerate();
-        numbers.for_each(|(nth, number)| *number = ((nth * 37) % 101) as f32 / 101.0 - 0.5);
+        for (nth, number) in numbers {
+            *number = ((nth * 37) % 101) as f32 / 101.0 - 0.5;
+        }
         Network::with_tensors(SHAPE, architecture, &tensors).expect("a network")
     }
 
-    /// Every small architecture, and a larger one of its kind for each size.
+    /// Pairs of each small architecture and larger ones of its kind.
     fn pairs() -> Vec<(Architecture, Architecture)> {
         let larger = |architecture: &Architecture| -> Vec<Architecture> {
             match *architecture {
@@ -74,8 +75,12 @@ mod tests {
                         squeeze: squeeze + s.min(squeeze),
                     })
                     .to_vec(),
-                Architecture::Twin { blocks, channels, squeeze } => {
-                    vec![Architecture::Twin { blocks: blocks + 1, channels: channels + 5, squeeze }]
+                Architecture::TwoBoards { blocks, channels, squeeze } => {
+                    vec![Architecture::TwoBoards {
+                        blocks: blocks + 1,
+                        channels: channels + 5,
+                        squeeze,
+                    }]
                 }
                 Architecture::Mlp { ref widths, policy_channels } => {
                     let widths = widths.iter().map(|width| width + 3).collect();
@@ -89,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_larger_network_thinks_as_before() {
+    fn larger_networks_have_the_same_outputs() {
         let input: Vec<f32> = (0..SHAPE.input()).map(|nth| ((nth * 7) % 5) as f32 / 5.0).collect();
         for (known, larger) in pairs() {
             let old = network(&known);
@@ -102,7 +107,7 @@ mod tests {
                 (&before.outcome, &after.outcome),
                 (&before.moves_left, &after.moves_left),
             ] {
-                // Wider sums are added up in another order.
+                // Wider sums are added in another order.
                 let near = |(before, after): (&f32, &f32)| {
                     (before - after).abs() <= 1e-5 * before.abs().max(1.0)
                 };
@@ -112,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn more_blocks_change_nothing_at_all() {
+    fn more_blocks_have_exactly_the_same_outputs() {
         let input: Vec<f32> = (0..SHAPE.input()).map(|nth| ((nth * 7) % 5) as f32 / 5.0).collect();
         let known = Architecture::Residual { blocks: 1, channels: 4, squeeze: 2 };
         let deeper = Architecture::Residual { blocks: 3, channels: 4, squeeze: 2 };
@@ -123,9 +128,8 @@ mod tests {
         assert_eq!(outputs[0], outputs[1]);
     }
 
-    /// What is new has weights that something can be learnt from.
     #[test]
-    fn a_wider_network_has_new_weights() {
+    fn wider_networks_have_new_random_weights() {
         let known = network(&Architecture::Residual { blocks: 1, channels: 4, squeeze: 0 });
         let larger = Architecture::Residual { blocks: 1, channels: 7, squeeze: 0 };
         let tensors = known.grown(&larger, 3).expect("a network").tensors();
@@ -136,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_smaller_sizes_nor_other_kinds_are_grown_into() {
+    fn grown_ignores_smaller_sizes_and_other_kinds() {
         for (smaller, known) in pairs() {
             let old = network(&known);
             let others = [

@@ -1,50 +1,52 @@
-//! A network made fit for other planes and another policy than those that it learnt with.
+//! Networks adapted to other planes and another policy than those that they were trained with.
 
 use menagerie::encoding::{Places, Shape};
 
-use super::graph_ir::{GraphIr, Op, refuse};
+use super::graph_ir::{GraphIr, Op, architecture_error};
 use super::{Architecture, NamedTensor, Network, NetworkError};
 
 impl Network {
-    /// This network for a game whose planes are others, or stand in another order: `places` tells of
-    /// each plane of the input and of the policy, in the order of `shape`, which of this network's it is.
+    /// Returns this network for a game with other planes, or the same in another order. `places` has for each
+    /// plane of the input and of the policy, in the order of `shape`, its index in this network, if it has
+    /// one.
     ///
-    /// A plane of the input that this network does not know changes nothing in what it thinks, and a
-    /// plane of the policy that it does not know has logits of 0, until more has been learnt. Of a
-    /// [`Architecture::Twin`] these are the planes that it sees, and makes, of one table.
+    /// New planes of the input have weights of 0, and new planes of the policy logits of 0. The planes of an
+    /// [`Architecture::TwoBoards`] are those of one board.
     ///
     /// # Errors
     /// [`NetworkError::TensorShape`] or [`NetworkError::TensorLength`] if the boards or the outcomes
-    /// differ, and [`NetworkError::Architecture`] if a plane is said to be one that this network has
-    /// not.
+    /// differ, and [`NetworkError::Architecture`] if `places` has an index that is out of range.
     pub fn adapted(&self, shape: Shape, places: &Places) -> Result<Network, NetworkError> {
-        self.carried(shape, self.architecture.clone(), places)
+        self.transferred(shape, self.architecture.clone(), places)
     }
 
-    /// This network of one table for a game of two, `places` as in [`Network::adapted`]: an
-    /// [`Architecture::Twin`] that thinks of each table what this one does, and of the game the mean of
-    /// both.
+    /// Returns this network of one board as an [`Architecture::TwoBoards`], `places` as in [`Network::adapted`].
+    /// The policy of each board is that of this network, and outcome and moves left are the means of both
+    /// boards.
     ///
     /// # Errors
-    /// As [`Network::adapted`], and [`NetworkError::Architecture`] if it is no residual tower.
-    pub fn twinned(&self, shape: Shape, places: &Places) -> Result<Network, NetworkError> {
+    /// Those of [`Network::adapted`], and [`NetworkError::Architecture`] if it is not a residual tower.
+    pub fn to_two_boards(&self, shape: Shape, places: &Places) -> Result<Network, NetworkError> {
         let Architecture::Residual { blocks, channels, squeeze } = self.architecture else {
-            return Err(refuse(format!("{:?} is no residual tower", self.architecture)));
+            return Err(architecture_error(format!(
+                "{:?} is not a residual tower",
+                self.architecture
+            )));
         };
-        let architecture = Architecture::Twin { blocks, channels, squeeze };
-        self.carried(shape, architecture, places)
+        let architecture = Architecture::TwoBoards { blocks, channels, squeeze };
+        self.transferred(shape, architecture, places)
     }
 
-    fn carried(
+    fn transferred(
         &self,
         shape: Shape,
         architecture: Architecture,
         Places { planes, policy }: &Places,
     ) -> Result<Network, NetworkError> {
-        let fresh = GraphIr::new(shape, &architecture)?;
-        let (first, last) =
-            (self.plan.ops.iter().find(|op| op.layer().is_some()), self.plan.last());
-        // Convolutions have their outputs outermost, dense layers their inputs.
+        let new_graph = GraphIr::new(shape, &architecture)?;
+        let first = self.graph.ops.iter().find(|op| op.layer().is_some());
+        let last = self.graph.last_layer();
+        // Outputs are the outermost axis of convolutions, inputs that of dense layers.
         let reads = first.and_then(|op| {
             let layer = op.layer()?;
             let (rows, known) = match op {
@@ -63,20 +65,21 @@ impl Network {
         let changes: Vec<_> = reads.into_iter().chain(writes.into_iter().flatten()).collect();
         for &(_, _, known, planes) in &changes {
             if let Some(nth) = planes.iter().flatten().find(|&&nth| nth >= known) {
-                return Err(refuse(format!("there is no plane {nth} among {known}")));
+                return Err(architecture_error(format!("plane {nth} is not one of {known}")));
             }
         }
-        let twins = architecture != self.architecture;
-        let parameters = self.plan.parameters.iter().zip(&fresh.parameters);
+        let to_two_boards = architecture != self.architecture;
+        let parameters = self.graph.parameters.iter().zip(&new_graph.parameters);
         let tensors = parameters.map(|(old, new)| {
-            let (name, data) = (old.name.clone(), &self.weights[old.range.clone()]);
+            let name = old.name.clone();
+            let data = &self.weights[old.range.clone()];
             match changes.iter().find(|(range, ..)| *range == old.range) {
                 Some(&(_, rows, known, planes)) => {
-                    let data = rearranged(data, rows, known, planes);
+                    let data = rearrange_planes(data, rows, known, planes);
                     NamedTensor { name, shape: new.shape.clone(), data }
                 }
-                None if twins && new.range.len() == 2 * old.range.len() => {
-                    // Of two tables, half of each.
+                None if to_two_boards && new.range.len() == 2 * old.range.len() => {
+                    // The mean of both boards.
                     let data = data.iter().chain(data).map(|weight| weight / 2.0).collect();
                     NamedTensor { name, shape: new.shape.clone(), data }
                 }
@@ -87,9 +90,9 @@ impl Network {
     }
 }
 
-/// Numbers in `rows`, each of which has equally many for each of `known` planes, for other planes:
-/// what is known of them, and zeros.
-fn rearranged(data: &[f32], rows: usize, known: usize, planes: &[Option<usize>]) -> Vec<f32> {
+/// Returns `rows` rows of numbers for `planes`, taken from `data`, whose rows have the same number of numbers
+/// for each of `known` planes; 0 for planes without an index.
+fn rearrange_planes(data: &[f32], rows: usize, known: usize, planes: &[Option<usize>]) -> Vec<f32> {
     let each = data.len() / (rows * known);
     let row = |row: &[f32]| {
         let plane = |from: &Option<usize>| match from {
@@ -108,36 +111,38 @@ mod tests {
 
     const OLD: Shape = Shape { planes: 3, height: 3, width: 4, policy_planes: 5, outcomes: 3 };
 
-    /// One whose heads are not zero.
+    /// A network whose heads are not zero.
     fn network(architecture: &Architecture) -> Network {
         let drawn = Network::new(OLD, architecture, 1).expect("a network");
         let mut tensors = drawn.tensors();
         let numbers = tensors.iter_mut().flat_map(|tensor| &mut tensor.data).enumerate();
-        numbers.for_each(|(nth, number)| *number = ((nth * 37) % 101) as f32 / 101.0 - 0.5);
+        for (nth, number) in numbers {
+            *number = ((nth * 37) % 101) as f32 / 101.0 - 0.5;
+        }
         Network::with_tensors(OLD, architecture, &tensors).expect("a network")
     }
 
     #[test]
-    fn what_is_known_is_thought_as_before() {
+    fn adapted_network_has_the_same_outputs() {
         let new = Shape { planes: 4, policy_planes: 4, ..OLD };
-        let (planes, policy) =
-            ([Some(2), None, Some(0), Some(1)], [None, Some(4), Some(1), Some(0)]);
+        let planes = [Some(2), None, Some(0), Some(1)];
+        let policy = [None, Some(4), Some(1), Some(0)];
         let squares = OLD.squares();
         let input: Vec<f32> = (0..OLD.input()).map(|nth| ((nth * 7) % 5) as f32 / 5.0).collect();
-        let turned: Vec<f32> = planes
+        let rearranged: Vec<f32> = planes
             .iter()
             .flat_map(|from| match from {
                 Some(nth) => input[nth * squares..][..squares].to_vec(),
                 None => vec![0.9; squares],
             })
             .collect();
-        for architecture in of_one_table() {
+        for architecture in one_board_architectures() {
             let old = network(&architecture);
             let places = Places { planes: planes.to_vec(), policy: policy.to_vec() };
             let adapted = old.adapted(new, &places).expect("a network");
             assert_eq!(adapted.shape(), new);
-            let (before, after) = (old.forward(&input), adapted.forward(&turned));
-            let (before, after) = (before.expect("outputs"), after.expect("outputs"));
+            let before = old.forward(&input).expect("outputs");
+            let after = adapted.forward(&rearranged).expect("outputs");
             assert_near(&before.outcome, &after.outcome);
             assert_near(&before.moves_left, &after.moves_left);
             for (nth, from) in policy.iter().enumerate() {
@@ -151,12 +156,12 @@ mod tests {
     }
 
     #[test]
-    fn planes_that_are_not_there_are_refused() {
+    fn adapted_refuses_indices_out_of_range() {
         let same: Vec<_> = (0..5).map(Some).collect();
         for (planes, policy) in
             [(vec![Some(3); 3], same.clone()), (same[..3].to_vec(), vec![Some(5); 5])]
         {
-            for architecture in of_one_table() {
+            for architecture in one_board_architectures() {
                 let places = Places { planes: planes.clone(), policy: policy.clone() };
                 let refused = network(&architecture).adapted(OLD, &places);
                 assert!(matches!(refused, Err(NetworkError::Architecture(_))), "{architecture:?}");
@@ -165,94 +170,101 @@ mod tests {
     }
 
     #[test]
-    fn another_board_is_refused() {
+    fn adapted_refuses_another_board() {
         let same: Vec<_> = (0..5).map(Some).collect();
         let places = Places { planes: same[..3].to_vec(), policy: same };
-        // Twice as wide, too.
+        // One of them is twice as wide.
         let wider = [5, 8].map(|width| Shape { width, ..OLD });
         for (architecture, wider) in
-            of_one_table().flat_map(|it| wider.map(|shape| (it.clone(), shape)))
+            one_board_architectures().flat_map(|it| wider.map(|shape| (it.clone(), shape)))
         {
             let refused = network(&architecture).adapted(wider, &places);
             let error = refused.expect_err("another board");
-            let (length, shape) = (
-                matches!(error, NetworkError::TensorLength { .. }),
-                matches!(error, NetworkError::TensorShape { .. }),
+            let expected = matches!(
+                error,
+                NetworkError::TensorLength { .. } | NetworkError::TensorShape { .. }
             );
-            assert!(length || shape, "{error}");
+            assert!(expected, "{error}");
         }
     }
 
-    /// Those that see all planes at once.
-    fn of_one_table() -> impl Iterator<Item = Architecture> {
+    /// Small architectures that read all planes at once.
+    fn one_board_architectures() -> impl Iterator<Item = Architecture> {
         let small = Architecture::small_ones().into_iter();
-        small.filter(|architecture| !matches!(architecture, Architecture::Twin { .. }))
+        small.filter(|architecture| !matches!(architecture, Architecture::TwoBoards { .. }))
     }
 
-    /// Numbers for so many planes.
+    /// Returns numbers for `planes` planes.
     fn drawn(planes: usize, seed: usize) -> Vec<f32> {
         let number = |nth: usize| ((nth * 7 + seed) % 5) as f32 / 5.0;
         (0..planes * OLD.squares()).map(number).collect()
     }
 
     #[test]
-    fn a_twin_thinks_of_each_table_what_the_network_of_one_does() {
+    fn two_board_network_has_outputs_of_one_board_network() {
         let shape = Shape { planes: 6, policy_planes: 8, ..OLD };
-        let (planes, policy) = ([Some(0), Some(2), Some(1)], [Some(3), None, Some(0), Some(4)]);
+        let planes = [Some(0), Some(2), Some(1)];
+        let policy = [Some(3), None, Some(0), Some(4)];
         let places = Places { planes: planes.to_vec(), policy: policy.to_vec() };
         let one = network(&Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 });
-        let twin = one.twinned(shape, &places).expect("a twin");
-        let (first, tables) = (drawn(1, 1), [2, 3].map(|seed| drawn(2, seed)));
-        // The network of one has a table's two planes the other way round.
-        let (squares, half) = (OLD.squares(), shape.policy() / 2);
-        let of_table = |nth: usize| {
-            let (left, right) = tables[nth].split_at(squares);
+        let two = one.to_two_boards(shape, &places).expect("a network of two boards");
+        let first = drawn(1, 1);
+        let boards = [2, 3].map(|seed| drawn(2, seed));
+        // The network of one board has the two planes of a board in the other order.
+        let squares = OLD.squares();
+        let half = shape.policy() / 2;
+        let of_board = |nth: usize| {
+            let (left, right) = boards[nth].split_at(squares);
             one.forward(&[&first[..], right, left].concat()).expect("outputs")
         };
         let both = |a: usize, b: usize| {
-            let input = [&first[..], &drawn(1, 4), &tables[a], &tables[b]].concat();
-            twin.forward(&input).expect("outputs")
+            let input = [&first[..], &drawn(1, 4), &boards[a], &boards[b]].concat();
+            two.forward(&input).expect("outputs")
         };
         for [a, b] in [[0, 1], [1, 0], [1, 1]] {
             let outputs = both(a, b);
-            for (logits, table) in outputs.policy.chunks(half).zip([a, b]) {
-                let known = of_table(table).policy;
+            for (logits, board) in outputs.policy.chunks(half).zip([a, b]) {
+                let known = of_board(board).policy;
                 for (plane, from) in logits.chunks(squares).zip(policy) {
                     let expected = from.map(|from| known[from * squares..][..squares].to_vec());
                     assert_near(&expected.unwrap_or(vec![0.0; squares]), plane);
                 }
             }
         }
-        // Two tables that are alike are worth what each is.
-        assert_near(&both(0, 0).outcome, &of_table(0).outcome);
-        assert_near(&both(0, 0).moves_left, &of_table(0).moves_left);
+        // Two equal boards have the outcome of one.
+        assert_near(&both(0, 0).outcome, &of_board(0).outcome);
+        assert_near(&both(0, 0).moves_left, &of_board(0).moves_left);
         let differs = |left: &[f32], right: &[f32]| left.iter().zip(right).any(|(l, r)| l != r);
         assert!(differs(&both(0, 1).outcome, &both(0, 0).outcome));
 
         let dense = network(&Architecture::Mlp { widths: vec![4], policy_channels: 0 });
-        assert!(dense.twinned(shape, &places).is_err());
+        assert!(dense.to_two_boards(shape, &places).is_err());
     }
 
     #[test]
-    fn a_twin_is_adapted_by_its_tables() {
+    fn two_board_network_is_adapted_by_planes_of_one_board() {
         let [old, new] = [3, 4].map(|each| Shape { planes: 2 * each, policy_planes: 4, ..OLD });
-        let twin = Architecture::Twin { blocks: 1, channels: 4, squeeze: 0 };
-        let mut tensors = Network::new(old, &twin, 1).expect("a network").tensors();
+        let architecture = Architecture::TwoBoards { blocks: 1, channels: 4, squeeze: 0 };
+        let mut tensors = Network::new(old, &architecture, 1).expect("a network").tensors();
         let numbers = tensors.iter_mut().flat_map(|tensor| &mut tensor.data).enumerate();
-        numbers.for_each(|(nth, number)| *number = ((nth * 37) % 101) as f32 / 101.0 - 0.5);
-        let known = Network::with_tensors(old, &twin, &tensors).expect("a network");
+        for (nth, number) in numbers {
+            *number = ((nth * 37) % 101) as f32 / 101.0 - 0.5;
+        }
+        let known = Network::with_tensors(old, &architecture, &tensors).expect("a network");
         let planes = vec![Some(0), Some(2), None, Some(1)];
         let places = Places { planes, policy: vec![Some(1), Some(0)] };
         let adapted = known.adapted(new, &places).expect("a network");
-        let (first, tables) = ([drawn(1, 1), drawn(1, 2)].concat(), [3, 4].map(|s| drawn(2, s)));
-        let turned = tables.each_ref().map(|table| {
-            let (left, right) = table.split_at(OLD.squares());
+        let first = [drawn(1, 1), drawn(1, 2)].concat();
+        let boards = [3, 4].map(|seed| drawn(2, seed));
+        let rearranged = boards.each_ref().map(|board| {
+            let (left, right) = board.split_at(OLD.squares());
             [right, &drawn(1, 5), left].concat()
         });
-        let of = |network: &Network, tables: &[Vec<f32>; 2]| {
-            network.forward(&[&first[..], &tables[0], &tables[1]].concat()).expect("outputs")
+        let forward = |network: &Network, boards: &[Vec<f32>; 2]| {
+            network.forward(&[&first[..], &boards[0], &boards[1]].concat()).expect("outputs")
         };
-        let (before, after) = (of(&known, &tables), of(&adapted, &turned));
+        let before = forward(&known, &boards);
+        let after = forward(&adapted, &rearranged);
         assert_near(&before.outcome, &after.outcome);
         for (before, after) in before.policy.chunks(24).zip(after.policy.chunks(24)) {
             assert_near(&before[..12], &after[12..]);

@@ -1,58 +1,58 @@
-//! The operations of a plan as nodes of an ONNX graph.
+//! The operations of a graph as nodes of an ONNX graph.
 
 use menagerie::encoding::Shape;
 use menagerie::nn::network::TWO_BOARD_OUTPUTS;
 
 use super::proto::{Attribute, Node, Tensor, TensorKind};
-use crate::network::graph_ir::{GraphIr, INPUT, Layer, Op, Value};
+use crate::network::graph_ir::{GraphIr, INPUT, LayerWeights, Op, Value};
 
-/// The names of a plan's values in the graph. Of a plan that sees two tables with a row for each, the graph
-/// is that of one row, up to the layer at which they meet.
+/// The names of the values of a network in the ONNX graph. The ONNX graph of a two-board network is that of one
+/// board, up to the layer that reads both boards.
 pub(super) struct Names<'a> {
-    pub(super) plan: &'a GraphIr,
-    meeting: Option<usize>,
-    after_meeting: Vec<bool>,
+    pub(super) graph: &'a GraphIr,
+    joining_layer: Option<usize>,
+    after_joining: Vec<bool>,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(plan: &'a GraphIr) -> Self {
-        Self { plan, meeting: plan.meeting(), after_meeting: plan.after_meeting() }
+    pub(super) fn new(graph: &'a GraphIr) -> Self {
+        Self { graph, joining_layer: graph.joining_layer(), after_joining: graph.after_joining() }
     }
 
-    /// Whether the rows of two tables meet at the plan's `index`th operation.
-    pub(super) fn meets_at(&self, index: usize) -> bool {
-        self.meeting == Some(index)
+    /// Returns `true` if operation `index` is the layer that reads both boards.
+    pub(super) fn joins_at(&self, index: usize) -> bool {
+        self.joining_layer == Some(index)
     }
 
-    /// Whether a value is not in the graph, as it is made of two rows.
-    pub(super) fn is_beyond(&self, value: Value) -> bool {
-        self.after_meeting[value.0]
+    /// Returns `true` if a value depends on both boards and so is not in the ONNX graph.
+    pub(super) fn is_after_joining(&self, value: Value) -> bool {
+        self.after_joining[value.0]
     }
 
-    /// The value that is the same in a graph of one row.
+    /// Returns the corresponding value in the graph of one board.
     pub(super) fn in_row(&self, value: Value) -> Value {
-        match value.0.checked_sub(1).map(|index| &self.plan.ops[index]) {
-            Some(Op::Deal { .. }) => INPUT,
-            Some(Op::Join { input, .. }) => self.in_row(*input),
+        match value.0.checked_sub(1).map(|index| &self.graph.ops[index]) {
+            Some(Op::SplitBoards { .. }) => INPUT,
+            Some(Op::JoinBoards { input, .. }) => self.in_row(*input),
             _ => value,
         }
     }
 }
 
 impl Names<'_> {
-    /// A value's name: the layer that makes it, or the operation on what it is made of.
+    /// Returns the name of a value: that of its layer, or of its operation and inputs.
     pub(super) fn of(&self, value: Value) -> String {
         let value = self.in_row(value);
-        if value == self.plan.policy {
+        if value == self.graph.policy {
             return "policy".into();
         }
-        if value == self.plan.outcome {
+        if value == self.graph.outcome {
             return "outcome".into();
         }
         let Some(index) = value.0.checked_sub(1) else {
             return "planes".into();
         };
-        match &self.plan.ops[index] {
+        match &self.graph.ops[index] {
             Op::Conv { layer, .. } | Op::Dense { layer, .. } => {
                 format!("{}.sum", layer.name)
             }
@@ -63,24 +63,25 @@ impl Names<'_> {
             Op::Pool(input) => format!("{}.mean", self.of(*input)),
             Op::Sigmoid(input) => format!("{}.sigmoid", self.of(*input)),
             Op::Scale(board, _) => format!("{}.scaled", self.of(*board)),
-            Op::Deal { input, .. } | Op::Join { input, .. } => self.of(*input),
+            Op::SplitBoards { input, .. } | Op::JoinBoards { input, .. } => self.of(*input),
         }
     }
 
-    /// The nodes of an operation, which is the plan's `index`th; `read` names what is read of a value.
+    /// Returns the nodes of operation `index`. `read` returns the name under which a value is read.
     pub(super) fn nodes(&self, index: usize, op: &Op, read: impl Fn(Value) -> String) -> Vec<Node> {
         let output = self.of(Value(index + 1));
-        if self.is_beyond(Value(index + 1)) {
+        if self.is_after_joining(Value(index + 1)) {
             return Vec::new();
         }
-        let reads = |input: Value, layer: &Layer| {
+        let reads = |input: Value, layer: &LayerWeights| {
             [read(input), format!("{}.weight", layer.name), format!("{}.bias", layer.name)]
         };
         let axes = axes_of(&output);
         let node = match op {
             Op::Conv { input, layer, kernel } => {
                 let [input, weight, bias] = reads(*input, layer);
-                let (kernel, pad) = (*kernel as i64, *kernel as i64 / 2);
+                let kernel = *kernel as i64;
+                let pad = kernel / 2;
                 Node {
                     attribute: vec![
                         Attribute::number("group", 1),
@@ -91,8 +92,8 @@ impl Names<'_> {
                     ..Node::new("Conv", &[&input, &weight, &bias], &output)
                 }
             }
-            Op::Dense { input, layer } if self.meets_at(index) => {
-                return halves(&read(*input), &format!("{}.weight", layer.name));
+            Op::Dense { input, layer } if self.joins_at(index) => {
+                return both_halves(&read(*input), &format!("{}.weight", layer.name));
             }
             Op::Dense { input, layer } => {
                 let [input, weight, bias] = reads(*input, layer);
@@ -100,7 +101,7 @@ impl Names<'_> {
             }
             Op::Relu(input) => Node::new("Relu", &[&read(*input)], &output),
             Op::Add(left, right) => Node::new("Add", &[&read(*left), &read(*right)], &output),
-            // ONNX flattens from axis 1 on unless told otherwise.
+            // ONNX flattens from axis 1 by default.
             Op::Flatten(input) => Node::new("Flatten", &[&read(*input)], &output),
             Op::Board { input, .. } => Node::new("Reshape", &[&read(*input), &axes], &output),
             Op::Pool(input) => Node::new("GlobalAveragePool", &[&read(*input)], &output),
@@ -108,25 +109,25 @@ impl Names<'_> {
             Op::Scale(board, factors) => {
                 Node::new("Mul", &[&read(*board), &read(*factors)], &output)
             }
-            Op::Deal { .. } | Op::Join { .. } => return Vec::new(),
+            Op::SplitBoards { .. } | Op::JoinBoards { .. } => return Vec::new(),
         };
         vec![node]
     }
 
-    /// The constants that the nodes need beside weights.
+    /// Returns the constants of the nodes other than weights.
     pub(super) fn constants(&self, shape: Shape) -> impl Iterator<Item = Tensor> {
         let [height, width] = [shape.height as i64, shape.width as i64];
-        self.plan.ops.iter().enumerate().filter_map(move |(index, op)| {
+        self.graph.ops.iter().enumerate().filter_map(move |(index, op)| {
             let &Op::Board { channels, .. } = op else { return None };
             let name = axes_of(&self.of(Value(index + 1)));
-            // The batch is whatever is left.
+            // -1 stands for the batch.
             Some(integers(&name, &[-1, channels as i64, height, width]))
         })
     }
 }
 
-/// The nodes that give what a row adds to a layer as the first of two tables, and as the other.
-fn halves(input: &str, weight: &str) -> Vec<Node> {
+/// Returns the nodes for what a board adds to a layer as the first of two boards, and as the second.
+fn both_halves(input: &str, weight: &str) -> Vec<Node> {
     let [_, output] = TWO_BOARD_OUTPUTS;
     let parts = ["first", "other"].map(|part| format!("{output}.{part}"));
     let weights = parts.each_ref().map(|part| format!("{part}.weight"));
@@ -140,18 +141,18 @@ fn halves(input: &str, weight: &str) -> Vec<Node> {
     ]
 }
 
-/// The node with this axis.
+/// Returns the node with this axis.
 pub(super) fn along(axis: i64, node: Node) -> Node {
     Node { attribute: vec![Attribute::number("axis", axis)], ..node }
 }
 
-/// A constant of whole numbers.
+/// Returns a constant of integers.
 fn integers(name: &str, numbers: &[i64]) -> Tensor {
     let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     Tensor::new(name, TensorKind::Int64, &[numbers.len()], bytes)
 }
 
-/// The name of the axes of a value that is laid out over the board.
+/// The name of the axes of a value that is reshaped to a board.
 fn axes_of(value: &str) -> String {
     format!("{value}.axes")
 }

@@ -1,6 +1,6 @@
-//! The messages of an ONNX file that a network needs, by hand from the format's `onnx.proto`.
+//! The messages of an ONNX file that networks need, declared by hand from `onnx.proto` of the format.
 //!
-//! Fields that are not declared here are skipped on reading.
+//! Fields that are not declared here are skipped when reading.
 
 use prost::{Enumeration, Message, Oneof};
 
@@ -91,7 +91,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// An operation without attributes, named after its one output.
+    /// An operation without attributes, named after its only output.
     pub(crate) fn new(op: &str, input: &[&str], output: &str) -> Self {
         Self {
             input: input.iter().map(|name| name.to_string()).collect(),
@@ -104,7 +104,7 @@ impl Node {
     }
 }
 
-/// `AttributeProto`: a setting of an operation.
+/// `AttributeProto`: an attribute of an operation.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Attribute {
     #[prost(string, tag = "1")]
@@ -120,26 +120,26 @@ pub(crate) struct Attribute {
 }
 
 impl Attribute {
-    /// A setting that is a whole number.
+    /// An integer.
     pub(crate) fn number(name: &str, int: i64) -> Self {
         let kind = AttributeKind::Int as i32;
         Self { name: name.into(), float: None, int: Some(int), ints: vec![], kind }
     }
 
-    /// A setting that is a list of whole numbers.
+    /// A list of integers.
     pub(crate) fn numbers(name: &str, ints: &[i64]) -> Self {
         let kind = AttributeKind::Ints as i32;
         Self { name: name.into(), float: None, int: None, ints: ints.to_vec(), kind }
     }
 
-    /// A setting that is a 32-bit float.
+    /// A 32-bit float.
     pub(crate) fn decimal(name: &str, float: f32) -> Self {
         let kind = AttributeKind::Float as i32;
         Self { name: name.into(), float: Some(float), int: None, ints: vec![], kind }
     }
 }
 
-/// `AttributeProto.AttributeType`: which field of an attribute holds its value.
+/// `AttributeProto.AttributeType`: the field that holds the value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
 pub(crate) enum AttributeKind {
@@ -165,7 +165,7 @@ pub(crate) struct Tensor {
 }
 
 impl Tensor {
-    /// Numbers given by their bytes, little-endian.
+    /// Numbers as little-endian bytes.
     pub(crate) fn new(name: &str, kind: TensorKind, axes: &[usize], raw_data: Vec<u8>) -> Self {
         Self {
             dims: axes.iter().map(|&size| size as i64).collect(),
@@ -183,7 +183,7 @@ impl Tensor {
     }
 }
 
-/// `TensorProto.DataType`: what numbers a tensor is made of.
+/// `TensorProto.DataType`: the type of the numbers of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
 pub(crate) enum TensorKind {
@@ -203,11 +203,11 @@ pub(crate) struct ValueInfo {
     #[prost(string, tag = "1")]
     pub(crate) name: String,
     #[prost(message, optional, tag = "2")]
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Option<ValueType>,
 }
 
 impl ValueInfo {
-    /// The lengths of a tensor's axes after the batch; `None` if one is open.
+    /// Returns the lengths of the axes of a tensor after the batch; `None` if one is open.
     pub(crate) fn axes(&self) -> Option<Vec<usize>> {
         let dimensions = &self.kind.as_ref()?.tensor.as_ref()?.shape.as_ref()?.dim;
         let axis = |dimension: &Dimension| match dimension.size {
@@ -217,7 +217,7 @@ impl ValueInfo {
         dimensions.get(1..)?.iter().map(axis).collect()
     }
 
-    /// A tensor of 32-bit floats of `[batch, axes..]`, the batch of any size.
+    /// A tensor of 32-bit floats, `[batch, axes..]`, with a batch of any size.
     pub(crate) fn batch(name: &str, axes: &[usize]) -> Self {
         let axes = axes.iter().map(|&size| Size::Fixed(size as i64));
         Self::floats(name, std::iter::once(Size::Open("batch".into())).chain(axes))
@@ -228,11 +228,11 @@ impl ValueInfo {
         Self::floats(name, axes.iter().map(|&size| Size::Fixed(size)))
     }
 
-    /// A tensor whose axes are open, by a name, or fixed.
+    /// A tensor with named open axes or fixed ones.
     pub(crate) fn tensor(name: &str, kind: TensorKind, sizes: Vec<Size>) -> Self {
         let dim = sizes.into_iter().map(|size| Dimension { size: Some(size) }).collect();
-        let tensor = KindOfTensor { elem_type: kind as i32, shape: Some(TensorShape { dim }) };
-        Self { name: name.into(), kind: Some(Kind { tensor: Some(tensor) }) }
+        let tensor = TensorType { elem_type: kind as i32, shape: Some(TensorShape { dim }) };
+        Self { name: name.into(), kind: Some(ValueType { tensor: Some(tensor) }) }
     }
 
     fn floats(name: &str, sizes: impl Iterator<Item = Size>) -> Self {
@@ -242,14 +242,14 @@ impl ValueInfo {
 
 /// `TypeProto`: the type of a value.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Kind {
+pub(crate) struct ValueType {
     #[prost(message, optional, tag = "1")]
-    pub(crate) tensor: Option<KindOfTensor>,
+    pub(crate) tensor: Option<TensorType>,
 }
 
 /// `TypeProto.Tensor`: numbers and axes.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct KindOfTensor {
+pub(crate) struct TensorType {
     #[prost(enumeration = "TensorKind", tag = "1")]
     pub(crate) elem_type: i32,
     #[prost(message, optional, tag = "2")]
@@ -270,13 +270,13 @@ pub(crate) struct Dimension {
     pub(crate) size: Option<Size>,
 }
 
-/// How long an axis is.
+/// The length of an axis.
 #[derive(Clone, PartialEq, Oneof)]
 pub(crate) enum Size {
-    /// Always this long.
+    /// A fixed length.
     #[prost(int64, tag = "1")]
     Fixed(i64),
-    /// Of any length, equal wherever the same name stands.
+    /// Any length, the same for axes of the same name.
     #[prost(string, tag = "2")]
     Open(String),
 }

@@ -103,8 +103,8 @@ pub fn export_float(
     Ok(file(graph, functions::float_functions(), metadata))
 }
 
-/// Writes the network with int8 tables, with its checksum, and says what that does to the weights;
-/// otherwise as [`export_float`].
+/// Returns the file with int8 tables and its checksum, and the effect on the weights; otherwise as
+/// [`export_float`].
 ///
 /// # Errors
 /// Those of [`export_float`], and [`SparseExportError::Widths`] and [`SparseExportError::Bias`].
@@ -122,7 +122,7 @@ pub fn export_int8(
     let move_scale = best_scale(&weights.move_table);
     let bias = weights.input_bias.iter().map(|&number| {
         let scaled = (number * one).round();
-        // At least two hundred rows of 127 must fit beside it.
+        // It must leave room for the sum of at least two hundred weights of 127.
         if scaled.abs() <= 7000.0 {
             Ok(scaled as i16)
         } else {
@@ -168,7 +168,7 @@ pub fn export_int8(
 }
 
 /// Writes the network of the variants `variants`, separated by spaces, as [`export_int8`] does, with the
-/// metadata that the engine asks for. `run` says where the weights come from.
+/// metadata that the engine needs. `run` describes the origin of the weights.
 ///
 /// # Errors
 /// Those of [`export_int8`].

@@ -1,4 +1,4 @@
-//! Curves in panels.
+//! Pictures of curves in panels.
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,24 +10,24 @@ use plotters::prelude::*;
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Series {
-    /// What it shows.
+    /// The name in the legend.
     pub(super) name: String,
-    /// Where it goes, from left to right.
+    /// The points, from left to right.
     pub(super) points: Vec<(f64, f64)>,
-    /// From where to where each point's error bar goes; empty if there are none.
+    /// The ends of the error bar of each point; empty without error bars.
     pub(super) errors: Vec<(f64, f64)>,
 }
 
-/// Curves over one axis.
+/// Curves in one coordinate system.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Panel {
-    /// What they show.
+    /// The title.
     pub(super) title: String,
-    /// What the axis is.
+    /// The name of the x axis.
     pub(super) x: String,
-    /// Whether that axis is logarithmic.
+    /// The x axis is logarithmic.
     pub(super) logarithmic: bool,
-    /// What is shown of the other axis.
+    /// The range of the y axis.
     pub(super) range: Range<f64>,
     /// The curves.
     pub(super) curves: Vec<Series>,
@@ -39,25 +39,28 @@ impl Series {
     }
 }
 
-/// A panel's size in pixels.
-const SIZE: (u32, u32) = (900, 366);
+/// Width and height of a panel in pixels.
+const PANEL_PIXELS: (u32, u32) = (900, 366);
 
-/// Draws panels one below the other into an SVG file.
+/// Writes panels, one below the other, to an SVG file.
 ///
 /// # Errors
 /// If it cannot be written.
 pub(super) fn draw_panels(path: &Path, panels: &[Panel]) -> anyhow::Result<()> {
-    let backend = SVGBackend::new(path, (SIZE.0, SIZE.1 * panels.len() as u32));
+    let backend = SVGBackend::new(path, (PANEL_PIXELS.0, PANEL_PIXELS.1 * panels.len() as u32));
     Ok(draw(backend, panels)?)
 }
 
-/// The text of such a picture.
+/// Returns panels, one below the other, as SVG.
 ///
 /// # Errors
 /// If it cannot be drawn.
 pub(super) fn svg(panels: &[Panel]) -> anyhow::Result<String> {
     let mut text = String::new();
-    draw(SVGBackend::with_string(&mut text, (SIZE.0, SIZE.1 * panels.len() as u32)), panels)?;
+    draw(
+        SVGBackend::with_string(&mut text, (PANEL_PIXELS.0, PANEL_PIXELS.1 * panels.len() as u32)),
+        panels,
+    )?;
     Ok(text)
 }
 
@@ -68,7 +71,8 @@ fn draw<'a>(backend: SVGBackend<'a>, panels: &[Panel]) -> Drawn<'a> {
     area.fill(&WHITE)?;
     for (area, panel) in area.split_evenly((panels.len(), 1)).iter().zip(panels) {
         let xs = || panel.curves.iter().flat_map(|curve| &curve.points).map(|(x, _)| *x);
-        let (first, last) = (xs().fold(f64::INFINITY, f64::min), xs().fold(0.1, f64::max));
+        let first = xs().fold(f64::INFINITY, f64::min);
+        let last = xs().fold(0.1, f64::max);
         if panel.logarithmic {
             let first = first.clamp(1e-9, last);
             draw_panel(area, panel, (first..last * 1.1).log_scale())?;

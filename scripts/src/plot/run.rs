@@ -1,38 +1,39 @@
-//! The story of a run as a page: curves of its log and of its strength over CPU hours.
+//! A page with the metrics of a run and the strength of its networks over CPU hours.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::chart::{Panel, Series, svg};
 use crate::arena::folder::Folder;
-use crate::arena::schedule::Schedule;
+use crate::arena::schedule::MatchSchedule;
 use crate::arena::statistics::Pentanomial;
 use crate::arena::table::pairs;
-use crate::run::{Metrics, RunConfig};
+use crate::run::{RunConfig, RunMetrics};
 use crate::store::Store;
 
-/// A number of a row.
-type Curve = (&'static str, fn(&Metrics) -> f64);
+/// A curve: its name and its value in a row of the metrics.
+type Curve = (&'static str, fn(&RunMetrics) -> f64);
 
-/// Elo beyond which a match says no more than that one side is much stronger.
-const MOST_ELO: f64 = 800.0;
+/// Elo differences are limited to this, since larger ones have no meaningful interval.
+const MAX_ELO: f64 = 800.0;
 
-/// The page of a run, in HTML, with its pictures inside. `matches` are folders of the arena's, in
-/// each of which a network of the run plays first; they give the curves of Elo, one an opponent.
+/// Returns the page of a run in HTML, with its pictures. `matches` are folders of matches in which a network of
+/// the run is the first player; they give the curves of Elo, one for each opponent.
 ///
 /// # Errors
-/// If the run's log or configuration or a match cannot be read, or is of no network of the run.
+/// If the metrics, the configuration or a match cannot be read, or a first player is no network of the run.
 pub fn page(store: &Store, matches: &[PathBuf]) -> anyhow::Result<String> {
-    let log = Metrics::read(store)?;
+    let log = RunMetrics::read(store)?;
     let config = RunConfig::of_run(store)?;
-    let config = config.ok_or_else(|| anyhow::anyhow!("{}: there is no run", store.place()))?;
-    let last = log.last().ok_or_else(|| anyhow::anyhow!("{}: nothing is done", store.place()))?;
+    let config = config.ok_or_else(|| anyhow::anyhow!("{}: no run", store.place()))?;
+    let last =
+        log.last().ok_or_else(|| anyhow::anyhow!("{}: no iteration is complete", store.place()))?;
     let mut panels = vec![
         panel(
             &log,
             "Losses (nats)",
             &[
-                ("policy, less its floor", |row| f64::from(row.policy_excess)),
+                ("policy, above its minimum", |row| f64::from(row.policy_excess)),
                 ("outcome", |row| f64::from(row.outcome_loss)),
                 ("moves left", |row| f64::from(row.moves_left_loss)),
             ],
@@ -57,7 +58,7 @@ pub fn page(store: &Store, matches: &[PathBuf]) -> anyhow::Result<String> {
     if !matches.is_empty() {
         panels.push(strength(&log, matches)?);
     }
-    let name = escaped(&config.variant);
+    let name = escape_html(&config.variant);
     Ok(format!(
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{name}</title>\n\
          <style>body {{ font-family: sans-serif; max-width: 920px; margin: auto }}</style>\n\
@@ -69,26 +70,26 @@ pub fn page(store: &Store, matches: &[PathBuf]) -> anyhow::Result<String> {
         last.steps,
         last.cpu_minutes / 60.0,
         svg(&panels)?,
-        escaped(&toml::to_string(&config)?)
+        escape_html(&toml::to_string(&config)?)
     ))
 }
 
-fn panel(log: &[Metrics], title: &str, curves: &[Curve]) -> Panel {
+fn panel(log: &[RunMetrics], title: &str, curves: &[Curve]) -> Panel {
     let series = |(name, of): &Curve| {
         Series::new(name, log.iter().map(|row| (row.cpu_minutes / 60.0, of(row))))
     };
     let curves: Vec<Series> = curves.iter().map(series).collect();
     let all = curves.iter().flat_map(|curve| &curve.points).map(|(_, y)| *y);
-    let most = all.fold(0.1, f64::max);
+    let highest = all.fold(0.1, f64::max);
     let x = "CPU hours".to_owned();
-    Panel { title: title.to_owned(), x, logarithmic: false, range: 0.0..1.05 * most, curves }
+    Panel { title: title.to_owned(), x, logarithmic: false, range: 0.0..1.05 * highest, curves }
 }
 
-/// Elo over CPU hours of the run's networks that played first in `matches`.
-fn strength(log: &[Metrics], matches: &[PathBuf]) -> anyhow::Result<Panel> {
+/// Returns Elo over CPU hours of the networks that are the first players of `matches`.
+fn strength(log: &[RunMetrics], matches: &[PathBuf]) -> anyhow::Result<Panel> {
     let mut curves: BTreeMap<String, Vec<(f64, [f64; 3])>> = BTreeMap::new();
     for folder in matches {
-        let (hours, opponent, elo) = match_of(log, folder)?;
+        let (hours, opponent, elo) = read_match(log, folder)?;
         curves.entry(opponent).or_default().push((hours, elo));
     }
     let series = |(opponent, mut points): (String, Vec<(f64, [f64; 3])>)| {
@@ -102,7 +103,7 @@ fn strength(log: &[Metrics], matches: &[PathBuf]) -> anyhow::Result<Panel> {
     let low = bars().map(|&(low, _)| low).fold(0.0, f64::min);
     let high = bars().map(|&(_, high)| high).fold(0.0, f64::max);
     Ok(Panel {
-        title: "Elo, 95% sure within the bars".to_owned(),
+        title: "Elo with 95 % confidence intervals".to_owned(),
         x: "CPU hours".to_owned(),
         logarithmic: false,
         range: low - 50.0..high + 50.0,
@@ -110,29 +111,32 @@ fn strength(log: &[Metrics], matches: &[PathBuf]) -> anyhow::Result<Panel> {
     })
 }
 
-/// CPU hours of the network that plays first, the opponent, and the least, likeliest and greatest
-/// Elo.
-fn match_of(log: &[Metrics], folder: &Path) -> anyhow::Result<(f64, String, [f64; 3])> {
+/// Returns the CPU hours of the network that is the first player, the name of the opponent, and the lower end,
+/// value and upper end of the Elo difference.
+fn read_match(log: &[RunMetrics], folder: &Path) -> anyhow::Result<(f64, String, [f64; 3])> {
     let name = folder.display();
     let (config, games) = Folder::read(folder)?;
     let file = config.players.first().and_then(|player| player.file.as_deref());
-    // Networks are called by their iterations.
+    // Networks are named by their iterations.
     let stem = file.and_then(Path::file_stem).and_then(|stem| stem.to_str());
     let iteration = stem.and_then(|stem| stem.parse().ok());
     let iteration: u64 = iteration
         .ok_or_else(|| anyhow::anyhow!("{name}: the first player is no network of a run"))?;
-    // What is called 0 has learned nothing yet.
+    // Network 0 is untrained.
     let row = log.iter().find(|row| row.iteration == iteration);
     anyhow::ensure!(iteration == 0 || row.is_some(), "{name}: the run has no network {iteration}");
     let mut counted = Pentanomial::default();
-    pairs(&games).into_iter().for_each(|pair| counted.add(pair));
-    let elo = counted.elo().ok_or_else(|| anyhow::anyhow!("{name}: no pair of games is over"))?;
-    let elo = [elo.low, elo.value, elo.high].map(|elo| elo.clamp(-MOST_ELO, MOST_ELO));
-    let opponent = Schedule::new(&config).names.pop().unwrap_or_default();
+    for pair in pairs(&games) {
+        counted.add(pair);
+    }
+    let elo =
+        counted.elo().ok_or_else(|| anyhow::anyhow!("{name}: no pair of games is finished"))?;
+    let elo = [elo.low, elo.value, elo.high].map(|elo| elo.clamp(-MAX_ELO, MAX_ELO));
+    let opponent = MatchSchedule::new(&config).names.pop().unwrap_or_default();
     Ok((row.map_or(0.0, |row| row.cpu_minutes / 60.0), opponent, elo))
 }
 
-/// A text that HTML takes for nothing else.
-fn escaped(text: &str) -> String {
+/// Escapes text for HTML.
+fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -1,63 +1,63 @@
-//! Games of bughouse in BPGN, as they stand in the file: both boards in one stream, in order of time.
+//! Games of bughouse in BPGN: the moves of both boards in one sequence, in the order of time.
 //!
-//! Moves are text (`1a. Nf6{118.687}`: a capital letter is White, a small one Black; the letter is
-//! the board; in braces the seconds left on the mover's clock). A game is read as it stands, with
-//! each board's moves all there, in order; [`BoardsGame::record`] replays it.
+//! Moves have the form `1a. Nf6{118.687}`: the letter is the board, a capital letter is White and a small one
+//! Black, and the number in braces is the seconds left to the mover. A game is read without replaying it, but the
+//! moves of each board must be complete and in order; [`BoardsGame::record`] replays it.
 
 use std::io;
 use std::path::Path;
 
-use menagerie::rules::{Color, Side, Table};
+use menagerie::rules::{BoardId, Color, Side};
 use menagerie::variant::Variant;
 
-use super::clocks::Times;
-use super::words::{Token, Tokens};
+use super::clocks::RecordedClocks;
+use super::tokens::{Token, Tokens};
 use super::{Fault, Games, Lines, ReadError, Replay, fault};
 use crate::record::{End, GameRecord};
 use crate::san;
 
-/// One of the four players' places.
+/// One of the four players.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seat {
-    /// The board: `A` and `a` are the seats of the first.
-    pub board: Table,
-    /// The colour there.
+    /// The board.
+    pub board: BoardId,
+    /// The colour.
     pub color: Color,
 }
 
 impl Seat {
-    /// All four, with the names of the tags that tell their players.
+    /// All four seats, with the names of the tags of their players.
     pub const ALL: [(Seat, &'static str); 4] = [
-        (Seat { board: Table::A, color: Color::White }, "WhiteA"),
-        (Seat { board: Table::A, color: Color::Black }, "BlackA"),
-        (Seat { board: Table::B, color: Color::White }, "WhiteB"),
-        (Seat { board: Table::B, color: Color::Black }, "BlackB"),
+        (Seat { board: BoardId::A, color: Color::White }, "WhiteA"),
+        (Seat { board: BoardId::A, color: Color::Black }, "BlackA"),
+        (Seat { board: BoardId::B, color: Color::White }, "WhiteB"),
+        (Seat { board: BoardId::B, color: Color::Black }, "BlackB"),
     ];
 
-    /// The seat of a team at a board.
-    pub fn of(team: Side, board: Table) -> Seat {
-        let color = Color::from_white((board == Table::A) == (team == Side::WHITE));
+    /// Returns the seat of a team on a board.
+    pub fn of(team: Side, board: BoardId) -> Seat {
+        let color = Color::from_white((board == BoardId::A) == (team == Side::WHITE));
         Seat { board, color }
     }
 
-    /// What it is called in the tags of a game: `WhiteA`.
+    /// Returns the name of the tag of the player: `WhiteA`.
     pub fn name(self) -> &'static str {
         Seat::ALL.iter().find(|(seat, _)| *seat == self).map_or("", |(_, name)| name)
     }
 
-    /// The team of this seat: side 0 has White at the first board.
+    /// Returns the team of the seat: side 0 has White on the first board.
     pub fn team(self) -> Side {
-        let first = (self.board == Table::A) == self.color.is_white();
+        let first = (self.board == BoardId::A) == self.color.is_white();
         if first { Side::WHITE } else { Side::BLACK }
     }
 
-    /// The number and the seat that `12A.` tells.
-    fn numbered(word: &str) -> Option<(usize, Seat)> {
+    /// Parses the number and the seat of `12A.`.
+    fn parse_number(word: &str) -> Option<(usize, Seat)> {
         let word = word.strip_suffix('.')?;
         let letter = word.chars().next_back()?;
         let board = match letter.to_ascii_lowercase() {
-            'a' => Table::A,
-            'b' => Table::B,
+            'a' => BoardId::A,
+            'b' => BoardId::B,
             _ => return None,
         };
         let color = Color::from_white(letter.is_ascii_uppercase());
@@ -66,29 +66,30 @@ impl Seat {
     }
 }
 
-/// How a player may lose a game.
+/// The reason for which a player loses a game.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ending {
-    /// By mate.
-    Mated,
-    /// On time.
+pub enum LossReason {
+    /// Checkmate.
+    Mate,
+    /// The clock ran out.
     Time,
-    /// By giving up.
-    Resigned,
-    /// By leaving the seat.
-    Left,
+    /// The player resigned.
+    Resignation,
+    /// The player left the game.
+    Disconnection,
 }
 
-impl Ending {
-    const ALL: [Ending; 4] = [Ending::Mated, Ending::Time, Ending::Resigned, Ending::Left];
+impl LossReason {
+    const ALL: [LossReason; 4] =
+        [LossReason::Mate, LossReason::Time, LossReason::Resignation, LossReason::Disconnection];
 
-    /// What stands behind the loser's name.
-    pub fn words(self) -> &'static str {
+    /// Returns the text after the loser's name.
+    pub fn text(self) -> &'static str {
         match self {
-            Ending::Mated => "checkmated",
-            Ending::Time => "forfeits on time",
-            Ending::Resigned => "resigns",
-            Ending::Left => "forfeits by disconnection",
+            LossReason::Mate => "checkmated",
+            LossReason::Time => "forfeits on time",
+            LossReason::Resignation => "resigns",
+            LossReason::Disconnection => "forfeits by disconnection",
         }
     }
 }
@@ -96,127 +97,130 @@ impl Ending {
 /// A move on one of the boards.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BoardMove {
-    /// The line on which it stands, from 1.
+    /// The number of its line, from 1.
     pub line: usize,
-    /// Who made it.
+    /// The mover.
     pub seat: Seat,
-    /// The move as it is written there.
+    /// The text of the move.
     pub san: String,
-    /// The seconds left to the mover after it, if they are told.
+    /// The seconds left to the mover after the move, if the file has them.
     pub clock: Option<f64>,
 }
 
 /// A game on two boards.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct BoardsGame {
-    /// The line on which it begins, from 1.
+    /// The number of its first line, from 1.
     pub line: usize,
     /// The tag pairs, in order.
     pub tags: Vec<(String, String)>,
     /// The moves of both boards, in order of time.
     pub moves: Vec<BoardMove>,
-    /// How it ended, in words: `makaka checkmated`. Empty if nothing is said.
+    /// The comment about the end: `makaka checkmated`. Empty if there is none.
     pub ending: String,
-    /// The mark at the end. It is White's on the board that ended, which it does not name: what the
-    /// teams got is told by [`BoardsGame::winner`].
+    /// The result at the end. It is that of White on the board on which the game ended, which it does not name;
+    /// [`BoardsGame::winner`] returns the winning team.
     pub result: String,
 }
 
 impl BoardsGame {
-    /// The value of a tag.
+    /// Returns the value of a tag.
     pub fn tag(&self, name: &str) -> Option<&str> {
         self.tags.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The team that won: the one of which the ending names no loser. `None` if it was a draw, was
-    /// broken off, or if the ending does not tell.
+    /// Returns the team that won: the opponents of the loser whom the ending names. `None` for a draw, an aborted
+    /// game, or an ending without a known loser.
     pub fn winner(&self) -> Option<Side> {
-        let (name, fate) = self.ending.split_once(' ')?;
-        Ending::ALL.iter().any(|lost| lost.words() == fate).then_some(())?;
+        let (name, reason) = self.ending.split_once(' ')?;
+        LossReason::ALL.iter().find(|known| known.text() == reason)?;
         let seats = Seat::ALL.iter().filter(|(_, tag)| self.tag(tag) == Some(name));
         let mut losers = seats.map(|(seat, _)| seat.team());
         let loser = losers.next()?;
-        // Nobody knows which of two players of the same name is meant.
-        losers.all(|other| other == loser).then(|| loser.after(1, 2))
+        // A name may belong to players of both teams.
+        if losers.all(|other| other == loser) { Some(loser.after(1, 2)) } else { None }
     }
 }
 
 /// Why a game cannot be replayed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{reason} in \"{text}\", line {line}")]
+#[error("line {line}: {reason}: \"{text}\"")]
 pub struct Unplayable {
-    /// The line, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
     /// The move, or the tag.
     pub text: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
 impl BoardsGame {
-    /// The game replayed as one of `variant`, which has two tables, from its start or from the
-    /// position of the tag `FEN`. Each move played is one to learn.
+    /// Replays the game as one of `variant`, which has two boards, from its start or from the position of the tag
+    /// `FEN`. The policy targets are the played moves.
     ///
     /// # Errors
-    /// The move that is not legal, and why, or the FEN that is none.
+    /// If a move is not legal, or the FEN is invalid.
     pub fn record(&self, variant: &Variant) -> Result<GameRecord, Unplayable> {
         let start = self.tag("FEN").unwrap_or(variant.start_fen());
-        let unplayable = |line: usize, text: &str, reason: &str| {
-            let (text, reason) = (text.to_owned(), format!("{reason},"));
-            Unplayable { line, text, reason }
-        };
-        let mut replay = Replay::new(variant, start, false)
-            .map_err(|reason| unplayable(self.line, start, &reason))?;
-        replay.times = self.times();
+        let mut replay = Replay::new(variant, start, false).map_err(|reason| Unplayable {
+            line: self.line,
+            text: start.to_owned(),
+            reason,
+        })?;
+        replay.clocks = self.clocks();
         for m in &self.moves {
-            let refused = |reason: &str| unplayable(m.line, &m.san, reason);
-            let board = replay.position.at_table(m.seat.board);
-            let board = board.ok_or_else(|| refused("its game has one board"))?;
-            let turn = match board.view().turn == m.seat.color {
-                true => san::read(&board, &m.san).map_err(|error| refused(&error.to_string()))?,
-                false => return Err(refused("the seat is not on turn")),
+            let error = |reason: String| Unplayable { line: m.line, text: m.san.clone(), reason };
+            let Some(board) = replay.position.board_position(m.seat.board) else {
+                return Err(error(format!("{} has one board", variant.name())));
             };
+            if board.view().turn != m.seat.color {
+                return Err(error("the seat is not to move".to_owned()));
+            }
+            let turn = san::read(&board, &m.san).map_err(|fault| error(fault.to_string()))?;
             let turn: Vec<_> = turn.into_iter().map(|ply| ply.at(m.seat.board)).collect();
             replay.play(&turn, &[(turn.clone(), None)]);
-            replay.tell(m.seat.board, m.seat.color, m.clock);
+            replay.set_clock(m.seat.board, m.seat.color, m.clock);
         }
         let drawn = self.result == "1/2-1/2";
         let winner = self.winner().map(|side| side.index() as u8);
-        let known = winner.is_some() || drawn;
-        Ok(replay.finish(known.then_some(End { winner, turns: 0 })))
+        let is_known = winner.is_some() || drawn;
+        Ok(replay.finish(if is_known { Some(End { winner, turns: 0 }) } else { None }))
     }
 
-    /// The clocks at the start, if they are told: `120+0` for all players, or for each one by a tag
-    /// of its own.
-    fn times(&self) -> Option<Times> {
-        let all = self.tag("TimeControl").and_then(time);
-        let own = |seat: Seat| self.tag(&format!("TimeControl{}", seat.name())).and_then(time);
-        let known = Seat::ALL.iter().all(|&(seat, _)| own(seat).or(all).is_some());
+    /// Returns the clocks at the start, if the tags have the time controls of all players: `TimeControl` for all, or
+    /// a tag for each player.
+    fn clocks(&self) -> Option<RecordedClocks> {
+        let common = self.tag("TimeControl").and_then(parse_time_control);
+        let time = |seat: Seat| {
+            let own = self.tag(&format!("TimeControl{}", seat.name()));
+            own.and_then(parse_time_control).or(common)
+        };
+        if Seat::ALL.iter().any(|&(seat, _)| time(seat).is_none()) {
+            return None;
+        }
         let fen = self.tag("FEN").unwrap_or_default();
-        let on_turn = Table::ALL.map(|board| Color::from_white(!black_begins(fen, board)));
-        known.then(|| {
-            Times::of(
-                |board, color| own(Seat { board, color }).or(all).unwrap_or_default(),
-                on_turn,
-            )
-        })
+        let to_move = BoardId::ALL.map(|board| Color::from_white(!black_moves_first(fen, board)));
+        Some(RecordedClocks::with_times(
+            |board, color| time(Seat { board, color }).unwrap_or_default(),
+            to_move,
+        ))
     }
 }
 
-/// The seconds that a player has, and those that a move adds: `120+0`.
-fn time(text: &str) -> Option<(f64, f64)> {
+/// Parses a time control, `120+0`: the seconds at the start, and those that each move adds.
+fn parse_time_control(text: &str) -> Option<(f64, f64)> {
     let (base, increment) = text.split_once('+').unwrap_or((text, "0"));
     let seconds = |text: &str| text.parse().ok().filter(|it: &f64| it.is_finite());
     Some((seconds(base)?, seconds(increment)?))
 }
 
-/// Whether Black moves first at a board of a FEN.
-fn black_begins(fen: &str, board: Table) -> bool {
+/// Returns `true` if Black moves first on a board of a FEN.
+fn black_moves_first(fen: &str, board: BoardId) -> bool {
     let board = fen.split('|').nth(board as usize).unwrap_or_default();
     board.split_whitespace().nth(1) == Some("b")
 }
 
-/// Adds the games of a file to `found`, replayed.
+/// Adds the replayed games of a file to `found`.
 pub(super) fn records(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
     let file = lines.file;
     let BoardsGames { games, faults } = games(lines)?;
@@ -232,27 +236,27 @@ pub(super) fn records(lines: &mut Lines, variant: &Variant, found: &mut Games) -
     Ok(())
 }
 
-/// What was found in a file.
+/// The games of a file.
 #[derive(Debug, Default)]
 pub struct BoardsGames {
     /// The games that could be read.
     pub games: Vec<BoardsGame>,
-    /// Those that could not.
+    /// The games that could not be read.
     pub faults: Vec<Fault>,
 }
 
-/// Reads a file of games; a name that ends in `.gz` says that it is packed.
+/// Reads a file of games, which is compressed if its name ends with `.gz`.
 ///
 /// # Errors
-/// If the file cannot be read; what is wrong with single games is told beside them.
+/// If the file cannot be read. Games that cannot be read are [`BoardsGames::faults`].
 pub fn read(path: &Path) -> Result<BoardsGames, ReadError> {
-    super::lines(path, games)
+    super::read_lines(path, games)
 }
 
 fn games(lines: &mut Lines) -> io::Result<BoardsGames> {
     let mut found = BoardsGames::default();
     let mut tokens = Tokens::new(lines);
-    let mut game = Unread::default();
+    let mut game = GameParser::default();
     while let Some((line, token)) = tokens.next()? {
         if matches!(token, Token::Tag(..)) && game.begun {
             std::mem::take(&mut game).close(tokens.file(), &mut found);
@@ -267,30 +271,31 @@ fn games(lines: &mut Lines) -> io::Result<BoardsGames> {
 
 /// A game that is being read.
 #[derive(Default)]
-struct Unread {
+struct GameParser {
     game: BoardsGame,
-    /// Whether its tags are over.
+    /// The tags are complete.
     begun: bool,
-    /// Whose move the next word is.
+    /// The mover of the next word.
     seat: Option<Seat>,
-    /// How many plies each board has had, counted from a move of White.
+    /// The number of plies of each board, counted from a move of White.
     plies: [usize; 2],
-    /// What is wrong first: line, text and reason.
-    bad: Option<(usize, String, String)>,
+    /// The first invalid token: line, text and reason.
+    invalid: Option<(usize, String, String)>,
 }
 
-impl Unread {
-    /// Says whether the game is over.
+impl GameParser {
+    /// Adds a token. Returns `true` if it ends the game.
     fn add(&mut self, line: usize, token: Token) -> bool {
         if self.game.line == 0 && !matches!(token, Token::Comment(_)) {
             self.game.line = line;
         }
-        self.begun |= !token.is_of_tags();
+        self.begun |= !token.is_tag();
         match token {
             Token::Tag(name, value) => {
                 if name == "FEN" {
-                    // Where Black begins, the first number has one move.
-                    self.plies = Table::ALL.map(|board| usize::from(black_begins(&value, board)));
+                    // If Black moves first, the first number has one move.
+                    self.plies =
+                        BoardId::ALL.map(|board| usize::from(black_moves_first(&value, board)));
                 }
                 self.game.tags.push((name, value));
             }
@@ -300,14 +305,14 @@ impl Unread {
                 return true;
             }
             Token::Word(text) => self.word(line, text),
-            Token::Bad(text, reason) => self.spoil(line, text, reason),
-            Token::Open => self.spoil(line, "(".to_owned(), "there are no variations"),
-            Token::Close => self.spoil(line, ")".to_owned(), "there are no variations"),
+            Token::Invalid(text, reason) => self.set_invalid(line, text, reason),
+            Token::Open => self.set_invalid(line, "(".to_owned(), "variations are not supported"),
+            Token::Close => self.set_invalid(line, ")".to_owned(), "variations are not supported"),
         }
         false
     }
 
-    /// A clock, a remark (`C: ..`, of a player `R: ..`), or how the game ended.
+    /// Adds a comment: a clock, a chat message (`C: ..`, `R: ..`), or the end of the game.
     fn comment(&mut self, text: String) {
         let text = text.trim();
         match (text.parse::<f64>().ok().filter(|it| it.is_finite()), self.game.moves.last_mut()) {
@@ -322,42 +327,42 @@ impl Unread {
             self.game.moves.push(BoardMove { line, seat, san: text, clock: None });
             return;
         }
-        let Some((number, seat)) = Seat::numbered(&text) else {
-            return self.spoil(line, text, "it is no number of a move, such as 1A.,");
+        let Some((number, seat)) = Seat::parse_number(&text) else {
+            return self.set_invalid(line, text, "not the number of a move, such as 1A.");
         };
-        let plies = &mut self.plies[usize::from(seat.board == Table::B)];
+        let plies = &mut self.plies[usize::from(seat.board == BoardId::B)];
         *plies += 1;
         if number != plies.div_ceil(2) || seat.color.is_white() != (*plies % 2 == 1) {
-            return self.spoil(line, text, "it is not the next move of its board,");
+            return self.set_invalid(line, text, "not the next move of its board");
         }
         self.seat = Some(seat);
     }
 
-    fn spoil(&mut self, line: usize, text: String, reason: &str) {
-        self.bad.get_or_insert((line, text, reason.to_owned()));
+    fn set_invalid(&mut self, line: usize, text: String, reason: &str) {
+        self.invalid.get_or_insert((line, text, reason.to_owned()));
     }
 
-    /// Adds the game, or what is wrong with it.
+    /// Adds the game to `found`, or the reason why it is invalid.
     fn close(mut self, file: &str, found: &mut BoardsGames) {
         let Some((name, value)) = self.game.tags.first() else {
-            // Without tags nobody knows who played.
+            // Without tags the players are unknown.
             if self.game.line > 0 {
-                self.spoil(self.game.line, String::new(), "there are no tags");
+                self.set_invalid(self.game.line, String::new(), "no tags");
             }
-            return self.tell(file, found);
+            return self.store(file, found);
         };
         let head = format!("[{name} \"{value}\"]");
         let line = self.game.line;
         if let Some(seat) = self.seat {
-            self.spoil(line, head, &format!("the last move of {seat:?} is missing"));
+            self.set_invalid(line, head, &format!("the last move of {seat:?} is missing"));
         } else if self.game.result.is_empty() {
-            self.spoil(line, head, "there is no result at the end");
+            self.set_invalid(line, head, "no result at the end");
         }
-        self.tell(file, found);
+        self.store(file, found);
     }
 
-    fn tell(self, file: &str, found: &mut BoardsGames) {
-        match self.bad {
+    fn store(self, file: &str, found: &mut BoardsGames) {
+        match self.invalid {
             Some((line, text, reason)) => found.faults.push(fault(file, line, &text, reason)),
             None if self.game.line > 0 => found.games.push(self.game),
             None => {}

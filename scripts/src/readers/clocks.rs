@@ -1,59 +1,63 @@
-//! Four clocks from what players had left after their moves.
+//! The four clocks of bughouse, from the times left to the players after their moves.
 
-use menagerie::rules::{ByColor, Clocks, Color, Table};
+use menagerie::rules::{BoardId, ByColor, Clocks, Color};
 
-/// The clocks of a game at two tables, as its players told them.
-pub(super) struct Times {
-    /// What both players of a table had together at first, and what their moves have added since, in
+/// The clocks of a recorded game.
+pub(super) struct RecordedClocks {
+    /// The sum of the times of both players of each board at the start, and the increments since then, in
     /// milliseconds.
     given: [i64; 2],
-    /// What a move of each seat adds.
+    /// The increment of each seat.
     increments: [ByColor<i64>; 2],
-    /// What each seat had left when it moved last.
+    /// The time left to each seat after its last move.
     left: [ByColor<i64>; 2],
-    on_turn: [Color; 2],
+    to_move: [Color; 2],
 }
 
 fn milliseconds(seconds: f64) -> i64 {
     (seconds * 1000.0) as i64
 }
 
-impl Times {
-    /// Of a game in which each player has so many seconds, and White begins.
-    pub(super) fn new(seconds: f64) -> Times {
-        Times::of(|_, _| (seconds, 0.0), [Color::White; 2])
+impl RecordedClocks {
+    /// Returns the clocks of a game in which each player has the same time and White moves first.
+    pub(super) fn new(seconds: f64) -> RecordedClocks {
+        RecordedClocks::with_times(|_, _| (seconds, 0.0), [Color::White; 2])
     }
 
-    /// Of a game in which `time` gives the seconds that a seat has and those that each of its moves
-    /// adds.
-    pub(super) fn of(time: impl Fn(Table, Color) -> (f64, f64), on_turn: [Color; 2]) -> Times {
-        let all = |part: &dyn Fn((f64, f64)) -> f64| {
-            Table::ALL
-                .map(|table| ByColor::new_with(|color| milliseconds(part(time(table, color)))))
+    /// Returns the clocks of a game. `time` returns the seconds of a seat at the start, and those that each of
+    /// its moves adds.
+    pub(super) fn with_times(
+        time: impl Fn(BoardId, Color) -> (f64, f64),
+        to_move: [Color; 2],
+    ) -> RecordedClocks {
+        let times = BoardId::ALL.map(|board| ByColor::new_with(|color| time(board, color)));
+        let each = |part: fn((f64, f64)) -> f64| {
+            times.map(|times| times.map(|time| milliseconds(part(time))))
         };
-        let (left, increments) = (all(&|time| time.0), all(&|time| time.1));
+        let left = each(|(base, _)| base);
+        let increments = each(|(_, increment)| increment);
         let given = left.each_ref().map(|left| left.white + left.black);
-        Times { given, increments, left, on_turn }
+        RecordedClocks { given, increments, left, to_move }
     }
 
-    /// The seconds that a seat has left after its move.
-    pub(super) fn tell(&mut self, table: Table, color: Color, seconds: f64) {
-        let nth = table as usize;
+    /// Sets the seconds left to a seat after its move.
+    pub(super) fn set(&mut self, board: BoardId, color: Color, seconds: f64) {
+        let nth = board as usize;
         self.left[nth][color] = milliseconds(seconds);
         self.given[nth] += self.increments[nth][color];
-        self.on_turn[nth] = !color;
+        self.to_move[nth] = !color;
     }
 
-    /// The clocks at the moment of the last move at either table: the time that passed at one table
-    /// since it was moved at has passed for the seat that is on turn there.
+    /// Returns the clocks at the time of the last move on either board. The time since the last move of the other
+    /// board has passed for the player to move there.
     pub(super) fn now(&self) -> Clocks {
-        let both = |nth: usize| self.left[nth].white + self.left[nth].black;
-        let passed = [0, 1].map(|nth| self.given[nth] - both(nth));
+        let left = |nth: usize| self.left[nth].white + self.left[nth].black;
+        let passed = [0, 1].map(|nth| self.given[nth] - left(nth));
         let now = passed[0].max(passed[1]);
-        Clocks(Table::ALL.map(|table| {
-            let nth = table as usize;
+        Clocks(BoardId::ALL.map(|board| {
+            let nth = board as usize;
             ByColor::new_with(|color| {
-                let waited = if color == self.on_turn[nth] { now - passed[nth] } else { 0 };
+                let waited = if color == self.to_move[nth] { now - passed[nth] } else { 0 };
                 (self.left[nth][color] - waited).clamp(0, i64::from(u32::MAX)) as u32
             })
         }))
@@ -65,24 +69,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_passes_for_whoever_is_on_turn() {
-        let mut times = Times::new(60.0);
-        times.tell(Table::A, Color::White, 58.5);
-        let clocks = |times: &Times| times.now().0.map(|clock| (clock.white, clock.black));
+    fn recorded_clocks_run_for_the_side_to_move() {
+        let mut times = RecordedClocks::new(60.0);
+        times.set(BoardId::A, Color::White, 58.5);
+        let clocks = |times: &RecordedClocks| times.now().0.map(|clock| (clock.white, clock.black));
         assert_eq!(clocks(&times), [(58_500, 60_000), (58_500, 60_000)]);
-        times.tell(Table::B, Color::White, 58.0);
-        // Black at A has been on turn for half a second.
+        times.set(BoardId::B, Color::White, 58.0);
+        // Black on A has been to move for half a second.
         assert_eq!(clocks(&times), [(58_500, 59_500), (58_000, 60_000)]);
-        times.tell(Table::A, Color::Black, 0.0);
+        times.set(BoardId::A, Color::Black, 0.0);
         assert_eq!(clocks(&times), [(58_500, 0), (58_000, 500)]);
     }
 
     #[test]
-    fn moves_add_their_increments() {
-        let time = |table, _| if table == Table::A { (60.0, 1.0) } else { (30.0, 0.0) };
-        let mut times = Times::of(time, [Color::Black, Color::White]);
-        // It took two seconds.
-        times.tell(Table::A, Color::Black, 59.0);
+    fn recorded_clocks_add_increments() {
+        let time = |board, _| if board == BoardId::A { (60.0, 1.0) } else { (30.0, 0.0) };
+        let mut times = RecordedClocks::with_times(time, [Color::Black, Color::White]);
+        // The move took two seconds.
+        times.set(BoardId::A, Color::Black, 59.0);
         let clocks = times.now().0.map(|clock| (clock.white, clock.black));
         assert_eq!(clocks, [(60_000, 59_000), (28_000, 30_000)]);
     }

@@ -1,35 +1,36 @@
-//! Positions with their best moves in EPD: a line each, the first four fields of a FEN (in games of
-//! rows, all of it), then operations that end in `;`.
+//! Positions with best moves in EPD, one a line: the first four fields of a FEN (the whole FEN for connection
+//! games), then operations that end with `;`.
 //!
-//! `bm` are the best moves, all as good as each other; `ce` is the mover's score in centipawns, `dm`
-//! in how many moves it mates. Others are passed over, such as `id`, `acd`, and also `am`: what is to
-//! be avoided tells no network what to play. Of a turn of two plies the first is learned. The
-//! counters of a FEN may stand behind the four fields.
+//! `bm` are the best moves, all equally good; `ce` is the score of the side to move in centipawns; `dm` the number
+//! of moves to mate. Other operations are ignored, such as `id`, `acd` and `am`: a move to avoid is no target of a
+//! policy. Of a turn of two plies only the first is used. The counters of a FEN may follow the four fields.
 
 use std::io;
 
 use menagerie::variant::Variant;
 
 use super::{Games, Lines, by_line, policy};
-use crate::eval_scale::Score;
+use crate::eval_scale::EngineScore;
 use crate::record::{GameRecord, NO_MOVE, PlyRecord};
 use crate::san;
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
-    by_line(lines, found, |line| position(line, variant))
+    by_line(lines, found, |line| parse_line(line, variant))
 }
 
-/// One line: a record of one position that nobody played on from.
-fn position(line: &str, variant: &Variant) -> Result<GameRecord, String> {
-    let (start, rest) = fen(line, if variant.start().game_spec().places { 2 } else { 4 });
+/// Returns the record of a line: a single position.
+fn parse_line(line: &str, variant: &Variant) -> Result<GameRecord, String> {
+    let (start, rest) = split_fen(line, if variant.start().game_spec().places { 2 } else { 4 });
     let position = variant.position(start, false).map_err(|error| error.to_string())?;
-    // Records are read back as of Chess960, whose FEN tells the rooks in any case.
+    // Records are replayed as Chess960, whose FEN has the rooks in any case.
     variant.position(start, true).map_err(|error| error.to_string())?;
-    let (mut best, mut cp, mut mate) = (Vec::new(), None, None);
+    let mut best = Vec::new();
+    let mut cp = None;
+    let mut mate = None;
     for operation in operations(rest)? {
         let (code, operand) = operation.split_once(char::is_whitespace).unwrap_or((operation, ""));
         let number =
-            || operand.trim().parse::<i32>().map_err(|_| format!("\"{operation}\" has no number,"));
+            || operand.trim().parse::<i32>().map_err(|_| format!("no number in \"{operation}\""));
         match code {
             "bm" => {
                 for text in operand.split_ascii_whitespace().map(|text| text.trim_end_matches(','))
@@ -39,22 +40,22 @@ fn position(line: &str, variant: &Variant) -> Result<GameRecord, String> {
                     best.extend(turn.first().map(|&m| (m, Some(0.0))));
                 }
             }
-            "ce" => cp = Some(Score::Centipawns(number()?)),
-            "dm" => mate = Some(Score::Mate(number()?)),
+            "ce" => cp = Some(EngineScore::Centipawns(number()?)),
+            "dm" => mate = Some(EngineScore::Mate(number()?)),
             _ => {}
         }
     }
-    let score = mate.or(cp).map(Score::expected);
+    let score = mate.or(cp).map(EngineScore::expected);
     if best.is_empty() && score.is_none() {
-        return Err("neither bm, ce nor dm tells anything to learn".to_owned());
+        return Err("no bm, ce or dm".to_owned());
     }
     let ply =
         PlyRecord { played: NO_MOVE, policy: policy(&best), score, proven: None, surprise: None };
     Ok(GameRecord { start: start.to_owned(), plies: vec![ply], end: None, ..GameRecord::default() })
 }
 
-/// Cuts a line behind the FEN: so many fields, and what else has digits and no letters.
-fn fen(line: &str, fields: usize) -> (&str, &str) {
+/// Splits a line after the FEN: `fields` fields, and further fields with digits and no letters.
+fn split_fen(line: &str, fields: usize) -> (&str, &str) {
     let line = line.trim();
     let mut end = 0;
     for nth in 0.. {
@@ -69,7 +70,7 @@ fn fen(line: &str, fields: usize) -> (&str, &str) {
     line.split_at(end)
 }
 
-/// The operations of a line; what stands in quotes may have `;` in it.
+/// Returns the operations of a line; a `;` in quotes is part of an operation.
 fn operations(text: &str) -> Result<Vec<&str>, String> {
     let mut quoted = false;
     let parts = text.split(|c: char| {
@@ -77,5 +78,5 @@ fn operations(text: &str) -> Result<Vec<&str>, String> {
         c == ';' && !quoted
     });
     let parts = parts.map(str::trim).filter(|part| !part.is_empty()).collect();
-    if quoted { Err("a quote has no end".to_owned()) } else { Ok(parts) }
+    if quoted { Err("a quote is not closed".to_owned()) } else { Ok(parts) }
 }

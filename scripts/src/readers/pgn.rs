@@ -1,24 +1,25 @@
-//! Games in PGN: moves as people write them ([`san`](crate::san)) or in UCI, drops and ducks, too.
+//! Games in PGN, with moves in algebraic notation ([`san`](crate::san)) or in the notation of UCI, also for
+//! variants with drops and duck chess.
 //!
-//! What was played is what the policy learns. Comments may tell scores: `[%eval 0.35]` or
-//! `[%eval #-3]` as on Lichess, White's of the position after the move, and `+0.35/12` or `-M4/20` as
-//! Cute Chess and its like write them, the mover's of the position before. Variations, other comments
-//! and marks are passed over. A game without the tag `Variant` is one of chess.
+//! The policy targets are the played moves. Comments may have scores: `[%eval 0.35]` or `[%eval #-3]` as on
+//! Lichess, the score of White for the position after the move, and `+0.35/12` or `-M4/20` as in Cute Chess, the
+//! score of the mover for the position before the move. Variations, other comments and marks are ignored. A game
+//! without the tag `Variant` is a game of chess.
 
 use std::io;
 
 use menagerie::rules::Side;
 use menagerie::variant::Variant;
 
-use super::words::{Token, Tokens};
-use super::{Games, Lines, Replay, fault, result};
-use crate::eval_scale::Score;
+use super::tokens::{Token, Tokens};
+use super::{Games, Lines, Replay, fault, parse_result};
+use crate::eval_scale::EngineScore;
 use crate::record::{End, GameRecord};
 use crate::san;
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
     let mut tokens = Tokens::new(lines);
-    let mut game = Written::default();
+    let mut game = PgnGame::default();
     while let Some((line, token)) = tokens.next()? {
         if matches!(token, Token::Tag(..)) && game.begun {
             std::mem::take(&mut game).close(tokens.file(), variant, found);
@@ -31,47 +32,47 @@ pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> i
     Ok(())
 }
 
-/// What is wrong, and where: line, text and reason.
-type Bad = (usize, String, String);
+/// An invalid part of a game: its line, text and reason.
+type Invalid = (usize, String, String);
 
-/// A game as it stands in the file.
+/// A game of the file, before it is replayed.
 #[derive(Default)]
-struct Written {
-    /// Where it begins; 0 as long as there is nothing of it.
+struct PgnGame {
+    /// The first line; 0 before the first token.
     line: usize,
     tags: Vec<(String, String)>,
-    /// Whether its tags are over.
+    /// The tags are complete.
     begun: bool,
-    moves: Vec<Turn>,
-    /// The mark at the end.
+    moves: Vec<PgnTurn>,
+    /// The result at the end.
     result: Option<String>,
-    /// How many variations are open.
+    /// The number of open variations.
     depth: usize,
-    /// What cannot even be cut into parts.
-    bad: Option<Bad>,
+    /// The first invalid token.
+    invalid: Option<Invalid>,
 }
 
-struct Turn {
+struct PgnTurn {
     line: usize,
     text: String,
     comments: Vec<String>,
 }
 
-impl Written {
-    /// Says whether the game is over.
+impl PgnGame {
+    /// Adds a token. Returns `true` if it ends the game.
     fn add(&mut self, line: usize, token: Token) -> bool {
-        // A comment behind the result does not begin a game.
+        // A comment after the result does not begin a game.
         if self.line == 0 && !matches!(token, Token::Comment(_)) {
             self.line = line;
         }
-        self.begun |= !token.is_of_tags();
+        self.begun |= !token.is_tag();
         match token {
             Token::Tag(name, value) => self.tags.push((name, value)),
-            Token::Bad(text, reason) => self.spoil(line, text, reason),
+            Token::Invalid(text, reason) => self.set_invalid(line, text, reason),
             Token::Open => self.depth += 1,
             Token::Close => match self.depth.checked_sub(1) {
                 Some(depth) => self.depth = depth,
-                None => self.spoil(line, ")".to_owned(), "no variation is open"),
+                None => self.set_invalid(line, ")".to_owned(), "no variation is open"),
             },
             _ if self.depth > 0 => {}
             Token::Comment(text) => {
@@ -84,21 +85,21 @@ impl Written {
                 return true;
             }
             Token::Word(text) => {
-                let text = numberless(&text);
+                let text = strip_number(&text);
                 if !text.trim_matches(['!', '?']).is_empty() && !text.starts_with('$') {
-                    self.moves.push(Turn { line, text: text.to_owned(), comments: Vec::new() });
+                    self.moves.push(PgnTurn { line, text: text.to_owned(), comments: Vec::new() });
                 }
             }
         }
         false
     }
 
-    /// Only what is wrong first is told.
-    fn spoil(&mut self, line: usize, text: String, reason: &str) {
-        self.bad.get_or_insert((line, text, reason.to_owned()));
+    /// Notes an invalid token; only the first one is reported.
+    fn set_invalid(&mut self, line: usize, text: String, reason: &str) {
+        self.invalid.get_or_insert((line, text, reason.to_owned()));
     }
 
-    /// Adds the game, or what is wrong with it.
+    /// Adds the game to `found`, or the reason why it is invalid.
     fn close(self, file: &str, variant: &Variant, found: &mut Games) {
         if self.line == 0 {
             return;
@@ -113,85 +114,92 @@ impl Written {
         self.tags.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    fn game(self, variant: &Variant) -> Result<GameRecord, Bad> {
-        // What is wrong with the tags is told of the first line.
-        let (line, head) = (self.line, self.tags.first());
-        let head = head.map_or_else(String::new, |(name, value)| format!("[{name} \"{value}\"]"));
-        let of_tags = |reason: String| (line, head.clone(), reason);
-        if let Some(bad) = self.bad {
-            return Err(bad);
+    /// Replays the game.
+    fn game(self, variant: &Variant) -> Result<GameRecord, Invalid> {
+        // Errors of the tags are reported for the first line.
+        let line = self.line;
+        let head = self
+            .tags
+            .first()
+            .map_or_else(String::new, |(name, value)| format!("[{name} \"{value}\"]"));
+        let in_tags = |reason: String| (line, head.clone(), reason);
+        if let Some(invalid) = self.invalid {
+            return Err(invalid);
         }
         if self.depth > 0 {
-            return Err(of_tags("a variation has no end".to_owned()));
+            return Err(in_tags("a variation is not closed".to_owned()));
         }
-        let told = self.tag("Variant").unwrap_or("chess");
-        let (name, chess960) = game_of(told);
-        if name != simple(variant.name()) {
-            return Err(of_tags(format!("it is a game of {told}, not of {},", variant.name())));
+        let tag = self.tag("Variant").unwrap_or("chess");
+        let (name, chess960) = variant_of_tag(tag);
+        if name != normalize(variant.name()) {
+            return Err(in_tags(format!("a game of {tag}, not of {}", variant.name())));
         }
         let start = match self.tag("FEN") {
-            None if chess960 => return Err(of_tags(format!("{told} without a FEN"))),
+            None if chess960 => return Err(in_tags(format!("{tag} without a FEN"))),
             start => start.unwrap_or(variant.start_fen()),
         };
-        let end = self.end(variant).map_err(of_tags)?;
-        let mut replay = Replay::new(variant, start, chess960).map_err(of_tags)?;
-        // White's, of the position that was reached last.
-        let mut reached = None;
-        for Turn { line, text, comments } in &self.moves {
-            let bad = |reason: String| (*line, text.clone(), reason);
-            let turn = san::read(&replay.position, text).map_err(|error| bad(error.to_string()))?;
-            let white = replay.position.turn() == Side::new(0);
-            let own = |score: Score| if white { score } else { score.turned() };
+        let end = self.end(variant).map_err(in_tags)?;
+        let mut replay = Replay::new(variant, start, chess960).map_err(in_tags)?;
+        // The score of White for the current position.
+        let mut white_score = None;
+        for PgnTurn { line, text, comments } in &self.moves {
+            let invalid = |reason: String| (*line, text.clone(), reason);
+            let turn =
+                san::read(&replay.position, text).map_err(|error| invalid(error.to_string()))?;
+            let is_white = replay.position.turn() == Side::WHITE;
+            let for_mover = |score: EngineScore| if is_white { score } else { score.negated() };
             let before = comments.iter().find_map(|text| score_before(text));
-            let score = before.or(reached.map(own)).map(Score::expected);
-            reached = None;
+            let score = before.or(white_score.map(for_mover)).map(EngineScore::expected);
+            white_score = None;
             for comment in comments {
-                reached = score_after(comment).map_err(&bad)?.or(reached);
+                white_score = score_after(comment).map_err(&invalid)?.or(white_score);
             }
             replay.play(&turn, &[(turn.clone(), score)]);
         }
         if self.moves.is_empty() {
-            return Err(of_tags("there are no moves".to_owned()));
+            return Err(in_tags("no moves".to_owned()));
         }
         Ok(replay.finish(end))
     }
 
-    /// How the game ended: by the mark at its end, by the tag, or where more than two play by the
+    /// Returns the end of the game: by the result at the end, by the tag `Result`, or for more than two sides by the
     /// tag `Outcome`.
     fn end(&self, variant: &Variant) -> Result<Option<End>, String> {
         let sides = variant.start().game_spec().sides;
-        if let Some(outcome) = self.tag("Outcome").filter(|_| sides > 2) {
+        if sides > 2
+            && let Some(outcome) = self.tag("Outcome")
+        {
             let wins = |side: &Side| outcome == format!("{} wins", side.letter());
             let winner = Side::all(sides).find(wins).map(|side| side.index() as u8);
             let known = winner.is_some() || outcome == "draw";
             return Ok(known.then_some(End { winner, turns: 0 }));
         }
-        // A tag may say `?`.
-        let tag = self.tag("Result").and_then(|text| result(text).ok()).flatten();
-        let mark = self.result.as_deref().map_or(Ok(None), result)?;
+        // The tag may be `?`.
+        let tag = self.tag("Result").and_then(|text| parse_result(text).ok()).flatten();
+        let mark = self.result.as_deref().map_or(Ok(None), parse_result)?;
         match (tag, mark) {
             (Some(tag), Some(mark)) if tag != mark => {
-                Err("the tag Result is not the result at the end".to_owned())
+                Err("the tag Result differs from the result at the end".to_owned())
             }
             (tag, mark) => Ok(mark.or(tag)),
         }
     }
 }
 
-/// A word without the number of a move that stands before it: `e5` of `1...e5`.
-fn numberless(word: &str) -> &str {
+/// Returns a word without a move number: `e5` for `1...e5`.
+fn strip_number(word: &str) -> &str {
     let rest = word.trim_start_matches(|c: char| c.is_ascii_digit());
     if rest.is_empty() || rest.starts_with('.') { rest.trim_start_matches('.') } else { word }
 }
 
-/// A name without what people write differently.
-fn simple(name: &str) -> String {
+/// Returns the letters and digits of a name in lower case.
+fn normalize(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// The game of our catalogue that a tag `Variant` means, and whether it is its Chess960.
-fn game_of(tag: &str) -> (String, bool) {
-    let name = simple(tag);
+/// Returns the variant of the catalogue for a tag `Variant`, and whether it is played as Chess960.
+fn variant_of_tag(tag: &str) -> (String, bool) {
+    let name = normalize(tag);
     let name = match &*name {
         "fischerandom" | "fischerrandom" | "freestyle" => "chess960",
         name => name,
@@ -209,35 +217,39 @@ fn game_of(tag: &str) -> (String, bool) {
     (name.to_owned(), chess960)
 }
 
-/// White's score of the position after the move: `[%eval 0.35]`, `[%eval #-3]`, `[%eval 0.35,18]`.
-fn score_after(comment: &str) -> Result<Option<Score>, String> {
+/// Returns the score of White for the position after the move: `[%eval 0.35]`, `[%eval #-3]`,
+/// `[%eval 0.35,18]`.
+fn score_after(comment: &str) -> Result<Option<EngineScore>, String> {
     let Some((_, rest)) = comment.split_once("[%eval") else { return Ok(None) };
     let text = rest.split([']', ',']).next().unwrap_or(rest).trim();
     let score = match text.strip_prefix('#') {
-        Some(moves) => moves.parse().ok().map(Score::Mate),
-        None => pawns(text),
+        Some(moves) => moves.parse().ok().map(EngineScore::Mate),
+        None => parse_pawns(text),
     };
-    score.map(Some).ok_or_else(|| format!("\"{text}\" is no score,"))
+    score.map(Some).ok_or_else(|| format!("invalid score \"{text}\""))
 }
 
-/// The mover's score of the position before the move: `+0.35/12 1.2s`, `-M4/20`. Other comments
-/// tell none.
-fn score_before(comment: &str) -> Option<Score> {
+/// Returns the score of the mover for the position before the move: `+0.35/12 1.2s`, `-M4/20`. Other comments
+/// have none.
+fn score_before(comment: &str) -> Option<EngineScore> {
     let (score, depth) = comment.split_ascii_whitespace().next()?.split_once('/')?;
-    depth.starts_with(|c: char| c.is_ascii_digit()).then_some(())?;
+    if !depth.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
     let (sign, size) = match score.strip_prefix('-') {
         Some(size) => (-1, size),
         None => (1, score.strip_prefix('+').unwrap_or(score)),
     };
     match size.strip_prefix('M') {
-        // Whoever tells `+M0` has mated.
-        Some(moves) => Some(Score::Mate(sign * moves.parse::<u16>().ok()?.max(1) as i32)),
-        None => pawns(score).filter(|_| size.contains('.')),
+        // `+M0` is a mate on the board.
+        Some(moves) => Some(EngineScore::Mate(sign * moves.parse::<u16>().ok()?.max(1) as i32)),
+        None if size.contains('.') => parse_pawns(score),
+        None => None,
     }
 }
 
-/// A score in pawns.
-fn pawns(text: &str) -> Option<Score> {
+/// Parses a score in pawns.
+fn parse_pawns(text: &str) -> Option<EngineScore> {
     let pawns = text.parse::<f32>().ok().filter(|pawns| pawns.is_finite())?;
-    Some(Score::Centipawns((pawns * 100.0).round() as i32))
+    Some(EngineScore::Centipawns((pawns * 100.0).round() as i32))
 }

@@ -1,4 +1,4 @@
-//! The positions with the same number of men, solved together.
+//! The positions with the same number of pieces, solved together.
 
 use std::ops::Range;
 
@@ -8,46 +8,46 @@ use rayon::prelude::*;
 
 use super::UnsolvableGame;
 
-/// So many numbers are one piece of work.
+/// Positions that one task of a thread handles.
 const CHUNK: usize = 1 << 16;
-/// The place of no plies.
+/// The number of plies of a missing win or loss.
 const NEVER: u8 = u8::MAX;
 
-/// The positions with the same number of men.
-pub(super) struct Layer<'a> {
+/// The positions with the same number of pieces.
+pub(super) struct SolvedLayer<'a> {
     index: &'a Index,
     numbers: Range<u64>,
 }
 
-/// The positions of a chunk that are not solved yet.
+/// The unsolved positions of a chunk.
 #[derive(Default)]
-struct Work {
-    open: Vec<Open>,
-    /// The places in the layer to which the moves of open positions lead that take nothing.
+struct ChunkWork {
+    open: Vec<OpenPosition>,
+    /// The indices in the layer to which the moves of open positions lead that capture nothing.
     edges: Vec<u32>,
-    /// The plies of the longest win or loss that moves out of the layer lead to.
+    /// The plies of the longest win or loss to which moves out of the layer lead.
     longest: u32,
 }
 
-/// A position that is not solved yet, and what its moves out of the layer come to.
-struct Open {
-    /// Its place in the layer.
+/// An unsolved position, and the values of its moves out of the layer.
+struct OpenPosition {
+    /// The index in the layer.
     at: u32,
-    /// Where its edges begin and end.
+    /// The range of its edges.
     edges: Range<u32>,
-    /// The plies of its soonest win by a move out of the layer; [`NEVER`] without one.
+    /// The plies of the shortest win by a move out of the layer; [`NEVER`] without one.
     wins: u8,
-    /// If each move out of the layer loses, the plies of the latest loss; else [`NEVER`].
+    /// If every move out of the layer loses, the plies of the longest loss; else [`NEVER`].
     loses: u8,
 }
 
-impl Layer<'_> {
-    pub(super) fn new(index: &Index, numbers: Range<u64>) -> Layer<'_> {
-        Layer { index, numbers }
+impl SolvedLayer<'_> {
+    pub(super) fn new(index: &Index, numbers: Range<u64>) -> SolvedLayer<'_> {
+        SolvedLayer { index, numbers }
     }
 
-    /// Fills in the layer's part of `entries`, of which that of all positions with fewer men is
-    /// there. `scratch` is any position of the game.
+    /// Fills in the layer's part of `entries`, in which the positions with fewer pieces are solved. `scratch` is any
+    /// position of the game.
     pub(super) fn solve(
         &self,
         scratch: &Position,
@@ -59,7 +59,7 @@ impl Layer<'_> {
         let mut works = chunks
             .map_init(
                 || Scratch::new(scratch),
-                |scratch, (nth, chunk)| self.look(scratch, known, nth * CHUNK, chunk),
+                |scratch, (nth, chunk)| self.expand(scratch, known, nth * CHUNK, chunk),
             )
             .collect::<Result<Vec<_>, _>>()?;
         let horizon = works.iter().map(|work| work.longest + 1).max().unwrap_or(0);
@@ -81,19 +81,19 @@ impl Layer<'_> {
         Ok(())
     }
 
-    /// Asks the rules for the moves of the positions of a chunk, which begins at the place `first`
-    /// of the layer. Whose moves all lead out of the layer is solved at once.
-    fn look(
+    /// Generates the moves of the positions of a chunk, whose first position has the index `first` in the layer.
+    /// A position whose moves all lead out of the layer is solved at once.
+    fn expand(
         &self,
         scratch: &mut Scratch,
         known: &[Entry],
         first: usize,
         chunk: &mut [Entry],
-    ) -> Result<Work, UnsolvableGame> {
+    ) -> Result<ChunkWork, UnsolvableGame> {
         let Scratch { position, next, legal } = scratch;
-        let mut work = Work::default();
-        for (place, entry) in (first..).zip(chunk) {
-            let number = self.numbers.start + place as u64;
+        let mut work = ChunkWork::default();
+        for (at, entry) in (first..).zip(chunk) {
+            let number = self.numbers.start + at as u64;
             if !self.index.set_up(number, Image::default(), position) {
                 continue;
             }
@@ -108,7 +108,8 @@ impl Layer<'_> {
                 continue;
             }
             let begin = work.edges.len() as u32;
-            let (mut wins, mut loses) = (NEVER, 0);
+            let mut wins = NEVER;
+            let mut loses = 0;
             for &m in legal.iter() {
                 next.clone_from(position);
                 next.play_unchecked(m);
@@ -141,7 +142,7 @@ impl Layer<'_> {
                 };
                 *entry = Entry::of(value).ok_or(UnsolvableGame::Long)?;
             } else {
-                work.open.push(Open { at: place as u32, edges, wins, loses });
+                work.open.push(OpenPosition { at: at as u32, edges, wins, loses });
             }
         }
         work.open.shrink_to_fit();
@@ -150,12 +151,12 @@ impl Layer<'_> {
     }
 }
 
-impl Work {
-    /// Those positions that are won or lost in just so many plies, which are open no more. All that
-    /// takes fewer plies is in the `layer`.
+impl ChunkWork {
+    /// Removes and returns the positions that are won or lost in exactly `plies` plies. All positions with fewer
+    /// plies are solved in `layer`.
     fn round(&mut self, layer: &[Entry], plies: u32) -> Vec<(u32, Value)> {
         let mut found = Vec::new();
-        let Work { open, edges, .. } = self;
+        let ChunkWork { open, edges, .. } = self;
         open.retain(|open| {
             let edges = &edges[open.edges.start as usize..open.edges.end as usize];
             let mut lost = u32::from(open.loses) <= plies && open.loses != NEVER;
@@ -163,7 +164,7 @@ impl Work {
             for &edge in edges {
                 match layer[edge as usize].value() {
                     Some(Value::Loss(after)) if after + 1 == plies => won = true,
-                    // What was solved at once may take longer.
+                    // Positions that were solved at once may have more plies.
                     Some(Value::Win(after)) if after < plies => continue,
                     _ => {}
                 }
@@ -183,7 +184,7 @@ impl Work {
     }
 }
 
-/// What each thread works with.
+/// The buffers of a thread.
 struct Scratch {
     position: Position,
     next: Position,

@@ -1,4 +1,4 @@
-//! What a run is asked for.
+//! The configuration of a training run by self-play.
 
 use std::fs;
 use std::path::Path;
@@ -19,73 +19,74 @@ use crate::variants::find_variant;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
-    /// The game.
+    /// The variant.
     pub variant: String,
-    /// Sections of the user's in the syntax of `variants.ini`, beside those that are shipped.
+    /// Sections of the user in the syntax of `variants.ini`, in addition to the shipped ones.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variants: String,
-    /// The seed of all that is random.
+    /// The random seed.
     pub seed: u64,
-    /// How often self-play and learning take turns.
+    /// Iterations, each of self-play and training.
     pub iterations: u64,
-    /// Games of self-play in an iteration.
+    /// Self-play games of an iteration.
     pub games: u64,
-    /// Positions that the window holds at first; it grows with what has been played.
+    /// Positions in the replay buffer at first; it grows with the number of positions played.
     pub window: u64,
-    /// How often a position is learned from, on average.
+    /// The number of samples drawn for each position, on average.
     pub reuse: f64,
-    /// The share of a game's samples, 0 to 1, that are drawn by how much the search surprised the
-    /// network, the others evenly (KataGo's policy surprise weighting, where it is 0.5).
+    /// Share of the samples of a game, 0 to 1, that are drawn in proportion to policy surprise, the others
+    /// evenly (KataGo's policy surprise weighting, where it is 0.5).
     #[serde(default)]
     pub surprise: f64,
-    /// Samples in a step.
+    /// Samples of a training step.
     pub batch: usize,
-    /// From this share of the iterations on, the learning rate falls linearly to a twentieth.
+    /// Share of the iterations after which the learning rate falls linearly to a twentieth.
     pub decay_from: f64,
-    /// Threads of self-play.
+    /// Self-play threads.
     pub threads: usize,
-    /// Whether self-play on a CPU runs the network in integers of eight bits.
+    /// Whether self-play on a CPU uses int8 networks.
     #[serde(default)]
     pub quantised: bool,
     /// The network.
     pub network: Architecture,
-    /// How it learns.
+    /// How it is trained.
     pub learner: LearnerConfig,
     /// How games are played.
     pub selfplay: SelfPlayConfig,
 }
 
-/// Squares of a board on which dense layers know every square by heart.
-const TINY_BOARD: usize = 16;
+/// Dense layers are used for boards of at most this number of squares.
+const TINY_BOARD_SQUARES: usize = 16;
 
-/// Entries of a policy that dense layers make at little cost.
-const FEW_MOVES: usize = 64;
+/// Dense layers are used for policies of at most this number of moves.
+const SMALL_POLICY_MOVES: usize = 64;
 
 impl RunConfig {
-    /// Settings for a game that fit its size: dense layers where squares or moves are few, a small
-    /// residual tower for other boards, for two tables a twin.
+    /// Returns a configuration that fits the size of a variant: dense layers for few squares or moves, a
+    /// two-board network for bughouse, and a small residual tower for the others.
     pub fn for_variant(variant: &Variant) -> RunConfig {
         let shape = Encoding::of(&variant.start()).shape();
         let squares = shape.squares();
-        let dense = squares <= TINY_BOARD || shape.policy() <= FEW_MOVES;
-        let network = match dense {
-            true if squares <= TINY_BOARD => {
-                Architecture::Mlp { widths: vec![256, 256, 256], policy_channels: 0 }
-            }
-            true => Architecture::Mlp { widths: vec![384, 256, 256], policy_channels: 0 },
-            false if variant.has_tables() => {
-                Architecture::Twin { blocks: 4, channels: 32, squeeze: 8 }
-            }
-            false => Architecture::Residual { blocks: 4, channels: 32, squeeze: 0 },
+        let dense = squares <= TINY_BOARD_SQUARES || shape.policy() <= SMALL_POLICY_MOVES;
+        let network = if squares <= TINY_BOARD_SQUARES {
+            Architecture::Mlp { widths: vec![256, 256, 256], policy_channels: 0 }
+        } else if dense {
+            Architecture::Mlp { widths: vec![384, 256, 256], policy_channels: 0 }
+        } else if variant.has_two_boards() {
+            Architecture::TwoBoards { blocks: 4, channels: 32, squeeze: 8 }
+        } else {
+            Architecture::Residual { blocks: 4, channels: 32, squeeze: 0 }
         };
-        let placed = variant.self_play_men().is_some();
-        // The less there is of a game, the more of it can be seen.
-        let opening = match dense {
-            _ if placed => Opening::default(),
-            true => Opening { share: 0.9, plies: squares.saturating_sub(3).min(16) },
-            false => Opening { share: 0.5, plies: 8 },
+        let placed = variant.self_play_pieces().is_some();
+        // The smaller a game, the more of its positions can be visited.
+        let opening = if placed {
+            Opening::default()
+        } else if dense {
+            Opening { share: 0.9, plies: squares.saturating_sub(3).min(16) }
+        } else {
+            Opening { share: 0.5, plies: 8 }
         };
-        // Where all of a game's moves can be looked at, none is left to chance.
+        // In small games the root search considers all moves.
         let considered = if dense && !placed { 16 } else { 8 };
         let mut selfplay = SelfPlayConfig {
             root: RootSearch::Gumbel { considered, c_visit: 50.0, c_scale: 0.5 },
@@ -93,7 +94,7 @@ impl RunConfig {
             ..SelfPlayConfig::default()
         };
         if dense {
-            // A solved game is to be won in the fewest turns, so the policy learns to hurry.
+            // Small games are compared with their solutions: the policy should win in the fewest turns.
             selfplay.search.insert("moves_left_slope".to_owned(), 0.03);
             selfplay.search.insert("moves_left_cap".to_owned(), 0.3);
         }
@@ -102,7 +103,7 @@ impl RunConfig {
             variants: String::new(),
             seed: 1,
             iterations: if dense { 160 } else { 200 },
-            // Games from random men are short.
+            // Games from randomly placed pieces are short.
             games: if !dense {
                 400
             } else if placed {
@@ -116,7 +117,7 @@ impl RunConfig {
             batch: 256,
             decay_from: 0.5,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            // Small dense layers cost less than the search.
+            // Small dense layers are cheaper than the search.
             quantised: !dense,
             network,
             learner: LearnerConfig::default(),
@@ -127,37 +128,38 @@ impl RunConfig {
     /// Reads a `config.toml`.
     ///
     /// # Errors
-    /// What is wrong, with the file and the place.
+    /// The file and what is wrong with it.
     pub fn read(path: &Path) -> anyhow::Result<RunConfig> {
         let name = path.display();
         let text = fs::read_to_string(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
         toml::from_str(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))
     }
 
-    /// The configuration of the run in `store`, if there is one.
+    /// Returns the configuration of the run in `store`, if there is one.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// [`StoreError`] if it cannot be read.
     pub fn of_run(store: &Store) -> Result<Option<RunConfig>, StoreError> {
         store.find_toml(super::CONFIG)
     }
 
-    /// Says in words what is wrong with it, if anything can be seen before it is used.
+    /// Checks the values that no other part checks.
     pub(super) fn check(&self) -> anyhow::Result<()> {
-        let share = self.surprise;
-        anyhow::ensure!((0.0..=1.0).contains(&share), "surprise is {share}, no share of 1");
+        let surprise = self.surprise;
+        let valid = (0.0..=1.0).contains(&surprise);
+        anyhow::ensure!(valid, "surprise must be between 0 and 1, got {surprise}");
         Ok(())
     }
 
-    /// The game among those that are shipped and the user's.
+    /// Returns the variant, a shipped one or one of [`RunConfig::variants`].
     ///
     /// # Errors
-    /// If there is none of that name, with what is wrong with the user's sections.
+    /// If there is no variant of that name; the message includes the errors of the sections.
     pub fn find_variant(&self) -> anyhow::Result<Arc<Variant>> {
         find_variant(&self.variant, &self.variants)
     }
 
-    /// The learning rate of an iteration, counted from 1.
+    /// Returns the learning rate of an iteration, counted from 1.
     pub fn learning_rate(&self, iteration: u64) -> f32 {
         let share = iteration as f64 / self.iterations.max(1) as f64;
         let falling =

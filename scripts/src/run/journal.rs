@@ -1,5 +1,5 @@
-//! The games of an iteration that is not done yet: written down as they end, so that a kill loses
-//! little more than the games in flight.
+//! Finished games of an iteration that is not finished: stored as they end, so that a kill loses little
+//! more than the games in progress.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use crate::record::{self, GameRecord};
 use crate::store::Store;
 
-/// Games that end within this time are written together.
-const PAUSE: Duration = Duration::from_millis(500);
+/// Least time between two parts: games that end in between are written together.
+const PART_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A growing folder of parts, each with some games and their numbers.
+/// A folder of parts, each with some games and their numbers.
 pub(super) struct Journal<'a> {
     store: &'a Store,
     folder: String,
@@ -25,7 +25,7 @@ struct Pending {
 }
 
 impl<'a> Journal<'a> {
-    /// Opens the journal in `folder`, and gives the games that an earlier process wrote there.
+    /// Opens the journal in `folder`. Returns it and the games that an earlier process wrote there.
     pub(super) fn open(
         store: &'a Store,
         folder: String,
@@ -36,27 +36,36 @@ impl<'a> Journal<'a> {
             let name = format!("{folder}/{name}");
             games.extend(record::decode_part(&name, &store.read(&name)?)?);
         }
-        let (parts, written) = (names.len(), Instant::now());
-        let pending = Pending { games: Vec::new(), parts, written, failed: None };
+        let pending = Pending {
+            games: Vec::new(),
+            parts: names.len(),
+            written: Instant::now(),
+            failed: None,
+        };
         Ok((Journal { store, folder, pending: Mutex::new(pending) }, games))
     }
 
-    /// Takes a game that has ended, and writes those that wait if it is time.
+    /// Adds a finished game, and writes the pending ones if it is time.
     pub(super) fn add(&self, number: u64, game: &GameRecord) {
         let mut pending = self.lock();
         pending.games.push((number, game.clone()));
-        if pending.written.elapsed() >= PAUSE && pending.failed.is_none() {
+        if pending.written.elapsed() >= PART_INTERVAL && pending.failed.is_none() {
             pending.failed = self.write(&mut pending).err();
         }
     }
 
-    /// Says what went wrong, if anything did; what still waits is the caller's to keep.
-    pub(super) fn end(self) -> anyhow::Result<()> {
-        let failed = self.lock().failed.take();
-        failed.map_or(Ok(()), Err)
+    /// Closes the journal. Pending games are not written: the caller stores all games elsewhere.
+    ///
+    /// # Errors
+    /// The first error of [`Journal::add`].
+    pub(super) fn close(self) -> anyhow::Result<()> {
+        match self.lock().failed.take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
     }
 
-    /// Removes the parts of a journal whose games are kept elsewhere now.
+    /// Removes the parts of a journal whose games are stored elsewhere now.
     pub(super) fn clear(store: &Store, folder: &str) -> anyhow::Result<()> {
         for name in store.list(folder)? {
             store.remove(&format!("{folder}/{name}"))?;

@@ -1,4 +1,4 @@
-//! The log of a run: a row of `metrics.csv` an iteration.
+//! The log of a training run by self-play: a row of `metrics.csv` for each iteration.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::selfplay::SelfPlayStats;
 use crate::store::Store;
 use crate::tensorboard::{Scalar, events};
 
-/// What an iteration did.
+/// The metrics of an iteration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Metrics {
+pub struct RunMetrics {
     /// The iteration, from 1.
     pub iteration: u64,
     /// CPU time of the run so far, in minutes.
@@ -24,79 +24,81 @@ pub struct Metrics {
     pub positions: u64,
     /// Gradient steps of the run so far.
     pub steps: u64,
-    /// Positions in the window.
+    /// Positions in the replay buffer.
     pub window: u64,
-    /// Plies of a game, on average, in this iteration.
+    /// Mean number of plies of a game in this iteration.
     pub plies: f64,
-    /// Share of this iteration's games that somebody won.
+    /// Share of this iteration's games that have a winner.
     pub decided: f64,
     /// Evaluations of this iteration.
     pub evaluations: u64,
     /// Visits of this iteration.
     pub visits: u64,
-    /// Games of this iteration that a side gave up.
+    /// Games of this iteration that a side resigned.
     pub resigned: u64,
-    /// Games of this iteration that a side would have given up, but which were played out ..
+    /// Games of this iteration that a side would have resigned, but which were played out.
     pub played_out: u64,
-    /// .. and those among them that it did not lose.
+    /// Games among them that this side did not lose.
     pub false_resignations: u64,
     /// CPU seconds of this iteration's self-play.
     pub selfplay_seconds: f64,
     /// Mean of the total loss.
     pub loss: f32,
-    /// Mean cross-entropy of the policy less its floor, in nats.
+    /// Mean cross-entropy of the policy minus its floor, in nats.
     pub policy_excess: f32,
     /// Mean cross-entropy of the outcome, in nats.
     pub outcome_loss: f32,
-    /// Mean loss of the moves left.
+    /// Mean loss of the moves-left head.
     pub moves_left_loss: f32,
-    /// Share of samples whose likeliest move is the target's.
+    /// Share of samples in which the move of highest probability is that of the target.
     pub policy_accuracy: f32,
-    /// Share of samples whose likeliest outcome is the target's.
+    /// Share of samples in which the outcome of highest probability is that of the target.
     pub outcome_accuracy: f32,
     /// The learning rate.
     pub learning_rate: f32,
 }
 
-const FILE: &str = "metrics.csv";
-const EVENTS: &str = "events.out.tfevents.0.menagerie";
+const CSV_FILE: &str = "metrics.csv";
+const EVENT_FILE: &str = "events.out.tfevents.0.menagerie";
 
-impl Metrics {
+impl RunMetrics {
+    /// Returns the metrics of self-play.
     pub(super) fn of_games(
         games: usize,
         positions: u64,
         decided: usize,
-        spent: SelfPlayStats,
-    ) -> Metrics {
+        stats: SelfPlayStats,
+    ) -> RunMetrics {
         let games = games.max(1) as f64;
-        Metrics {
+        RunMetrics {
             plies: positions as f64 / games,
             decided: decided as f64 / games,
-            evaluations: spent.evaluations,
-            visits: spent.visits,
-            resigned: spent.resigned,
-            played_out: spent.played_out,
-            false_resignations: spent.false_resignations,
-            ..Metrics::default()
+            evaluations: stats.evaluations,
+            visits: stats.visits,
+            resigned: stats.resigned,
+            played_out: stats.played_out,
+            false_resignations: stats.false_resignations,
+            ..RunMetrics::default()
         }
     }
 
+    /// Adds the progress of the run and the metrics of training.
     pub(super) fn finish(
         self,
         state: &State,
         losses: &Losses,
-        played: Duration,
+        selfplay_time: Duration,
         steps: u64,
         window: u64,
-    ) -> Metrics {
-        Metrics {
+    ) -> RunMetrics {
+        RunMetrics {
             iteration: state.iterations,
             cpu_minutes: state.cpu_seconds / 60.0,
             games: state.games,
             positions: state.positions,
             steps,
             window,
-            selfplay_seconds: played.as_secs_f64(),
+            selfplay_seconds: selfplay_time.as_secs_f64(),
             loss: losses.total,
             policy_excess: losses.policy - losses.policy_floor,
             outcome_loss: losses.outcome,
@@ -111,17 +113,16 @@ impl Metrics {
     /// Reads the log of the run in `store`; empty if there is none.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn read(store: &Store) -> anyhow::Result<Vec<Metrics>> {
-        csv_log::read(store, FILE)
+    /// If the log is damaged or cannot be read.
+    pub fn read(store: &Store) -> anyhow::Result<Vec<RunMetrics>> {
+        csv_log::read_rows(store, CSV_FILE)
     }
 
-    /// Writes the log, also for TensorBoard, whose steps are the gradient's and whose time is the
-    /// CPU's.
-    pub(super) fn write(store: &Store, log: &[Metrics]) -> anyhow::Result<()> {
-        csv_log::write(store, FILE, log)?;
-        let scalars: Vec<Scalar> = log.iter().flat_map(Metrics::scalars).collect();
-        Ok(store.write(EVENTS, events(&scalars))?)
+    /// Writes the log, also for TensorBoard, with gradient steps as its steps and CPU time as its time.
+    pub(super) fn write(store: &Store, log: &[RunMetrics]) -> anyhow::Result<()> {
+        csv_log::write_rows(store, CSV_FILE, log)?;
+        let scalars: Vec<Scalar> = log.iter().flat_map(RunMetrics::scalars).collect();
+        Ok(store.write(EVENT_FILE, events(&scalars))?)
     }
 
     fn scalars(&self) -> Vec<Scalar> {

@@ -1,4 +1,4 @@
-//! Self-play into a store: games that nobody loses.
+//! Crash-safe self-play into a store.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,34 +14,33 @@ use crate::record::{self, GameRecord};
 use crate::selfplay::{self, SelfPlayConfig, SelfPlayStats};
 use crate::store::Store;
 
-/// Bytes of a thread's cache of evaluations; a network's numbers hold for one shard only.
-const CACHE: usize = 32 << 20;
+/// Size of the evaluation cache of a thread; it is used for one shard, as each has another network.
+const CACHE_BYTES: usize = 32 << 20;
 
-/// Where games of a variant go, and how they are played.
+/// Plays games of a variant and stores them.
 #[derive(Clone, Copy, Debug)]
 pub struct SelfPlayWorker<'a> {
-    /// Where they go.
+    /// Where the games are stored.
     pub store: &'a Store,
-    /// The game.
+    /// The variant.
     pub variant: &'a Variant,
-    /// How they are played.
+    /// How the games are played.
     pub settings: &'a SelfPlayConfig,
-    /// Threads, each with a network of its own: on a CPU each keeps a core busy; on a GPU one
-    /// searches while another's batch is evaluated.
+    /// The number of threads, each with its own network. On a GPU one thread searches while the batch of
+    /// another is evaluated.
     pub threads: usize,
-    /// The seed of all that is random.
+    /// The random seed.
     pub seed: u64,
 }
 
 impl SelfPlayWorker<'_> {
-    /// Plays the games of these numbers with a network and writes them to the shard `name`. The
-    /// folder `parts` holds those that are over until then; what a process that was killed left
-    /// there is not played again. A GPU runs the floats, a CPU the integers of eight bits, if there
-    /// are any.
+    /// Plays the games of these numbers and writes them to the shard `name`. Until all are finished, the
+    /// folder `parts` holds the finished ones; those that a killed process left there are not played
+    /// again. A GPU uses the float network, a CPU the int8 network, if there is one.
     ///
     /// # Errors
-    /// If the network does not fit, the settings make no sense, or the store cannot be written.
-    pub fn play(
+    /// If the network does not fit, the settings are invalid, or the store cannot be written.
+    pub fn play_shard(
         &self,
         weights: &Weights,
         name: &str,
@@ -50,35 +49,39 @@ impl SelfPlayWorker<'_> {
         bar: &ProgressBar,
     ) -> anyhow::Result<(Vec<GameRecord>, SelfPlayStats)> {
         let (journal, mut games) = Journal::open(self.store, parts.to_owned())?;
-        let known: BTreeSet<u64> = games.iter().map(|(number, _)| *number).collect();
-        bar.inc(known.len() as u64);
+        let finished: BTreeSet<u64> = games.iter().map(|(number, _)| *number).collect();
+        bar.inc(finished.len() as u64);
+        let mut evaluators = Vec::new();
         let encoding = Encoding::of(&self.variant.start());
-        let open = |_| -> anyhow::Result<_> {
+        for _ in 0..self.threads.max(1) {
             let opened = weights.open(&encoding, self.variant.name(), Backend::Auto)?;
             let gpu = opened.network.backend() == Backend::Cuda;
             anyhow::ensure!(gpu || opened.notes.is_empty(), opened.notes.join("; "));
-            Ok(Cached::new(opened.network, CACHE))
-        };
-        let mut evaluators =
-            (0..self.threads.max(1)).map(open).collect::<anyhow::Result<Vec<_>>>()?;
-        let missing: Vec<u64> = numbers.filter(|number| !known.contains(number)).collect();
+            evaluators.push(Cached::new(opened.network, CACHE_BYTES));
+        }
+        let missing: Vec<u64> = numbers.filter(|number| !finished.contains(number)).collect();
         let done = |number, game: &GameRecord| {
             journal.add(number, game);
             bar.inc(1);
         };
-        let (variant, settings) = (self.variant, self.settings);
-        let (played, spent) =
-            selfplay::play(variant, &mut evaluators, settings, &missing, self.seed, &done)?;
+        let (played, stats) = selfplay::play_games(
+            self.variant,
+            &mut evaluators,
+            self.settings,
+            &missing,
+            self.seed,
+            &done,
+        )?;
         bar.finish_and_clear();
-        journal.end()?;
+        journal.close()?;
         games.extend(played);
         games.sort_by_key(|(number, _)| *number);
         let games: Vec<GameRecord> = games.into_iter().map(|(_, game)| game).collect();
         self.store.write(name, record::encode(&games)?)?;
-        Ok((games, spent))
+        Ok((games, stats))
     }
 
-    /// Removes the parts of games that a shard holds now and that will not be asked for again.
+    /// Removes the parts of a shard that is complete.
     ///
     /// # Errors
     /// If the store cannot be written.

@@ -1,8 +1,8 @@
-//! One game of self-play as a state machine that asks for evaluations.
+//! One game of self-play as a state machine that requests evaluations.
 
 use menagerie::encoding::Encoding;
 use menagerie::nn::{Batch, CachedEval, Evaluation, Evaluator, Query};
-use menagerie::rules::{Move, Outcome, PerSide, Position, Side};
+use menagerie::rules::{Move, PerSide, Position, Side};
 use menagerie::search::{
     Gumbel, GumbelParams, Leaf, Params, Proof, Selection, Tree, improved_policy,
 };
@@ -15,72 +15,74 @@ use crate::record::surprise::divergence;
 use crate::record::{End, GameRecord, PlyRecord};
 
 /// A game in progress.
-pub(super) struct Game<'a> {
+pub(super) struct SelfPlayGame<'a> {
     number: u64,
     config: &'a SelfPlayConfig,
     encoding: Encoding,
     tree: Tree,
     leaf: Leaf,
-    remembered: CachedEval,
-    plan: Plan,
-    /// Whether the present ply is searched in full.
+    cached: CachedEval,
+    phase: SearchPhase,
+    /// Whether the current ply is searched with all visits.
     full: bool,
-    /// What the bare network thinks of the moves of the present position.
+    /// The priors of the network at the root, without noise.
     priors: Vec<(Move, f32)>,
     rng: ChaCha8Rng,
     start: String,
     plies: Vec<PlyRecord>,
     end: Option<End>,
-    /// How many of its last plies each side thought lost.
+    /// The number of consecutive plies at which each side expected to lose.
     lost_plies: PerSide<usize>,
-    /// Whether giving up only is written down.
+    /// Whether a resignation is only counted, and the game played out.
     plays_out: bool,
-    /// The side that gave up, or would have.
-    given_up: Option<Side>,
+    /// The side that resigned, or would have.
+    resigned: Option<Side>,
     visits: u64,
 }
 
-/// How far the search of the present position has come.
-enum Plan {
+/// The phase of the search of the current position.
+enum SearchPhase {
     /// The root may not have been evaluated yet.
-    Fresh,
+    New,
+    /// Sequential halving.
     Gumbel(Gumbel),
-    /// So many visits are left.
+    /// PUCT with the number of visits that are left.
     Puct(usize),
 }
 
-/// What a game needs to go on.
-pub(super) enum Ask {
-    /// An evaluation of the position that it added to the batch.
-    Evaluation,
-    /// Nothing: it is over.
-    Over,
+/// The state of a game after [`SelfPlayGame::advance`].
+pub(super) enum Progress {
+    /// It has added a position to the batch and needs the evaluation.
+    NeedsEvaluation,
+    /// It is over.
+    Finished,
 }
 
-/// Room for the tree of one ply: visits are few.
+/// Memory of the tree of one ply, which has few visits.
 const TREE_BYTES: usize = 1 << 20;
 
-impl<'a> Game<'a> {
+impl<'a> SelfPlayGame<'a> {
     pub(super) fn new(
         number: u64,
         start: Position,
         params: Params,
         config: &'a SelfPlayConfig,
         mut rng: ChaCha8Rng,
-    ) -> Game<'a> {
+    ) -> SelfPlayGame<'a> {
         let encoding = Encoding::of(&start);
-        let (fen, tree) = (start.fen(), Tree::new(start, params, TREE_BYTES));
+        let fen = start.fen();
+        let tree = Tree::new(start, params, TREE_BYTES);
         let leaf = Leaf::new(&tree);
-        let played_out = config.resignation.as_ref().map_or(0.0, |r| r.played_out);
+        let played_out = config.resignation.as_ref().map_or(0.0, |rule| rule.played_out);
         let plays_out = played_out > 0.0 && rng.random_bool(played_out.min(1.0));
-        Game {
+        SelfPlayGame {
             number,
             config,
             encoding,
             tree,
             leaf,
-            remembered: CachedEval::default(),
-            plan: Plan::Fresh,
+            cached: CachedEval::default(),
+            phase: SearchPhase::New,
             full: true,
             priors: Vec::new(),
             rng,
@@ -89,92 +91,89 @@ impl<'a> Game<'a> {
             end: None,
             lost_plies: PerSide::from_fn(|_| 0),
             plays_out,
-            given_up: None,
+            resigned: None,
             visits: 0,
         }
     }
 
-    /// Goes on until a position must be evaluated, which it adds to `batch`, or the game is over.
-    pub(super) fn advance(&mut self, evaluator: &impl Evaluator, batch: &mut Batch) -> Ask {
+    /// Continues the game until a position must be evaluated, which is added to `batch`, or it is over.
+    pub(super) fn advance(&mut self, evaluator: &impl Evaluator, batch: &mut Batch) -> Progress {
         loop {
             if self.end.is_some() {
-                return Ask::Over;
+                return Progress::Finished;
             }
-            let selection = match self.next_descent() {
-                Some(selection) => selection,
-                None => {
-                    self.play();
-                    continue;
-                }
+            let Some(selection) = self.select_leaf() else {
+                self.play_move();
+                continue;
             };
             self.visits += 1;
             if selection == Selection::NeedsEvaluation {
                 let Leaf { position, legal, .. } = &self.leaf;
                 let query = Query { encoding: &self.encoding, position, legal };
-                if evaluator.probe(query, &mut self.remembered) {
-                    self.tree.backup(&self.leaf, self.remembered.evaluation());
+                if evaluator.probe(query, &mut self.cached) {
+                    self.tree.backup(&self.leaf, self.cached.evaluation());
                 } else {
                     batch.push(query);
-                    return Ask::Evaluation;
+                    return Progress::NeedsEvaluation;
                 }
             }
         }
     }
 
-    /// Takes the evaluation it asked for.
-    pub(super) fn take(&mut self, evaluation: Evaluation<'_>) {
+    /// Backs up the evaluation of the position that was added to the batch.
+    pub(super) fn receive_evaluation(&mut self, evaluation: Evaluation<'_>) {
         self.tree.backup(&self.leaf, evaluation);
     }
 
-    /// What it cost, but for evaluations and time, and whether it was given up.
-    pub(super) fn spent(&self) -> SelfPlayStats {
-        let won = self.end.and_then(|end| end.winner).map(usize::from);
-        let lost = |side: Side| won.is_some_and(|won| won != side.index());
-        let gave_up = self.given_up.is_some();
+    /// The statistics of the game, without evaluations and time.
+    pub(super) fn stats(&self) -> SelfPlayStats {
+        let winner = self.end.and_then(|end| end.winner).map(usize::from);
+        let lost = |side: Side| winner.is_some_and(|winner| winner != side.index());
+        let resigned = self.resigned.is_some();
+        let not_lost = self.resigned.is_some_and(|side| !lost(side));
         SelfPlayStats {
             visits: self.visits,
-            resigned: u64::from(gave_up && !self.plays_out),
-            played_out: u64::from(gave_up && self.plays_out),
-            false_resignations: u64::from(
-                self.plays_out && self.given_up.is_some_and(|side| !lost(side)),
-            ),
+            resigned: u64::from(resigned && !self.plays_out),
+            played_out: u64::from(resigned && self.plays_out),
+            false_resignations: u64::from(not_lost && self.plays_out),
             ..SelfPlayStats::default()
         }
     }
 
+    /// Returns the number and the record of a finished game.
     pub(super) fn into_record(self) -> (u64, GameRecord) {
         let end = self.end.or(Some(End { winner: None, turns: 0 }));
-        (
-            self.number,
-            GameRecord { start: self.start, plies: self.plies, end, ..GameRecord::default() },
-        )
+        let record =
+            GameRecord { start: self.start, plies: self.plies, end, ..GameRecord::default() };
+        (self.number, record)
     }
 
-    /// Sends the search down once more; `None` when it has done its part for this ply.
-    fn next_descent(&mut self) -> Option<Selection> {
+    /// Selects the next leaf; `None` if the search of this ply is finished.
+    fn select_leaf(&mut self) -> Option<Selection> {
         if self.tree.is_empty() {
             return Some(self.tree.select(&mut self.leaf));
         }
-        if let Plan::Fresh = self.plan {
-            self.plan = self.begin();
+        if let SearchPhase::New = self.phase {
+            self.phase = self.start_search();
         }
-        if self.tree.settled() {
+        if self.tree.is_proven() {
             return None;
         }
-        match &mut self.plan {
-            Plan::Gumbel(gumbel) => {
+        match &mut self.phase {
+            SearchPhase::Gumbel(gumbel) => {
                 let m = gumbel.next(&self.tree)?;
                 Some(self.tree.select_through(&mut self.leaf, m))
             }
-            Plan::Puct(0) | Plan::Fresh => None,
-            Plan::Puct(left) => {
+            SearchPhase::Puct(0) | SearchPhase::New => None,
+            SearchPhase::Puct(left) => {
                 *left -= 1;
                 Some(self.tree.select(&mut self.leaf))
             }
         }
     }
 
-    fn begin(&mut self) -> Plan {
+    /// Starts the search of the current position, whose root has been evaluated.
+    fn start_search(&mut self) -> SearchPhase {
         self.full = match &self.config.playout_cap {
             Some(cap) => self.rng.random_bool(cap.full.clamp(0.0, 1.0)),
             None => true,
@@ -182,9 +181,9 @@ impl<'a> Game<'a> {
         self.priors = self.tree.root_priors();
         match self.config.root {
             RootSearch::Gumbel { .. } => {
-                Plan::Gumbel(Gumbel::new(&self.tree, self.gumbel_params(), &mut self.rng))
+                SearchPhase::Gumbel(Gumbel::new(&self.tree, self.gumbel_params(), &mut self.rng))
             }
-            RootSearch::Puct { .. } if !self.full => Plan::Puct(self.visits_of_ply()),
+            RootSearch::Puct { .. } if !self.full => SearchPhase::Puct(self.visits_of_ply()),
             RootSearch::Puct { dirichlet, noise, .. } => {
                 let moves = self.tree.root_priors().len();
                 let gamma = Gamma::new((dirichlet / moves as f32).max(1e-3), 1.0);
@@ -197,12 +196,12 @@ impl<'a> Game<'a> {
                 self.tree.set_root_priors(|_, prior| {
                     (1.0 - noise) * prior + noise * draws.next().unwrap_or(0.0) / total
                 });
-                Plan::Puct(self.visits_of_ply())
+                SearchPhase::Puct(self.visits_of_ply())
             }
         }
     }
 
-    /// The visits that the present ply gets.
+    /// The number of visits of the current ply.
     fn visits_of_ply(&self) -> usize {
         match &self.config.playout_cap {
             Some(cap) if !self.full => cap.visits,
@@ -220,75 +219,81 @@ impl<'a> Game<'a> {
         }
     }
 
-    /// Plays a move, writes down what the search found, and sees whether the game is over.
-    fn play(&mut self) {
+    /// Plays a move, records the result of the search, and checks whether the game is over.
+    fn play_move(&mut self) {
         let mover = self.tree.root().turn();
-        let (policy, played) = self.decide();
+        let (policy, played) = self.choose_move();
         let Some(played) = played else {
             self.end = Some(End { winner: None, turns: 0 });
             return;
         };
         let prior = |m: Move| self.priors.iter().find(|(known, _)| *known == m);
         let pairs = policy.iter().map(|(m, share)| (*share, prior(*m).map_or(0.0, |it| it.1)));
-        let surprise = Some(divergence(pairs));
+        let surprise = divergence(pairs);
         let largest = policy.iter().map(|(_, share)| *share).fold(f32::MIN_POSITIVE, f32::max);
         let share = |share: f32| (share / largest * f32::from(u16::MAX)) as u16;
         let policy = policy.into_iter().map(|(m, part)| (m.pack().0, share(part)));
-        let proven = self.proven();
+        let proven = self.proven_end();
         let score = self.tree.value()[mover];
-        let gives_up = self.gives_up(mover, score);
+        let resignation = self.resignation(mover, score);
         self.plies.push(PlyRecord {
             played: played.pack().0,
-            // A hasty search teaches no policy.
+            // A search with few visits gives no policy target.
             policy: policy.filter(|(_, share)| *share > 0 && self.full).collect(),
             score: Some(score),
             proven,
-            surprise: surprise.filter(|_| self.full),
+            surprise: if self.full { Some(surprise) } else { None },
         });
-        if let Some(end) = gives_up {
-            self.end = Some(end);
+        if resignation.is_some() {
+            self.end = resignation;
             return;
         }
         self.tree.advance(played);
-        self.plan = Plan::Fresh;
+        self.phase = SearchPhase::New;
         let position = self.tree.root();
-        let ended = position.result().map(|outcome| end_of(outcome, 0));
-        // Seen from after the move, which the proof counts as its first turn at best.
-        let stopped = proven.filter(|_| self.config.stop_when_proven).map(|end| {
+        self.end = if let Some(outcome) = position.result() {
+            let winner = outcome.winner.map(|side| side.index() as u8);
+            Some(End { winner, turns: 0 })
+        } else if let (Some(end), true) = (proven, self.config.stop_when_proven) {
+            // The proof counts from before the move, which may have ended a turn.
             let turn = u16::from(!position.mid_turn());
-            End { turns: end.turns.saturating_sub(turn), ..end }
-        });
-        let broken_off =
-            (self.plies.len() >= self.config.longest).then_some(End { winner: None, turns: 0 });
-        self.end = ended.or(stopped).or(broken_off);
+            Some(End { turns: end.turns.saturating_sub(turn), ..end })
+        } else if self.plies.len() >= self.config.longest {
+            Some(End { winner: None, turns: 0 })
+        } else {
+            None
+        };
     }
 
-    /// Sees whether `mover` gives up; if so, how the game ends, seen from after its move.
-    fn gives_up(&mut self, mover: Side, score: f32) -> Option<End> {
+    /// Returns how the game ends, as seen from after the move of `mover`, if it resigns.
+    fn resignation(&mut self, mover: Side, score: f32) -> Option<End> {
         let rule = self.config.resignation.as_ref()?;
-        let others = Side::all(self.tree.root().game_spec().sides).filter(|side| *side != mover);
-        let [winner] = others.collect::<Vec<_>>()[..] else { return None };
+        let opponents = Side::all(self.tree.root().game_spec().sides).filter(|side| *side != mover);
+        let [winner] = opponents.collect::<Vec<_>>()[..] else { return None };
         let lost = &mut self.lost_plies[mover];
         *lost = if score <= rule.score { *lost + 1 } else { 0 };
-        if self.given_up.is_some() || *lost < rule.plies.max(1) {
+        if self.resigned.is_some() || *lost < rule.plies.max(1) {
             return None;
         }
-        self.given_up = Some(mover);
+        self.resigned = Some(mover);
+        if self.plays_out {
+            return None;
+        }
         let turns = (self.tree.moves_left().round() as u16).saturating_sub(1);
-        (!self.plays_out).then_some(End { winner: Some(winner.index() as u8), turns })
+        Some(End { winner: Some(winner.index() as u8), turns })
     }
 
-    /// The policy to learn, and the move to play.
-    fn decide(&mut self) -> (Vec<(Move, f32)>, Option<Move>) {
+    /// Returns the policy target and the move to play.
+    fn choose_move(&mut self) -> (Vec<(Move, f32)>, Option<Move>) {
         let params = self.gumbel_params();
         let choices = self.tree.root_moves();
         let best = choices.first().map(|choice| choice.m);
-        match (&self.plan, &self.config.root) {
-            (Plan::Gumbel(gumbel), _) => {
+        match (&self.phase, &self.config.root) {
+            (SearchPhase::Gumbel(gumbel), _) => {
                 let policy = improved_policy(&self.tree, params);
-                let decided = self.tree.proof() != Proof::Open;
+                let proven = self.tree.proof() != Proof::Open;
                 let chosen = gumbel.chosen(&self.tree);
-                (policy, if decided { best } else { chosen.or(best) })
+                (policy, if proven { best } else { chosen.or(best) })
             }
             (_, RootSearch::Puct { temperature_plies, .. }) => {
                 let total: u32 = choices.iter().map(|choice| choice.visits).sum();
@@ -310,8 +315,8 @@ impl<'a> Game<'a> {
         }
     }
 
-    /// The end of the game, if the search has proven it.
-    fn proven(&self) -> Option<End> {
+    /// Returns the end of the game, if the search has proven it.
+    fn proven_end(&self) -> Option<End> {
         let mover = self.tree.root().turn();
         let sides = self.tree.root().game_spec().sides;
         match self.tree.proof() {
@@ -328,8 +333,4 @@ impl<'a> Game<'a> {
             Proof::Open | Proof::Lost(_) => None,
         }
     }
-}
-
-fn end_of(outcome: Outcome, turns: u16) -> End {
-    End { winner: outcome.winner.map(|side| side.index() as u8), turns }
 }

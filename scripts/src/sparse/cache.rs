@@ -20,7 +20,7 @@ use super::batch::Batch;
 use super::config::SparseConfig;
 use super::labels::{Labeler, Labelled};
 use super::sources::{Sources, VariantSource};
-use crate::eval_scale::Score;
+use crate::eval_scale::EngineScore;
 use crate::readers::{labelled_game, stream_labelled};
 use crate::record::{GameRecord, Targets};
 
@@ -294,7 +294,8 @@ impl Builder {
         counts: &mut VariantCounts,
     ) -> std::io::Result<()> {
         let VariantSource { variant, encoding, maps, .. } = source;
-        let (steepness, held_out_of) = (counts.steepness, self.held_out_of);
+        let steepness = counts.steepness;
+        let held_out_of = self.held_out_of;
         let encoded: Vec<Option<(bool, Vec<u16>)>> = lines
             .par_iter()
             .map_init(
@@ -348,7 +349,7 @@ impl Builder {
 /// Returns the factor on the log odds of recorded scores that stands for a logistic of `scale` centipawns.
 fn steepness_of_scale(scale: f32) -> f32 {
     // Twice the inverse hyperbolic tangent of the score of one centipawn are its recorded log odds.
-    let recorded = 2.0 * Score::Centipawns(100).expected().atanh();
+    let recorded = 2.0 * EngineScore::Centipawns(100).expected().atanh();
     100.0 / scale / recorded
 }
 
@@ -426,7 +427,8 @@ impl<'a> Stream<'a> {
         first: u64,
     ) -> anyhow::Result<Stream<'a>> {
         anyhow::ensure!(cache.positions() > 0, "the records hold no positions to learn from");
-        let (round, mut skipped) = (first / cache.positions(), first % cache.positions());
+        let round = first / cache.positions();
+        let mut skipped = first % cache.positions();
         let shard = Shard { words: vec![], starts: vec![] };
         let shards = shard_order(cache, seed, round);
         let mut stream = Stream { cache, seed, round, shards, shard, order: vec![] };

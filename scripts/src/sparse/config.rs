@@ -50,7 +50,7 @@ pub struct Training {
 /// How the learning rate falls after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Schedule {
+pub enum DecaySchedule {
     /// Along half a cosine.
     Cosine,
     /// Linearly.
@@ -74,7 +74,7 @@ pub struct SparseConfig {
     /// Steps over which the learning rate rises at the start.
     pub warm_up_steps: u64,
     /// How it falls to `final_learning_rate` then.
-    pub schedule: Schedule,
+    pub schedule: DecaySchedule,
     /// Learning rate at the end.
     pub final_learning_rate: f32,
     /// One game in this number, by a hash of its start, is held out.
@@ -105,7 +105,7 @@ impl SparseConfig {
             batch: 4096,
             learning_rate: 1e-3,
             warm_up_steps: 100,
-            schedule: Schedule::Linear,
+            schedule: DecaySchedule::Linear,
             final_learning_rate: 3e-6,
             held_out_of: 50,
             held_out_positions: 12_288,
@@ -141,7 +141,8 @@ impl SparseConfig {
     /// The first setting that is out of range.
     pub fn check(&self) -> anyhow::Result<()> {
         let SparseSizes { hidden_size, policy_size, value_hidden } = self.network;
-        let (unit, training) = (2 * LANE, &self.training);
+        let unit = 2 * LANE;
+        let training = &self.training;
         anyhow::ensure!(
             hidden_size > 0 && hidden_size.is_multiple_of(unit),
             "hidden_size is {hidden_size}, not a multiple of {unit}"
@@ -184,8 +185,8 @@ impl SparseConfig {
         let rest = self.steps().saturating_sub(warm_up).max(1);
         let done = ((step - warm_up) as f64 / rest as f64).min(1.0);
         let left = match self.schedule {
-            Schedule::Cosine => (1.0 + (std::f64::consts::PI * done).cos()) / 2.0,
-            Schedule::Linear => 1.0 - done,
+            DecaySchedule::Cosine => (1.0 + (std::f64::consts::PI * done).cos()) / 2.0,
+            DecaySchedule::Linear => 1.0 - done,
         };
         let last = self.final_learning_rate;
         last + (self.learning_rate - last) * left as f32

@@ -83,7 +83,7 @@ impl Sums {
 
 /// Adds the loss of the policy to `sums`; replaces `logits` by the gradient.
 pub(super) fn policy(logits: &mut [f32], target: &Target, smoothing: f32, sums: &mut Sums) {
-    let Some(best) = target.best.filter(|_| logits.len() > 1) else {
+    let (Some(best), true) = (target.best, logits.len() > 1) else {
         logits.fill(0.0);
         return;
     };

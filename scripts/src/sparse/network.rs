@@ -132,7 +132,8 @@ impl SparseNetwork {
         state.units.iter_mut().for_each(|unit| unit.restore(&groups));
         state.head.restore();
         let scratch = state.units.iter().map(|_| Scratch::default()).collect();
-        let (inputs, move_rows) = (shape.inputs, shape.move_rows);
+        let inputs = shape.inputs;
+        let move_rows = shape.move_rows;
         let layout = layout.clone();
         SparseNetwork { layout, sizes, inputs, move_rows, groups, state, scratch }
     }
@@ -163,7 +164,8 @@ impl SparseNetwork {
             bytes.split_first_chunk::<4>().ok_or_else(|| anyhow::anyhow!("no checksum"))?;
         anyhow::ensure!(u32::from_le_bytes(*checksum) == crc32fast::hash(body), "wrong checksum");
         let state: State = postcard::from_bytes(body)?;
-        let (shape, groups) = (layout.shape(), Groups::new(layout.input_blocks()));
+        let shape = layout.shape();
+        let groups = Groups::new(layout.input_blocks());
         let fits = state.units.len() == sizes.x_size() / LANE
             && state.head.is_of(HeadLayout::new(sizes.value_hidden).len)
             && state.units.iter().enumerate().all(|(nth, unit)| {
@@ -244,7 +246,7 @@ impl SparseNetwork {
     }
 
     /// Returns the losses of all positions, a part of them each; with `gradient`, the gradients of their
-    /// mean, that of the hidden layer in the slice that it holds beside the seed.
+    /// mean, that of the hidden layer in its slice, which also holds the seed.
     fn losses(
         &self,
         batch: &Batch,
@@ -338,7 +340,8 @@ impl SparseNetwork {
             accumulate(&mut result.head[layout.bias.clone()], 1.0, slopes);
             for (m, &slope) in moves.zip(&logits) {
                 if let Some(slope) = thin(slope, training.policy_threshold, &mut rng) {
-                    let (position, m) = (nth as u32, m as u32);
+                    let position = nth as u32;
+                    let m = m as u32;
                     result.moves.push(MoveGradient { position, m, slope: slope * share });
                 }
             }

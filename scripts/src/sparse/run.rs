@@ -119,7 +119,8 @@ impl SparseRun {
             None => config,
         };
         config.check()?;
-        let (own, wanted) = (&config.variant, sources.name());
+        let own = &config.variant;
+        let wanted = sources.name();
         anyhow::ensure!(own == wanted, "{}: a run of {own}, not of {wanted}", folder.display());
         let layout = sources.layout();
         check_layout(&store, &layout.to_string())
@@ -142,7 +143,7 @@ impl SparseRun {
                 .map_err(|error| anyhow::anyhow!("{}/{name}: {error}", folder.display()))?;
             (network, None)
         };
-        let mut log: Vec<SparseMetrics> = csv_log::read(&store, METRICS)?;
+        let mut log: Vec<SparseMetrics> = csv_log::read_rows(&store, METRICS)?;
         log.retain(|row| row.steps <= progress.steps);
         let held_out = cache.held_out_batches(config.held_out_positions, config.batch)?;
         let rows_per_move = layout.shape().rows_per_move;
@@ -213,7 +214,8 @@ impl SparseRun {
         stop: &AtomicBool,
         report: &dyn Fn(&SparseMetrics),
     ) -> anyhow::Result<()> {
-        let (steps, batch_size) = (self.config.steps(), self.config.batch);
+        let steps = self.config.steps();
+        let batch_size = self.config.batch;
         let bar = ProgressBar::new(steps).with_style(ProgressStyle::with_template(
             "{bar:40} {pos}/{len} steps, {elapsed} of {duration}, {msg}",
         )?);
@@ -222,7 +224,8 @@ impl SparseRun {
             Stream::new(&self.cache, self.config.seed, self.network.steps() * batch_size as u64)?;
         let mut batch = Batch::new(self.rows_per_move);
         let every = Duration::from_secs_f64(self.config.checkpoint_seconds);
-        let (mut saved_at, mut clock) = (Instant::now(), ProcessTime::now());
+        let mut saved_at = Instant::now();
+        let mut clock = ProcessTime::now();
         let mut sums = Sums::default();
         let mut stopped = false;
         while self.network.steps() < steps && !stopped {
@@ -308,7 +311,8 @@ fn checkpoint_row(
         sums.add(&network.measure(batch, &config.training));
     }
     let held = sums.measures();
-    let (steps, batch) = (network.steps(), config.batch as u64);
+    let steps = network.steps();
+    let batch = config.batch as u64;
     let positions = steps * batch;
     SparseMetrics {
         steps,
@@ -341,7 +345,7 @@ fn save(
     let name = checkpoint_name(progress.steps);
     store.write(&name, network.checkpoint()?)?;
     store.write(WEIGHTS, network.weights().to_bytes())?;
-    csv_log::write(store, METRICS, log)?;
+    csv_log::write_rows(store, METRICS, log)?;
     store.write(EVENTS, events(&log.iter().flat_map(scalars).collect::<Vec<_>>()))?;
     store.write_toml(STATE, progress)?;
     Ok(store.remove_others(&name)?)

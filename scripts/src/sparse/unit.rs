@@ -331,7 +331,8 @@ impl Unit {
         let (x_gradients, _) = scratch.x_gradient.as_chunks_mut::<LANE>();
         for nth in 0..positions {
             let slopes = &hidden_gradient[nth * value_hidden..][..value_hidden];
-            let (x, gradient) = (&all_value_x[nth], &mut x_gradients[nth]);
+            let x = &all_value_x[nth];
+            let gradient = &mut x_gradients[nth];
             let weights = self.value.weights.chunks_exact(value_hidden);
             let gradients = self.value.gradient.chunks_exact_mut(value_hidden);
             for (i, (weights, gradients)) in weights.zip(gradients).enumerate() {
@@ -365,7 +366,8 @@ impl Unit {
                 let x_gradient = &mut x_gradients[position as usize];
                 for &row in batch.rows(m as usize) {
                     let row = usize::from(row);
-                    let (weights, gradient) = (&moves[row], &mut gradients[row]);
+                    let weights = &moves[row];
+                    let gradient = &mut gradients[row];
                     for i in 0..LANE {
                         x_gradient[i] += slope * weights[i];
                         gradient[i] += slope * x[i];
@@ -377,10 +379,12 @@ impl Unit {
         let (table, _) = self.inputs.gradient.as_chunks_mut::<WIDTH>();
         let (bias, _) = self.bias.gradient.as_chunks_mut::<WIDTH>();
         for nth in 0..positions {
-            let (sum, x_gradient) = (&accumulators[nth], &x_gradients[nth]);
+            let sum = &accumulators[nth];
+            let x_gradient = &x_gradients[nth];
             let mut gradient = [0.0; WIDTH];
             for i in 0..LANE {
-                let (low, high) = (sum[i], sum[i + LANE]);
+                let low = sum[i];
+                let high = sum[i + LANE];
                 let open = |sum: f32| if sum > 0.0 && sum < 1.0 { 1.0 } else { 0.0 };
                 gradient[i] = open(low) * x_gradient[i] * high.clamp(0.0, 1.0);
                 gradient[i + LANE] = open(high) * x_gradient[i] * low.clamp(0.0, 1.0);

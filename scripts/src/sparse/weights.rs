@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SparseWeights {
     /// Text of the layout ([`SparseLayout`](menagerie::encoding::SparseLayout)), which names the blocks of
-    /// both tables; empty if it is not known.
+    /// the input table and of the move table; empty if it is unknown.
     pub layout: String,
     /// Number of inputs, `F`.
     pub inputs: usize,
@@ -146,7 +146,8 @@ impl SparseWeights {
             ("move_table", &self.move_table, self.move_rows.checked_mul(policy_size)),
         ];
         for (name, matrix, wanted) in matrices {
-            let (found, wanted) = (matrix.len(), wanted.unwrap_or(usize::MAX));
+            let found = matrix.len();
+            let wanted = wanted.unwrap_or(usize::MAX);
             if found != wanted {
                 return Err(WeightsError::Size { name, found, wanted });
             }

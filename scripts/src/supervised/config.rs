@@ -1,4 +1,4 @@
-//! What a supervised run is asked for.
+//! The configuration of a supervised training run.
 
 use std::f64::consts::PI;
 use std::fs;
@@ -18,36 +18,36 @@ use crate::store::{Store, StoreError};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SupervisedConfig {
-    /// The game.
+    /// The variant.
     pub variant: String,
-    /// The seed of all that is random.
+    /// The random seed.
     pub seed: u64,
-    /// Positions to learn from in all; those of the records come again when all have been seen.
+    /// Positions to train on in all; the records are repeated when all their positions have been used.
     pub positions: u64,
-    /// Positions in a step.
+    /// Positions of a step.
     pub batch: usize,
-    /// Whether half of the positions, drawn by lot, are turned left to right where nobody may
-    /// castle. Not for games whose rules tell the files apart.
+    /// Whether half of the positions, drawn at random, are mirrored left to right if no castling rights are
+    /// left. Not for variants whose rules distinguish files.
     pub mirror: bool,
     /// Seconds between checkpoints.
     pub checkpoint_seconds: f64,
-    /// Held-back positions that each checkpoint is measured on, at most.
+    /// Greatest number of held-out positions that each checkpoint is measured on.
     pub held_back_positions: usize,
     /// The network.
     pub network: Architecture,
-    /// How it learns. The learning rate rises over its `warm_up_steps` and then falls to a
-    /// twentieth, along a cosine over the whole run.
+    /// How it is trained. The learning rate rises over `warm_up_steps` and falls to a twentieth along a cosine
+    /// over the whole run.
     pub learner: LearnerConfig,
-    /// What is learnt: `steepness` and `draws` are fitted to the records, whatever stands here.
+    /// The training targets; `steepness` and `draws` are replaced by values fitted to the records.
     pub targets: Targets,
 }
 
-/// The learning rate of Muon. Of 0.001, 0.002, 0.004 and 0.008 the best on 400,000 positions of crazyhouse.
-const LEARNING_RATE: f32 = 4e-3;
+/// Learning rate of Muon: the best of 0.001, 0.002, 0.004 and 0.008 on 400,000 positions of crazyhouse.
+const MUON_LEARNING_RATE: f32 = 4e-3;
 
 impl SupervisedConfig {
-    /// Settings for a game: the network of a self-play run of it, so that self-play can go on from
-    /// here.
+    /// Returns the default configuration of a variant. The network is that of a self-play run, which may
+    /// start from it.
     pub fn for_variant(variant: &Variant) -> SupervisedConfig {
         let run = RunConfig::for_variant(variant);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -62,7 +62,7 @@ impl SupervisedConfig {
             network: run.network,
             learner: LearnerConfig {
                 optimizer: Optimizer::Muon,
-                learning_rate: LEARNING_RATE,
+                learning_rate: MUON_LEARNING_RATE,
                 threads,
                 ..run.learner
             },
@@ -73,36 +73,36 @@ impl SupervisedConfig {
     /// Reads a `config.toml`.
     ///
     /// # Errors
-    /// What is wrong, with the file and the place.
+    /// The file and what is wrong with it.
     pub fn read(path: &Path) -> anyhow::Result<SupervisedConfig> {
         let name = path.display();
         let text = fs::read_to_string(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
         toml::from_str(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))
     }
 
-    /// The configuration of the run in `store`, if there is one.
+    /// Returns the configuration of the run in `store`, if there is one.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// [`StoreError`] if it cannot be read.
     pub fn of_run(store: &Store) -> Result<Option<SupervisedConfig>, StoreError> {
         store.find_toml(super::CONFIG)
     }
 
-    /// Says in words what is wrong with it, if anything.
+    /// Checks the values that no other part checks.
     pub(super) fn check(&self) -> anyhow::Result<()> {
-        anyhow::ensure!(self.batch > 0, "batch is 0");
+        anyhow::ensure!(self.batch > 0, "batch must be above 0");
         let seconds = self.checkpoint_seconds;
-        let possible = Duration::try_from_secs_f64(seconds).is_ok();
-        anyhow::ensure!(possible, "checkpoint_seconds is {seconds}");
-        self.targets.check().map_err(anyhow::Error::msg)
+        let valid = Duration::try_from_secs_f64(seconds).is_ok();
+        anyhow::ensure!(valid, "checkpoint_seconds must be a duration, got {seconds}");
+        Ok(self.targets.check()?)
     }
 
-    /// Steps in all.
+    /// The number of steps of the run.
     pub fn steps(&self) -> u64 {
         self.positions.div_ceil(self.batch.max(1) as u64)
     }
 
-    /// The learning rate of a step, counted from 0, warm-up aside.
+    /// Returns the learning rate of a step, counted from 0, without warm-up.
     pub fn learning_rate(&self, step: u64) -> f32 {
         let done = (step as f64 / self.steps().max(1) as f64).min(1.0);
         let height = 0.5 * (1.0 + (PI * done).cos());

@@ -1,182 +1,207 @@
-//! The games of a supervised run: which are learnt from, which are held back, and in what order.
+//! The games of a supervised run: the training set, the held-out set, and the order of training.
 
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use crate::record::GameRecord;
+use crate::record::{CheckedGame, GameRecord};
 
-/// All games, cut into those to learn from and those held back.
+/// All games, divided into a training set and a held-out set.
 #[derive(Debug)]
 pub(super) struct Dataset {
-    games: Vec<GameRecord>,
-    /// Game and ply of each position to learn from.
-    pub(super) learnt: Vec<(u32, u32)>,
-    /// The same of those held back.
-    pub(super) held_back: Vec<(u32, u32)>,
-    /// The round whose order `order` has.
-    round: Option<u64>,
-    /// Places in `learnt`, shuffled.
+    games: Vec<CheckedGame>,
+    /// Game and ply of each training position.
+    pub(super) training: Vec<(u32, u32)>,
+    /// Game and ply of each held-out position.
+    pub(super) held_out: Vec<(u32, u32)>,
+    /// The epoch whose order `order` holds.
+    epoch: Option<u64>,
+    /// Indices into `training`, shuffled.
     order: Vec<u32>,
 }
 
-/// One position of a batch.
+/// A position of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct DatasetPosition {
     game: u32,
     /// Its ply.
     pub(super) ply: usize,
-    /// Drawn by lot.
+    /// A random bit.
     pub(super) coin: bool,
 }
 
-/// One game of so many is held back.
-const HELD_BACK: u32 = 10;
+/// One game in this number is held out.
+const HELD_OUT_RATIO: u32 = 10;
 
 impl Dataset {
-    pub(super) fn new(games: Vec<GameRecord>) -> Dataset {
-        let (mut learnt, mut held_back) = (Vec::new(), Vec::new());
+    /// Returns the dataset of all positions that have a target.
+    pub(super) fn new(games: Vec<CheckedGame>) -> Dataset {
+        let mut training = Vec::new();
+        let mut held_out = Vec::new();
         for (number, game) in (0..).zip(&games) {
-            let list = if is_held_back(game) { &mut held_back } else { &mut learnt };
-            let teaches = |nth: &usize| {
+            let game = game.record();
+            let list = if is_held_out(game) { &mut held_out } else { &mut training };
+            let has_target = |nth: &usize| {
                 let ply = &game.plies[*nth];
-                let known = game.end.or(ply.proven).is_some();
-                known || ply.score.is_some() || !ply.policy.is_empty()
+                let end_known = game.end.or(ply.proven).is_some();
+                end_known || ply.score.is_some() || !ply.policy.is_empty()
             };
-            list.extend((0..game.plies.len()).filter(teaches).map(|ply| (number, ply as u32)));
+            list.extend((0..game.plies.len()).filter(has_target).map(|ply| (number, ply as u32)));
         }
-        let order = (0..learnt.len() as u32).collect();
-        Dataset { games, learnt, held_back, round: None, order }
+        let order = (0..training.len() as u32).collect();
+        Dataset { games, training, held_out, epoch: None, order }
     }
 
     /// The game of a position.
-    pub(super) fn game(&self, spot: &Spot) -> &GameRecord {
-        &self.games[spot.game as usize]
+    pub(super) fn game(&self, position: &DatasetPosition) -> &CheckedGame {
+        &self.games[position.game as usize]
     }
 
-    /// The positions of a step. Each round shows all positions once, in an order of its own.
-    pub(super) fn batch(&mut self, step: u64, size: usize, seed: u64) -> Vec<Spot> {
+    /// Returns the positions of a step. Each epoch has all training positions once, in its own order.
+    pub(super) fn batch(&mut self, step: u64, size: usize, seed: u64) -> Vec<DatasetPosition> {
         let mut coins = ChaCha8Rng::seed_from_u64(seed ^ step.rotate_left(32));
-        let length = self.learnt.len() as u64;
+        let length = self.training.len() as u64;
         let first = step * size as u64;
-        let spot = |at: u64| {
+        let position = |at: u64| {
             self.shuffle(at / length, seed);
-            let (game, ply) = self.learnt[self.order[(at % length) as usize] as usize];
-            Spot { game, ply: ply as usize, coin: coins.random() }
+            let (game, ply) = self.training[self.order[(at % length) as usize] as usize];
+            DatasetPosition { game, ply: ply as usize, coin: coins.random() }
         };
-        (first..first + size as u64).map(spot).collect()
+        (first..first + size as u64).map(position).collect()
     }
 
-    fn shuffle(&mut self, round: u64, seed: u64) {
-        if self.round != Some(round) {
-            // From the same beginning, so that a round's order does not depend on those before.
+    fn shuffle(&mut self, epoch: u64, seed: u64) {
+        if self.epoch != Some(epoch) {
+            // Sorted first, so that the order of an epoch does not depend on those before.
             self.order.sort_unstable();
-            let mut rng = ChaCha8Rng::seed_from_u64(!seed ^ round.rotate_left(32));
+            let mut rng = ChaCha8Rng::seed_from_u64(!seed ^ epoch.rotate_left(32));
             self.order.shuffle(&mut rng);
-            self.round = Some(round);
+            self.epoch = Some(epoch);
         }
     }
 
-    /// At most so many of the positions held back, spread evenly over them.
-    pub(super) fn held_back(&self, most: usize) -> Vec<Spot> {
-        let length = self.held_back.len();
-        let count = most.min(length);
-        let spot = |nth: usize| {
-            let (game, ply) = self.held_back[nth * length / count];
-            Spot { game, ply: ply as usize, coin: false }
+    /// Returns at most `max` held-out positions, evenly spaced.
+    pub(super) fn held_out(&self, max: usize) -> Vec<DatasetPosition> {
+        let length = self.held_out.len();
+        let count = max.min(length);
+        let position = |nth: usize| {
+            let (game, ply) = self.held_out[nth * length / count];
+            DatasetPosition { game, ply: ply as usize, coin: false }
         };
-        (0..count).map(spot).collect()
+        (0..count).map(position).collect()
     }
 
-    /// The games to learn from.
-    pub(super) fn games_learnt(&self) -> impl Iterator<Item = &GameRecord> {
-        self.games.iter().filter(|game| !is_held_back(game))
+    /// The games of the training set.
+    pub(super) fn training_games(&self) -> impl Iterator<Item = &GameRecord> {
+        self.games.iter().map(CheckedGame::record).filter(|game| !is_held_out(game))
     }
 }
 
-/// Whether a game is one of those held back.
-fn is_held_back(game: &GameRecord) -> bool {
-    fingerprint(game).is_multiple_of(HELD_BACK)
+/// Returns `true` if a game is one of the held-out set.
+fn is_held_out(game: &GameRecord) -> bool {
+    fingerprint(game).is_multiple_of(HELD_OUT_RATIO)
 }
 
-/// A number that tells games apart: the checksum of start and moves. Parts of a game have one.
+/// Returns the checksum of start and moves; parts of one game have that of the whole game.
 fn fingerprint(game: &GameRecord) -> u32 {
     if let Some(whole) = game.part_of {
         return whole;
     }
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(game.start.as_bytes());
-    game.plies.iter().for_each(|ply| hasher.update(&ply.played.to_le_bytes()));
+    for ply in &game.plies {
+        hasher.update(&ply.played.to_le_bytes());
+    }
     hasher.finalize()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use menagerie::rules::MoveList;
+    use menagerie::variant::Catalogue;
+    use rand::seq::IndexedRandom;
+
     use super::*;
     use crate::record::{End, PlyRecord};
 
-    fn games() -> Vec<GameRecord> {
-        let ply = |played| PlyRecord {
-            played,
-            policy: vec![],
-            score: Some(0.0),
-            proven: None,
-            surprise: None,
+    /// 200 games of zero to four random plies.
+    fn records() -> Vec<GameRecord> {
+        let variant = Catalogue::shipped().get("chess").expect("it is shipped");
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let mut legal = MoveList::new();
+        let mut game = |number: u16| {
+            let mut position = variant.start();
+            let mut plies = Vec::new();
+            for _ in 0..number % 5 {
+                position.legal_moves(&mut legal);
+                let m = *legal.choose(&mut rng).expect("a legal move");
+                position.play_unchecked(m);
+                plies.push(PlyRecord {
+                    played: m.pack().0,
+                    policy: vec![],
+                    score: Some(0.0),
+                    proven: None,
+                    surprise: None,
+                });
+            }
+            let end = Some(End { winner: (!number.is_multiple_of(4)).then_some(0), turns: 0 });
+            let start = variant.start_fen().to_owned();
+            GameRecord { start, plies, end, ..GameRecord::default() }
         };
-        let end = |game| Some(End { winner: (game % 4 != 0).then_some(0), turns: 0 });
-        let game = |game: u16| GameRecord {
-            start: format!("start {game}"),
-            plies: (0..game % 5).map(ply).collect(),
-            end: end(game),
-            ..GameRecord::default()
-        };
-        (0..200).map(game).collect()
+        (0..200).map(&mut game).collect()
+    }
+
+    fn dataset(records: Vec<GameRecord>) -> Dataset {
+        let variant = Catalogue::shipped().get("chess").expect("it is shipped");
+        let check = |record| CheckedGame::new(Arc::clone(&variant), record).expect("a legal game");
+        Dataset::new(records.into_iter().map(check).collect())
     }
 
     #[test]
-    fn a_round_shows_each_position_once() {
-        let mut data = Dataset::new(games());
-        let length = data.learnt.len();
+    fn epoch_has_each_position_once() {
+        let mut data = dataset(records());
+        let length = data.training.len();
         let mut seen: Vec<_> = Vec::new();
         for step in 0..length as u64 {
-            seen.extend(
-                data.batch(step, 2, 5).into_iter().map(|spot| (spot.game, spot.ply as u32)),
-            );
+            let batch = data.batch(step, 2, 5);
+            seen.extend(batch.into_iter().map(|position| (position.game, position.ply as u32)));
         }
-        let (mut first, mut second) = (seen[..length].to_vec(), seen[length..].to_vec());
+        let mut first = seen[..length].to_vec();
+        let mut second = seen[length..].to_vec();
         assert_ne!(first, second);
         first.sort_unstable();
         second.sort_unstable();
-        assert_eq!(first, data.learnt);
+        assert_eq!(first, data.training);
         assert_eq!(first, second);
-        let again = Dataset::new(games()).batch(7, 2, 5);
+        let again = dataset(records()).batch(7, 2, 5);
         assert_eq!(again, data.batch(7, 2, 5));
     }
 
     #[test]
-    fn parts_of_a_game_are_held_back_together() {
-        let part = |game| GameRecord { part_of: Some(7 * (game % 20)), ..games()[4].clone() };
-        let held_back: Vec<bool> = (0..40u32).map(|game| is_held_back(&part(game))).collect();
-        assert_eq!(held_back[..20], held_back[20..]);
-        assert!(held_back.contains(&true) && held_back.contains(&false));
+    fn parts_of_a_game_are_held_out_together() {
+        let part = |game| GameRecord { part_of: Some(7 * (game % 20)), ..records()[4].clone() };
+        let held_out: Vec<bool> = (0..40u32).map(|game| is_held_out(&part(game))).collect();
+        assert_eq!(held_out[..20], held_out[20..]);
+        assert!(held_out.contains(&true) && held_out.contains(&false));
     }
 
     #[test]
-    fn what_is_held_back_is_in_the_games_themselves() {
-        let data = Dataset::new(games());
-        let shares =
-            data.held_back.len() as f64 / (data.held_back.len() + data.learnt.len()) as f64;
-        assert!((0.03..0.2).contains(&shares), "{shares}");
-        let starts = |data: &Dataset| {
-            let mut starts: Vec<_> =
-                data.held_back.iter().map(|at| data.games[at.0 as usize].start.clone()).collect();
-            starts.sort();
-            starts
+    fn held_out_set_does_not_depend_on_order() {
+        let data = dataset(records());
+        let share = data.held_out.len() as f64 / (data.held_out.len() + data.training.len()) as f64;
+        assert!((0.03..0.2).contains(&share), "{share}");
+        let held_out_games = |data: &Dataset| {
+            let fingerprint_of = |at: &(u32, u32)| fingerprint(data.games[at.0 as usize].record());
+            let mut games: Vec<u32> = data.held_out.iter().map(fingerprint_of).collect();
+            games.sort_unstable();
+            games
         };
-        let mut turned = games();
-        turned.reverse();
-        assert_eq!(starts(&data), starts(&Dataset::new(turned)));
-        assert_eq!(data.held_back(1000).len(), data.held_back.len());
-        assert_eq!(data.held_back(7).len(), 7);
+        let mut reversed = records();
+        reversed.reverse();
+        assert_eq!(held_out_games(&data), held_out_games(&dataset(reversed)));
+        assert_eq!(data.held_out(1000).len(), data.held_out.len());
+        assert_eq!(data.held_out(7).len(), 7);
     }
 }

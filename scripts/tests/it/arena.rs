@@ -1,4 +1,4 @@
-//! The contract of a match: it repeats, it goes on after a cut, and no player can end it.
+//! Matches: they are repeatable, continue after they were stopped, and no player can end them.
 
 use crate::support::script;
 
@@ -22,7 +22,7 @@ fn config(variant: &str, players: &[&str], games: u64) -> MatchConfig {
     MatchConfig { games, ..MatchConfig::new(variant, players) }
 }
 
-/// Plays a match and gives its games and its table.
+/// Plays a match and returns its games and its table.
 fn play(folder: &Path, config: &MatchConfig, threads: usize) -> (Vec<Played>, String) {
     let mut arena = Arena::open(folder, config.clone()).expect("opened");
     arena.play(threads, &mut |_| ()).expect("played");
@@ -31,7 +31,7 @@ fn play(folder: &Path, config: &MatchConfig, threads: usize) -> (Vec<Played>, St
 }
 
 #[test]
-fn a_match_repeats_byte_for_byte_whatever_the_threads() {
+fn arena_match_is_repeatable_with_any_number_of_threads() {
     let folder = TempDir::new().expect("a folder");
     let config = config("tictactoe", &["random", "random"], 40);
     let (one, three) = (folder.path().join("one"), folder.path().join("three"));
@@ -40,7 +40,7 @@ fn a_match_repeats_byte_for_byte_whatever_the_threads() {
     let pgn = |folder: &Path| fs::read_to_string(folder.join("games.pgn")).expect("a file");
     assert_eq!(pgn(&one), pgn(&three));
     assert_eq!(games.len(), 40);
-    // Chance decides, and each pair has an opening of its own.
+    // The results vary, and each pair has its own opening.
     let [won, drawn, lost] = [1, 0, -1].map(|wanted| {
         let score = |game: &&Played| game.scores[usize::from(game.seats[0] != 0)] == wanted;
         games.iter().filter(score).count()
@@ -56,7 +56,7 @@ fn a_match_repeats_byte_for_byte_whatever_the_threads() {
 }
 
 #[test]
-fn blind_chess_repeats_and_its_histories_are_those_of_the_reference_program() {
+fn arena_rbc_is_repeatable_and_keeps_valid_histories() {
     let folder = TempDir::new().expect("a folder");
     let player = "rbc:samples=3,depth=1,boards=300,sense=entropy,turn=3600000";
     for (other, worst) in [("random", 0.9), ("attacker", 0.5)] {
@@ -75,28 +75,29 @@ fn blind_chess_repeats_and_its_histories_are_those_of_the_reference_program() {
         assert!(checked.passed, "{:?}", checked.lines);
         assert!(checked.lines[0].starts_with("games 8 moves "), "{:?}", checked.lines);
     }
-    for (players, words) in
-        [(["rbc", "uniform:visits=1"], "does not play rbc"), (["attacker", "random"], "no book")]
-    {
+    for (players, words) in [
+        (["rbc", "uniform:visits=1"], "does not play rbc"),
+        (["attacker", "random"], "no setting book"),
+    ] {
         let book = (players[0] == "attacker").then(|| "book.epd".into());
         let config = MatchConfig { book, ..config("rbc", &players, 2) };
-        let error = Arena::open(folder.path(), config).expect_err("it makes no sense").to_string();
+        let error = Arena::open(folder.path(), config).expect_err("invalid").to_string();
         assert!(error.contains(words), "{error}");
     }
-    // One that weighs boards otherwise is another player.
+    // A player without its network would be another player.
     let without = config("rbc", &["rbc:network=no/such/file.onnx", "random"], 2);
     let error = Arena::open(folder.path(), without).expect_err("no such network").to_string();
     assert!(
-        error.contains("has not its network") && error.contains("no/such/file.onnx"),
+        error.contains("network not available") && error.contains("no/such/file.onnx"),
         "{error}"
     );
-    let seen = config("connect4", &["rbc", "random"], 2);
-    let error = Arena::open(folder.path(), seen).expect_err("it makes no sense").to_string();
+    let variant = config("connect4", &["rbc", "random"], 2);
+    let error = Arena::open(folder.path(), variant).expect_err("invalid").to_string();
     assert!(error.contains("rbc does not play connect4"), "{error}");
 }
 
 #[test]
-fn searches_repeat_too() {
+fn arena_searches_are_repeatable() {
     let folder = TempDir::new().expect("a folder");
     let players = ["uniform:visits=30", "plain:visits=60", "random"];
     let config = config("tictacmo", &players, 12);
@@ -109,7 +110,7 @@ fn searches_repeat_too() {
 }
 
 #[test]
-fn a_cut_match_goes_on_to_the_same_table() {
+fn arena_match_continues_after_a_cut() {
     let folder = TempDir::new().expect("a folder");
     let config = config("connect4", &["random", "plain:visits=20"], 20);
     let whole = play(&folder.path().join("whole"), &config, 2);
@@ -117,7 +118,7 @@ fn a_cut_match_goes_on_to_the_same_table() {
     play(&cut, &MatchConfig { games: 12, ..config.clone() }, 2);
     let file = cut.join("games.csv");
     let text = fs::read(&file).expect("a file");
-    // In the midst of the last line, and then with nothing but a part of the first.
+    // Within the last line, within the first line, and at the start.
     for length in [text.len() - 7, 9, 0] {
         fs::write(&file, &text[..length]).expect("written");
         let arena = Arena::open(&cut, config.clone()).expect("opened");
@@ -125,7 +126,7 @@ fn a_cut_match_goes_on_to_the_same_table() {
         drop(arena);
         assert_eq!(play(&cut, &config, 2), whole);
     }
-    // Once it is over, nothing is played again.
+    // A finished match plays no further games.
     let arena = Arena::open(&cut, config.clone()).expect("opened");
     assert_eq!(arena.done(), 20);
     let error = Arena::open(&cut, config.clone()).expect_err("it is open").to_string();
@@ -137,7 +138,7 @@ fn a_cut_match_goes_on_to_the_same_table() {
 }
 
 #[test]
-fn a_search_beats_chance_and_a_test_ends_the_match() {
+fn arena_sprt_ends_the_match() {
     let folder = TempDir::new().expect("a folder");
     let players = ["uniform:visits=200", "random"];
     let config = MatchConfig {
@@ -147,12 +148,12 @@ fn a_search_beats_chance_and_a_test_ends_the_match() {
     let (games, table) = play(&folder.path().join("one"), &config, 2);
     assert!(games.len() < 200 && games.len() % 2 == 0, "{}", games.len());
     assert!(table.contains("Elo 100 is accepted"), "{table}");
-    // However many games were under way at the end, the same ones count.
+    // The result does not depend on the number of games in progress.
     assert_eq!(play(&folder.path().join("two"), &config, 1), (games, table));
 }
 
 #[test]
-fn games_have_tags_and_their_turns() {
+fn arena_pgn_has_tags_and_turns() {
     let folder = TempDir::new().expect("a folder");
     let players = ["plain:visits=50,name=one", "random", "random"];
     play(folder.path(), &config("tictacmo", &players, 3), 1);
@@ -173,7 +174,7 @@ fn games_have_tags_and_their_turns() {
 }
 
 #[test]
-fn the_games_are_written_so_that_others_read_them() {
+fn arena_pgn_is_readable() {
     for (name, chess960) in
         [("chess", true), ("crazyhouse", false), ("duck", false), ("3x3", false)]
     {
@@ -202,7 +203,7 @@ fn the_games_are_written_so_that_others_read_them() {
 }
 
 #[test]
-fn a_users_game_is_played_and_nonsense_refused() {
+fn arena_plays_own_variants_and_rejects_invalid_settings() {
     let folder = TempDir::new().expect("a folder");
     let file = folder.path().join("my.ini");
     fs::write(&file, "[fourbythree:tictactoe]\nmaxFile = 4\n").expect("written");
@@ -224,7 +225,7 @@ fn a_users_game_is_played_and_nonsense_refused() {
 }
 
 #[test]
-fn long_games_are_drawn_if_that_is_asked() {
+fn arena_draws_games_after_the_maximum_number_of_turns() {
     let folder = TempDir::new().expect("a folder");
     let short = MatchConfig { longest: Some(7), ..config("chess", &["random", "random"], 4) };
     let (games, table) = play(folder.path(), &short, 1);
@@ -233,22 +234,22 @@ fn long_games_are_drawn_if_that_is_asked() {
 }
 
 #[test]
-fn a_network_plays_a_game_like_its_own_if_it_is_told_to() {
+fn arena_network_plays_another_variant_with_as() {
     let folder = TempDir::new().expect("a folder");
     let file = folder.path().join("my.ini");
-    fs::write(&file, "[twin:3x3]\n").expect("written");
+    fs::write(&file, "[copy:3x3]\n").expect("written");
     let network = concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/3x3.onnx");
     let game = |settings: &str| {
         let player = format!("net:{network},{settings}visits=2");
         MatchConfig {
             variants: Some(file.clone()),
-            ..config("twin", &[&player, "uniform:visits=2"], 2)
+            ..config("copy", &[&player, "uniform:visits=2"], 2)
         }
     };
     assert_eq!(play(&folder.path().join("as"), &game("as=3x3,"), 1).0.len(), 2);
     let mut strange = Arena::open(&folder.path().join("own"), game("")).expect("opened");
     let error = strange.play(1, &mut |_| ()).expect_err("refused").to_string();
-    assert!(error.contains("not for twin"), "{error}");
+    assert!(error.contains("not for copy"), "{error}");
 }
 
 /// A player of the first legal move.
@@ -294,7 +295,7 @@ mod outside {
                           variants=\"normal,tictactoe\" done=1';;\nping) echo pong $rest;;\n\
                           quit) exit;;";
 
-    /// An engine of a shell's `case` over the first word of a line.
+    /// Writes an engine: a shell script with a `case` over the first word of each line.
     fn engine(folder: &TempDir, name: &str, cases: &[&str]) -> String {
         let path = folder.path().join(name);
         let cases = cases.join("\n");
@@ -304,8 +305,8 @@ mod outside {
         path.display().to_string()
     }
 
-    /// Four games of an engine against chance, all of which it loses for this reason.
-    fn loses(player: &str, end: &str, words: &str) {
+    /// Plays four games of an engine against a random player, all of which it must lose for this reason.
+    fn assert_loses(player: &str, end: &str, words: &str) {
         let folder = TempDir::new().expect("a folder");
         let config = MatchConfig { plies: Some(0), ..config("tictactoe", &[player, "random"], 4) };
         let (games, table) = play(folder.path(), &config, 2);
@@ -320,30 +321,30 @@ mod outside {
     }
 
     #[test]
-    fn an_engine_that_plays_an_illegal_move_loses() {
+    fn arena_engine_with_an_illegal_move_loses() {
         let folder = TempDir::new().expect("a folder");
         let uci = engine(&folder, "uci", &["go) echo bestmove z9;;", UCI]);
-        loses(&format!("uci:{uci},nodes=5"), "illegal move", "z9");
+        assert_loses(&format!("uci:{uci},nodes=5"), "illegal move", "z9");
         let none = engine(&folder, "none", &["go) echo 'bestmove (none)';;", UCI]);
-        loses(&format!("uci:{none},depth=5"), "illegal move", "(none)");
+        assert_loses(&format!("uci:{none},depth=5"), "illegal move", "(none)");
         let cases = ["go|usermove) echo move z9;;", XBOARD];
         let xboard = engine(&folder, "xboard", &cases);
-        loses(&format!("xboard:{xboard},depth=1"), "illegal move", "z9");
+        assert_loses(&format!("xboard:{xboard},depth=1"), "illegal move", "z9");
         let claim = engine(&folder, "claim", &["go|usermove) echo '1/2-1/2 {because}';;", XBOARD]);
-        loses(&format!("xboard:{claim},depth=1"), "illegal move", "1/2-1/2");
+        assert_loses(&format!("xboard:{claim},depth=1"), "illegal move", "1/2-1/2");
     }
 
     #[test]
-    fn what_a_man_becomes_stands_after_the_last_leg_in_xboards_protocol() {
+    fn arena_xboard_promotion_follows_the_last_leg() {
         let folder = TempDir::new().expect("a folder");
         let book = folder.path().join("book.epd");
         fs::write(&book, "4k3/P7/8/8/8/8/p7/4K3 w - - 0 1\n").expect("written");
         let duck = "protover) echo 'feature ping=1 setboard=1 usermove=1 variants=duck done=1';;";
         let queen = "go) echo 'move a7a8,'; echo 'move a8c8q';;";
         let white = engine(&folder, "white", &[queen, duck, XBOARD]);
-        let heard = folder.path().join("heard");
-        let hears = format!("usermove) echo $rest >> {}; echo resign;;", heard.display());
-        let black = engine(&folder, "black", &[&hears, queen, duck, XBOARD]);
+        let received = folder.path().join("received");
+        let receives = format!("usermove) echo $rest >> {}; echo resign;;", received.display());
+        let black = engine(&folder, "black", &[&receives, queen, duck, XBOARD]);
         let players = [white, black].map(|engine| format!("xboard:{engine},depth=1"));
         let config =
             MatchConfig { book: Some(book), ..config("duck", &[&players[0], &players[1]], 2) };
@@ -353,40 +354,40 @@ mod outside {
             ("a7a8q,a8c8", "resignation")
         );
         assert_eq!(
-            fs::read_to_string(&heard).expect("it heard").lines().next(),
+            fs::read_to_string(&received).expect("it received").lines().next(),
             Some("a7a8,a8c8q")
         );
     }
 
     #[test]
-    fn an_engine_that_dies_loses_and_is_started_again() {
+    fn arena_engine_that_ends_loses_and_is_restarted() {
         let folder = TempDir::new().expect("a folder");
         let uci = engine(&folder, "uci", &["go) exit 1;;", UCI]);
-        loses(&format!("uci:{uci},nodes=5"), "crash", "bestmove");
+        assert_loses(&format!("uci:{uci},nodes=5"), "crash", "bestmove");
         let xboard = engine(&folder, "xboard", &["go|usermove) exit 1;;", XBOARD]);
-        // It may end before it has been told all, or after.
-        loses(&format!("xboard:{xboard},depth=1"), "crash", "the engine");
+        // It may end before or after it has received everything.
+        assert_loses(&format!("xboard:{xboard},depth=1"), "crash", "the engine");
     }
 
     #[test]
-    fn an_engine_that_hangs_loses_on_time() {
+    fn arena_engine_that_hangs_loses_on_time() {
         let folder = TempDir::new().expect("a folder");
         let uci = engine(&folder, "uci", &["go) ;;", UCI]);
-        loses(&format!("uci:{uci},nodes=5,patience=50"), "time", " ms in ");
-        loses(&format!("uci:{uci},tc=0.03+0,margin=20"), "time", " ms in ");
+        assert_loses(&format!("uci:{uci},nodes=5,patience=50"), "time", " ms in ");
+        assert_loses(&format!("uci:{uci},tc=0.03+0,margin=20"), "time", " ms in ");
         let xboard = engine(&folder, "xboard", &["go|usermove) ;;", XBOARD]);
-        loses(&format!("xboard:{xboard},movetime=30,margin=20"), "time", " ms in ");
+        assert_loses(&format!("xboard:{xboard},movetime=30,margin=20"), "time", " ms in ");
     }
 
     #[test]
-    fn an_engine_that_resigns_loses() {
+    fn arena_engine_that_resigns_loses() {
         let folder = TempDir::new().expect("a folder");
         let xboard = engine(&folder, "xboard", &["go|usermove) echo resign;;", XBOARD]);
-        loses(&format!("xboard:{xboard},depth=1"), "resignation", "in ");
+        assert_loses(&format!("xboard:{xboard},depth=1"), "resignation", "in ");
     }
 
     #[test]
-    fn an_engine_that_cannot_play_ends_the_match_in_words() {
+    fn arena_engine_that_cannot_play_is_an_error() {
         let folder = TempDir::new().expect("a folder");
         let uci = engine(&folder, "uci", &[UCI]);
         let xboard = engine(&folder, "xboard", &[XBOARD]);

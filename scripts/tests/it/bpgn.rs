@@ -1,9 +1,9 @@
-//! The contract of the reader of bughouse: both boards' moves as they were played, and who won.
+//! The reader of BPGN: the moves of both boards as they were played, and the winners.
 
 use std::fs;
 use std::path::Path;
 
-use menagerie::rules::{Color, Outcome, PackedMove, Reason, Side, Table};
+use menagerie::rules::{BoardId, Color, Outcome, PackedMove, Reason, Side};
 use menagerie::variant::Catalogue;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -25,7 +25,7 @@ fn read(bytes: &[u8]) -> BoardsGames {
 }
 
 #[test]
-fn games_are_read_as_they_stand() {
+fn bpgn_files_are_read() {
     for (text, moves, ending, result, winner) in [
         (FILES[0], 8, "Game aborted on move 1", "*", None),
         // Board B's Black was mated there: White's result, and White of B is of team two.
@@ -40,7 +40,7 @@ fn games_are_read_as_they_stand() {
         assert_eq!((game.moves.len(), game.winner()), (moves, winner), "{ending}");
         // Time runs down.
         for (board, color) in
-            [Table::A, Table::B].into_iter().flat_map(|b| Color::ALL.map(|c| (b, c)))
+            [BoardId::A, BoardId::B].into_iter().flat_map(|b| Color::ALL.map(|c| (b, c)))
         {
             let own = game.moves.iter().filter(|it| it.seat == Seat { board, color });
             let clocks: Vec<f64> = own.map(|it| it.clock.expect("a clock")).collect();
@@ -52,7 +52,7 @@ fn games_are_read_as_they_stand() {
 }
 
 #[test]
-fn games_replay_to_their_ends() {
+fn bpgn_games_replay_to_their_ends() {
     let variant = Catalogue::shipped().get("bughouse2").expect("it is shipped");
     for (text, winner, mated) in [
         (FILES[0], None, false),
@@ -67,13 +67,13 @@ fn games_replay_to_their_ends() {
         let end = record.position(&variant, record.plies.len()).expect("it replays");
         let outcome = winner.filter(|_| mated).map(|side| Outcome::win(side, Reason::Checkmate));
         assert_eq!(end.outcome(), outcome, "{}", end.fen());
-        // Each ply is asked of whoever made it, with the clocks of then.
+        // The position of each ply has its mover to move, and the clocks of that time.
         for (nth, m) in found.games[0].moves.iter().enumerate() {
             let position = record.position(&variant, nth).expect("it replays");
             assert_eq!(position.turn(), m.seat.team());
             let played = PackedMove(record.plies[nth].played).unpack().expect("a move");
             assert_eq!(played.split().0, m.seat.board);
-            let clock = position.clocks().expect("two tables").at(m.seat.board, m.seat.color);
+            let clock = position.clocks().expect("two boards").at(m.seat.board, m.seat.color);
             let left = (m.clock.expect("a clock") * 1000.0) as u32;
             // Clocks on the server run with the network's lag taken off.
             assert!(clock + 5000 >= left, "{m:?}: {clock}");
@@ -90,17 +90,17 @@ fn games_replay_to_their_ends() {
 }
 
 #[test]
-fn a_game_is_its_tags_and_moves() {
+fn bpgn_games_have_tags_and_moves() {
     let game = &read(FILES[0].as_bytes()).games[0];
     assert_eq!((game.line, game.tags.len()), (1, 15));
     assert_eq!((game.tag("WhiteAElo"), game.tag("BlackB")), (Some("2051"), Some("JKiller")));
     let third = &game.moves[2];
-    assert_eq!(third.seat, Seat { board: Table::A, color: Color::Black });
+    assert_eq!(third.seat, Seat { board: BoardId::A, color: Color::Black });
     assert_eq!((third.san.as_str(), third.clock, third.line), ("Nf6", Some(118.687), 13));
 }
 
 #[test]
-fn bad_games_are_quoted_and_their_neighbours_are_read() {
+fn bpgn_faults_quote_the_text_and_keep_other_games() {
     let seats = "[WhiteA \"a\"][BlackA \"b\"]\n[WhiteB \"c\"][BlackB \"d\"]\n";
     let good = format!("{seats}1A. e4{{1.5}} 1a. e5 {{d resigns}} 1-0\n");
     for (bad, line, reason) in [
@@ -111,21 +111,21 @@ fn bad_games_are_quoted_and_their_neighbours_are_read() {
         (format!("{seats}1C. e4 *\n"), 6, "1C."),
         (format!("{seats}1A. e4 1a. *\n"), 4, "last move"),
         (format!("{seats}1A. e4\n"), 4, "no result"),
-        (format!("{seats}1A. e4 (1A. d4) *\n"), 6, "no variations"),
+        (format!("{seats}1A. e4 (1A. d4) *\n"), 6, "variations are not supported"),
         ("1A. e4 *\n".to_owned(), 4, "no tags"),
-        (format!("[WhiteA a]\n{seats}1A. e4 *\n"), 4, "no tag pair"),
+        (format!("[WhiteA a]\n{seats}1A. e4 *\n"), 4, "invalid tag pair"),
     ] {
         let found = read(format!("{good}{bad}{good}").as_bytes());
         assert_eq!((found.games.len(), found.faults.len()), (2, 1), "{bad}: {:?}", found.faults);
-        let told = found.faults[0].to_string();
-        assert!(told.contains(&format!("some.bpgn, line {line}:")), "{bad}: {told}");
-        assert!(told.contains(reason), "{bad}: {told}");
+        let message = found.faults[0].to_string();
+        assert!(message.contains(&format!("some.bpgn, line {line}:")), "{bad}: {message}");
+        assert!(message.contains(reason), "{bad}: {message}");
     }
     assert!(bpgn::read(Path::new("/no/such.bpgn")).is_err());
 }
 
 #[test]
-fn nobody_wins_who_is_not_known() {
+fn bpgn_winner_needs_a_known_loser() {
     let game = |names: [&str; 4], ending: &str| {
         let [a, b, c, d] = names;
         let text = format!(
@@ -145,12 +145,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn bpgn_reader_survives_random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         prop_assert!(read(&bytes).games.is_empty());
     }
 
     #[test]
-    fn no_damage_to_a_game_makes_the_reader_panic(
+    fn bpgn_reader_survives_damaged_games(
         file in 0..FILES.len(),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
     ) {

@@ -1,5 +1,5 @@
 //! The contract of a campaign: killed at any moment it goes on, loses nothing and does nothing twice; it
-//! stops when it is told to; promotions are repaired; settings that make no sense are quoted.
+//! stops on signals; promotions are repaired; invalid settings are quoted.
 //!
 //! The engine is Menagerie itself, run by this test's executable ([`engine`]).
 #![cfg(unix)]
@@ -302,7 +302,7 @@ fn promotions_are_repaired_and_a_failure_is_not_the_end() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_quoted() {
+fn invalid_settings_are_quoted() {
     let (folder, _) = new_campaign(SMALL);
     let error = |settings: &str| {
         let file = folder.path().join("bad.toml");

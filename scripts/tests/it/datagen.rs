@@ -1,5 +1,5 @@
-//! Teaching's contract: games are legal and differ, a kill loses none that is in the file, and an
-//! engine that plays wrong is quoted. The teachers are scripts of a shell.
+//! Labelled games: they are legal and differ, a killed process loses no finished game, and errors quote the engine.
+//! The engines are shell scripts.
 #![cfg(unix)]
 
 use crate::support::script;
@@ -12,9 +12,9 @@ use tempfile::TempDir;
 use trainer::datagen::{DatagenConfig, DatagenError, generate};
 use trainer::readers;
 
-/// A teacher of a game, which answers `go` by a shell's commands.
-fn teacher(folder: &Path, go: &str, game: &str) -> DatagenConfig {
-    let path = folder.join("teacher");
+/// Writes an engine for a variant that answers `go` by shell commands.
+fn engine(folder: &Path, go: &str, game: &str) -> DatagenConfig {
+    let path = folder.join("engine");
     let script = format!(
         "#!/bin/sh\nwhile read -r line; do case $line in\n\
          uci) echo option name UCI_Variant type combo default chess var chess var {game};\n\
@@ -23,7 +23,7 @@ fn teacher(folder: &Path, go: &str, game: &str) -> DatagenConfig {
          esac; done\n"
     );
     script::executable(&path, &script);
-    DatagenConfig { opening: 3, random: 0.3, ..DatagenConfig::of(path) }
+    DatagenConfig { opening: 3, random: 0.3, ..DatagenConfig::new(path) }
 }
 
 /// Tries the cells in turn: one is free if neither the FEN nor a move has it. The FEN is not read:
@@ -32,17 +32,17 @@ const FIRST_FREE: &str = "for cell in a1 b1 c1 a2 b2 c2 a3 b3 c3; do case $posit
     *$cell*) ;; *) echo info score cp 12 pv $cell; echo bestmove $cell; break;; esac; done";
 
 #[test]
-fn games_are_taught_and_a_kill_loses_none() {
+fn datagen_continues_after_a_kill() {
     let folder = TempDir::new().expect("a folder");
     let variant = Catalogue::shipped().get("tictactoe").expect("it is shipped");
-    let config = DatagenConfig { opening: 0, ..teacher(folder.path(), FIRST_FREE, "tictactoe") };
+    let config = DatagenConfig { opening: 0, ..engine(folder.path(), FIRST_FREE, "tictactoe") };
     let file = folder.path().join("games.tsv");
     let generate_games = |games, engines| {
         generate(&variant, &config, games, engines, &file, &|_| ()).expect("games")
     };
     assert_eq!(generate_games(5, 1), 5);
     let whole = fs::read_to_string(&file).expect("lines");
-    // A kill in the middle of a line.
+    // The process was killed in the middle of a line.
     fs::write(&file, &whole[..whole.len() - 9]).expect("written");
     assert_eq!(generate_games(5, 2), 1);
     let mut again: Vec<_> =
@@ -62,11 +62,11 @@ fn games_are_taught_and_a_kill_loses_none() {
 }
 
 #[test]
-fn a_teacher_that_plays_wrong_is_quoted() {
+fn datagen_errors_quote_illegal_moves() {
     let folder = TempDir::new().expect("a folder");
     let variant = Catalogue::shipped().get("tictactoe").expect("it is shipped");
     let file = folder.path().join("games.tsv");
-    let config = teacher(folder.path(), "echo bestmove d9", "tictactoe");
+    let config = engine(folder.path(), "echo bestmove d9", "tictactoe");
     let error = generate(&variant, &config, 1, 1, &file, &|_| ()).expect_err("no such cell");
     assert!(matches!(error, DatagenError::Illegal { .. }), "{error}");
     assert!(error.to_string().contains("\"d9\""), "{error}");
@@ -77,17 +77,17 @@ fn a_teacher_that_plays_wrong_is_quoted() {
     assert!(generate(&three, &config, 1, 1, &file, &|_| ()).is_err());
 }
 
-/// A teacher of one table of bughouse, who is mated in two moves wherever it has White.
+/// An engine of one board of bughouse that is mated in two moves when it has White.
 const FOOLS_MATE: &str = "case $position in \
     *PPPPPPPP/RNBQKBNR*w*) m=f2f3;; *PPPPP1PP/RNBQKBNR*b*) m=e7e5;; \
     *PPPPP1PP/RNBQKBNR*w*) m=g2g4;; *PPPPP2P/RNBQKBNR*b*) m=d8h4;; esac; \
     echo info score cp 30 pv $m; echo bestmove $m";
 
 #[test]
-fn two_tables_are_taught_by_who_knows_one() {
+fn datagen_plays_bughouse_with_an_engine_of_one_board() {
     let folder = TempDir::new().expect("a folder");
     let variant = Catalogue::shipped().get("bughouse2").expect("it is shipped");
-    let config = teacher(folder.path(), FOOLS_MATE, "bughouse");
+    let config = engine(folder.path(), FOOLS_MATE, "bughouse");
     let config = DatagenConfig { opening: 0, random: 0.0, ..config };
     let file = folder.path().join("games.tsv");
     assert_eq!(generate(&variant, &config, 8, 1, &file, &|_| ()).expect("games"), 8);
@@ -103,15 +103,15 @@ fn two_tables_are_taught_by_who_knows_one() {
         let winner = game.end.and_then(|end| end.winner).expect("a mate");
         winners[usize::from(winner)] += 1;
     }
-    // Whoever is first to be mated: the made-up times decide.
+    // The random thinking times decide which board ends first.
     assert!(winners.iter().all(|&won| won > 0), "{winners:?}");
 }
 
 #[test]
-fn random_plies_at_two_tables_have_the_best_one_beside_them() {
+fn datagen_bughouse_labels_random_plies() {
     let folder = TempDir::new().expect("a folder");
     let variant = Catalogue::shipped().get("bughouse2").expect("it is shipped");
-    let config = teacher(folder.path(), FOOLS_MATE, "bughouse");
+    let config = engine(folder.path(), FOOLS_MATE, "bughouse");
     let config = DatagenConfig { opening: 1, random: 0.0, longest: 1, ..config };
     let file = folder.path().join("games.tsv");
     generate(&variant, &config, 1, 1, &file, &|_| ()).expect("a game");
@@ -122,10 +122,10 @@ fn random_plies_at_two_tables_have_the_best_one_beside_them() {
 }
 
 #[test]
-fn what_two_tables_cannot_have_is_refused() {
+fn datagen_rejects_unsuitable_bughouse_settings() {
     let folder = TempDir::new().expect("a folder");
     let file = folder.path().join("games.tsv");
-    let config = teacher(folder.path(), FOOLS_MATE, "bughouse");
+    let config = engine(folder.path(), FOOLS_MATE, "bughouse");
     let refusal = |name: &str, config: &DatagenConfig| {
         let variant = Catalogue::shipped().get(name).expect("it is shipped");
         generate(&variant, config, 1, 1, &file, &|_| ()).expect_err(name).to_string()

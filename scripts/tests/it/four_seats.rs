@@ -1,5 +1,5 @@
-//! The contract of games at two tables by real clocks: flags, sits, illegal moves, what crosses over,
-//! and the games as others read them. The engines are scripts of a shell.
+//! Bughouse with running clocks: flags, sitting, illegal moves, captured pieces, and games in BPGN. The engines are
+//! shell scripts.
 #![cfg(unix)]
 
 use crate::support::script;
@@ -16,14 +16,14 @@ use trainer::arena::Arena;
 use trainer::arena::bughouse::{Referee, bpgn as written};
 use trainer::arena::config::MatchConfig;
 use trainer::arena::game::Played;
-use trainer::arena::schedule::Schedule;
+use trainer::arena::schedule::MatchSchedule;
 use trainer::arena::table;
 use trainer::readers::bpgn;
 
 const FEATURES: &str = "protover) echo feature ping=1 setboard=1 usermove=1 variants=bughouse done=1;;\n\
     ping) echo pong $rest;;\nquit) exit;;";
 
-/// An executable that answers by a shell's `case` over the first word of a line.
+/// Writes an executable: a shell script with a `case` over the first word of each line.
 fn script(folder: &Path, name: &str, before: &str, cases: &str) -> String {
     let path = folder.join(name);
     let loops = format!("while read -r word rest; do case $word in\n{cases}\nesac; done");
@@ -31,24 +31,23 @@ fn script(folder: &Path, name: &str, before: &str, cases: &str) -> String {
     path.display().to_string()
 }
 
-/// An engine of XBoard's protocol that plays by the move it was told last, `first` if there is none:
-/// `cases` are of a shell, for the table A or B and that move. It writes down what it hears in a
-/// file for its table.
+/// Writes an XBoard engine. `cases` are those of a shell over the board, A or B, and the last move that it
+/// received, or `first`. The engine logs the messages that it receives in a file for each board.
 fn xboard(folder: &Path, name: &str, cases: &str) -> String {
-    let heard = folder.join(name).display().to_string();
+    let log = folder.join(name).display().to_string();
     let before = format!(
-        "reply() {{ case $table$last in\n{cases}\nesac; }}\n\
-         hear() {{ echo \"$1\" >> {heard}.heard$table; }}"
+        "reply() {{ case $board$last in\n{cases}\nesac; }}\n\
+          log() {{ echo \"$1\" >> {log}.log$board; }}"
     );
-    // The partner's name ends with its table.
-    let partner = "partner) case $rest in *B) table=A;; *) table=B;; esac;;";
-    let moves = "new) last=first; playing=;;\nusermove) hear \"$word $rest\"; last=$rest; \
+    // The name of the partner ends with its board.
+    let partner = "partner) case $rest in *B) board=A;; *) board=B;; esac;;";
+    let moves = "new) last=first; playing=;;\nusermove) log \"$word $rest\"; last=$rest; \
          [ -n \"$playing\" ] && reply;;\ngo) playing=1; reply;;\nforce) playing=;;\n\
-         holding|ptell|result|time|otim) hear \"$word $rest\";;";
+         holding|ptell|result|time|otim) log \"$word $rest\";;";
     script(folder, name, &before, &format!("{partner}\n{moves}\n{FEATURES}"))
 }
 
-/// A team in one process that says this when it is asked.
+/// Writes a team in one process that answers `go` by shell commands.
 fn uci(folder: &Path, name: &str, go: &str) -> String {
     let cases = format!(
         "uci) echo option name Team type combo default white var white var black; echo uciok;;\n\
@@ -73,27 +72,27 @@ fn play(folder: &Path, config: &MatchConfig) -> (Vec<Played>, String) {
     (arena.games().to_vec(), table)
 }
 
-/// One game, in which the first player has White at A.
+/// Plays one game in which the first player has White on A.
 fn one(players: &[String; 2]) -> Played {
     let config = config(players, 2);
     let variant = variant();
     let mut referee = Referee::new(&variant, &config.players);
     let played = referee.play(&[0, 1], &variant.start(), 0, &AtomicBool::new(false));
-    played.expect("engines that can be started").expect("nobody broke it off")
+    played.expect("engines that can be started").expect("it was not stopped")
 }
 
-/// A game as BPGN.
+/// Returns a game in BPGN.
 fn write(game: &Played, config: &MatchConfig) -> String {
-    let schedule = Schedule::new(config);
+    let schedule = MatchSchedule::new(config);
     written::games(&variant(), &schedule, &config.players, std::slice::from_ref(game))
 }
 
-/// Fool's mate at A, nothing at B.
+/// Fool's mate on A, no moves on B.
 const FOOLS_MATE: &str = "Afirst) echo move f2f3;;\nAf2f3) echo move e7e5;;\nAe7e5) echo move g2g4;;\n\
      Ag2g4) echo move d8h4;;";
 
 #[test]
-fn a_mate_at_one_table_ends_the_game_and_is_read_back() {
+fn bughouse_mate_on_one_board_ends_the_game() {
     let folder = TempDir::new().expect("a folder");
     let engine = xboard(folder.path(), "fool", FOOLS_MATE);
     let player = format!("xboard:{engine},tc=60+0.5");
@@ -129,7 +128,7 @@ fn a_mate_at_one_table_ends_the_game_and_is_read_back() {
 }
 
 #[test]
-fn books_of_one_table_stand_at_both_and_are_read_back() {
+fn bughouse_book_of_one_board_is_used_for_both() {
     let folder = TempDir::new().expect("a folder");
     let book = folder.path().join("book.epd");
     let line = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR";
@@ -153,7 +152,7 @@ fn books_of_one_table_stand_at_both_and_are_read_back() {
 }
 
 #[test]
-fn the_first_flag_loses_and_two_at_once_are_a_draw() {
+fn bughouse_first_flag_loses_and_simultaneous_flags_draw() {
     let folder = TempDir::new().expect("a folder");
     let sits = xboard(folder.path(), "sits", "x) ;;");
     let passes = uci(folder.path(), "passes", "echo 'bestmove (pass,pass)'");
@@ -182,9 +181,9 @@ fn the_first_flag_loses_and_two_at_once_are_a_draw() {
 }
 
 #[test]
-fn who_is_sat_upon_must_move_and_who_sits_runs() {
+fn bughouse_clock_runs_while_a_player_sits() {
     let folder = TempDir::new().expect("a folder");
-    // White at A sits; the opponents at B play on until their own flag falls.
+    // White on A sits; the players on B play on until a flag of the opponents falls.
     let moves = "Bfirst) echo move g1f3;;\nBg1f3) echo move g8f6;;";
     let engine = xboard(folder.path(), "half", moves);
     let (slow, quick) = (format!("xboard:{engine},tc=3+0"), format!("xboard:{engine},tc=1.5+0"));
@@ -195,7 +194,7 @@ fn who_is_sat_upon_must_move_and_who_sits_runs() {
 }
 
 #[test]
-fn captures_cross_over_and_partners_talk() {
+fn bughouse_captures_and_messages_reach_the_partner() {
     let folder = TempDir::new().expect("a folder");
     let moves = "Afirst) echo tellics ptell hello; echo move e2e4;;\nAe2e4) echo move d7d5;;\n\
          Ad7d5) echo move e4d5;;\nBfirst) echo move g1f3;;\nBg1f3) sleep 1; echo move P@e4;;\n\
@@ -214,38 +213,38 @@ fn captures_cross_over_and_partners_talk() {
     fs::write(&file, text).expect("written");
     let record = bpgn::read(&file).expect("a file").games[0].record(&variant());
     assert_eq!(record.map(|record| record.plies.len()), Ok(game.turns.len()));
-    let heard = |name: &str| fs::read_to_string(folder.path().join(name)).expect("it heard");
-    // Black at B has the pawn, and both who play there know it.
-    for file in ["one.heardB", "two.heardB"] {
-        assert!(heard(file).contains("holding [] [P] BP\n"), "{file}: {}", heard(file));
-        assert!(heard(file).contains("time ") && heard(file).contains("otim "), "{}", heard(file));
+    let log = |name: &str| fs::read_to_string(folder.path().join(name)).expect("a log");
+    // Black on B has the pawn, and both players of the board know it.
+    for file in ["one.logB", "two.logB"] {
+        assert!(log(file).contains("holding [] [P] BP\n"), "{file}: {}", log(file));
+        assert!(log(file).contains("time ") && log(file).contains("otim "), "{}", log(file));
     }
-    assert!(heard("one.heardB").contains("ptell hello\n"), "{}", heard("one.heardB"));
-    assert!(heard("two.heardB").contains("ptell lost\n"), "{}", heard("two.heardB"));
-    assert!(!heard("two.heardB").contains("hello"));
-    assert!(heard("one.heardA").ends_with("result 1-0 {resignation}\n"), "{}", heard("one.heardA"));
-    assert!(heard("one.heardB").ends_with("result 0-1 {resignation}\n"), "{}", heard("one.heardB"));
+    assert!(log("one.logB").contains("ptell hello\n"), "{}", log("one.logB"));
+    assert!(log("two.logB").contains("ptell lost\n"), "{}", log("two.logB"));
+    assert!(!log("two.logB").contains("hello"));
+    assert!(log("one.logA").ends_with("result 1-0 {resignation}\n"), "{}", log("one.logA"));
+    assert!(log("one.logB").ends_with("result 0-1 {resignation}\n"), "{}", log("one.logB"));
 }
 
 #[test]
-fn a_table_that_is_drawn_is_left_alone() {
+fn bughouse_drawn_board_receives_no_messages() {
     let folder = TempDir::new().expect("a folder");
     let moves = "Afirst|Af6g8) echo move g1f3;;\nAg1f3) echo move g8f6;;\nAg8f6) echo move f3g1;;\n\
          Af3g1) echo move f6g8;;";
     let engine = xboard(folder.path(), "shuffles", moves);
     let player = format!("xboard:{engine},tc=3+0");
     let game = one(&[player.clone(), player]);
-    // At B nobody moves, and the time of White there is up; at A no clock runs any more.
+    // No moves are played on B, where the time of White runs out; no clock runs on A any more.
     assert_eq!((&*game.end, game.turns.len()), ("time", 8), "{game:?}");
     assert!(game.detail.starts_with("WhiteB in "), "{game:?}");
-    let heard = fs::read_to_string(folder.path().join("shuffles.heardA")).expect("it heard");
-    assert_eq!(heard.matches("result 1/2-1/2").count(), 2, "{heard}");
+    let log = fs::read_to_string(folder.path().join("shuffles.logA")).expect("a log");
+    assert_eq!(log.matches("result 1/2-1/2").count(), 2, "{log}");
 }
 
 #[test]
-fn a_team_in_one_process_is_asked_anew_when_something_has_happened() {
+fn bughouse_uci_team_searches_again_after_each_ply() {
     let folder = TempDir::new().expect("a folder");
-    // It thinks until it is told to stop, and that answer is of no use; then it plays.
+    // It thinks until `stop`, and its answer is ignored; then it plays.
     let cases = "uci) echo option name Team type combo default white var white var black; echo uciok;;\n\
          isready) echo readyok;;\nposition) echo \"$rest\" >> asked; position=$rest;;\n\
          go) echo \"$rest\" >> limits; case $position in *2e2e4*) echo 'bestmove (d2d4,e7e5)';; esac;;\n\
@@ -267,7 +266,7 @@ fn a_team_in_one_process_is_asked_anew_when_something_has_happened() {
 }
 
 #[test]
-fn who_plays_wrong_or_ends_loses() {
+fn bughouse_faults_lose_the_game() {
     for (number, (first, end, words)) in [
         ("xboard", "Afirst) echo move e2e5;;", "illegal move", "WhiteA \"e2e5\" in "),
         (
@@ -299,7 +298,7 @@ fn who_plays_wrong_or_ends_loses() {
         assert_eq!((&*game.end, &game.scores[..]), (end, &[-1, 1][..]), "{number}: {game:?}");
         assert!(game.detail.contains(words), "{number}: {game:?}");
         let config = config(&players, 2);
-        let schedule = Schedule::new(&config);
+        let schedule = MatchSchedule::new(&config);
         let table = table::table(&schedule, None, std::slice::from_ref(&game));
         assert!(table.contains(&format!("ended by {end} of wrong")), "{table}");
         let text = write(&game, &config);
@@ -311,7 +310,7 @@ fn who_plays_wrong_or_ends_loses() {
 }
 
 #[test]
-fn a_match_goes_on_where_it_was_cut() {
+fn bughouse_match_continues_after_a_cut() {
     let folder = TempDir::new().expect("a folder");
     let engine = xboard(folder.path(), "fool", FOOLS_MATE);
     let player = format!("xboard:{engine},tc=60+0");
@@ -328,7 +327,7 @@ fn a_match_goes_on_where_it_was_cut() {
 }
 
 #[test]
-fn what_cannot_be_played_is_refused() {
+fn bughouse_rejects_unsuitable_players() {
     let folder = TempDir::new().expect("a folder");
     let refused = |variant: &str, players: [&str; 2]| {
         let players = players.map(str::to_owned);
@@ -336,10 +335,10 @@ fn what_cannot_be_played_is_refused() {
         Arena::open(&folder.path().join("none"), config).expect_err("refused").to_string()
     };
     for (variant, players, words) in [
-        ("bughouse2", ["uci:e,tc=5+0", "random"], "not random"),
-        ("bughouse2", ["uci:e,tc=5+0", "xboard:e,movetime=5"], "not xboard:e,movetime=5"),
+        ("bughouse2", ["uci:e,tc=5+0", "random"], "not for random"),
+        ("bughouse2", ["uci:e,tc=5+0", "xboard:e,movetime=5"], "not for xboard:e,movetime=5"),
         ("bughouse2", ["xboard:e,depth=5", "random"], "need a clock"),
-        ("bughouse2fixed", ["uci:e,tc=5+0", "uci:e,tc=5+0"], "an order of moves"),
+        ("bughouse2fixed", ["uci:e,tc=5+0", "uci:e,tc=5+0"], "fixed order of moves"),
     ] {
         let error = refused(variant, players);
         assert!(error.contains(words), "{error}");

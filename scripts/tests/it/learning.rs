@@ -1,7 +1,7 @@
-//! A learner learns, and a checkpoint is the learner.
+//! Learners: training steps and checkpoints.
 
 use menagerie::encoding::Shape;
-use trainer::learner::{CheckpointError, Learner, LearnerConfig, LearnerError, Sample};
+use trainer::learner::{CheckpointError, Learner, LearnerConfig, LearnerError, TrainingSample};
 use trainer::network::{Architecture, Network, NetworkError};
 use trainer::store::Store;
 
@@ -10,7 +10,7 @@ const SHAPE: Shape = Shape { planes: 4, height: 4, width: 4, policy_planes: 4, o
 fn architectures() -> [Architecture; 4] {
     [
         Architecture::Residual { blocks: 2, channels: 16, squeeze: 0 },
-        Architecture::Twin { blocks: 2, channels: 16, squeeze: 0 },
+        Architecture::TwoBoards { blocks: 2, channels: 16, squeeze: 0 },
         Architecture::Mlp { widths: vec![64, 64], policy_channels: 0 },
         Architecture::Mlp { widths: vec![64, 64], policy_channels: 8 },
     ]
@@ -26,8 +26,8 @@ fn store() -> (tempfile::TempDir, Store) {
     (dir, store)
 }
 
-/// Positions and targets that look like noise; each target is one move and one outcome.
-fn samples(count: usize) -> Vec<Sample> {
+/// Pseudo-random positions and targets; each target is one move and one outcome.
+fn samples(count: usize) -> Vec<TrainingSample> {
     let noise = |seed: usize| ((seed * 7919 % 1009) as f32 * 0.618_034).fract();
     let sample = |number: usize| {
         let mut legal: Vec<u16> = (0..5).map(|at| ((number * 13 + at * 9) % 48) as u16).collect();
@@ -35,7 +35,7 @@ fn samples(count: usize) -> Vec<Sample> {
         let pick = |choices: usize| (noise(number * 31 + choices) * choices as f32) as usize;
         let one_hot =
             |len: usize| (0..len).map(|at| f32::from(at == pick(len))).collect::<Vec<f32>>();
-        Sample {
+        TrainingSample {
             planes: (0..SHAPE.input()).map(|at| noise(number * 997 + at).round()).collect(),
             policy: one_hot(legal.len()),
             legal,
@@ -48,13 +48,13 @@ fn samples(count: usize) -> Vec<Sample> {
 }
 
 #[test]
-fn a_learner_learns_64_samples_by_heart() {
+fn learner_overfits_64_samples() {
     let samples = samples(64);
     for architecture in architectures() {
         let mut learner = Learner::new(SHAPE, &architecture, config(), 1).unwrap();
         let before = learner.measure(&samples).unwrap();
-        assert!((before.policy - 5f32.ln()).abs() < 1e-3, "a fresh policy is uniform: {before:?}");
-        assert!((before.outcome - 3f32.ln()).abs() < 1e-3, "so are the outcomes: {before:?}");
+        assert!((before.policy - 5f32.ln()).abs() < 1e-3, "a new policy is uniform: {before:?}");
+        assert!((before.outcome - 3f32.ln()).abs() < 1e-3, "and the outcome: {before:?}");
         for _ in 0..300 {
             learner.step(&samples).unwrap();
         }
@@ -71,7 +71,7 @@ fn a_learner_learns_64_samples_by_heart() {
 }
 
 #[test]
-fn threads_share_a_batch_and_find_the_same_losses() {
+fn threads_find_the_same_losses() {
     let samples = samples(33);
     for architecture in architectures() {
         let run = |threads| {
@@ -86,7 +86,7 @@ fn threads_share_a_batch_and_find_the_same_losses() {
 }
 
 #[test]
-fn a_saved_learner_goes_on_as_if_never_stopped() {
+fn saved_learner_continues_exactly() {
     let samples = samples(16);
     for architecture in architectures() {
         let (_dir, store) = store();
@@ -113,30 +113,31 @@ fn soft() -> LearnerConfig {
 }
 
 #[test]
-fn a_softened_policy_is_learnt_beside_the_network_and_kept_out_of_it() {
+fn soft_policy_is_trained_and_not_exported() {
     let samples = samples(32);
     for architecture in architectures() {
         let plain = Network::new(SHAPE, &architecture, 1).unwrap().tensors();
         let mut learner = Learner::new(SHAPE, &architecture, soft(), 1).unwrap();
-        assert_eq!(learner.tensors(), plain, "the same beginning as without");
+        assert_eq!(learner.tensors(), plain, "the same initial weights");
         let first = learner.step(&samples).unwrap();
         assert!((first.soft_policy - 5f32.ln()).abs() < 1e-3, "{first:?}");
         for _ in 0..200 {
             learner.step(&samples).unwrap();
         }
-        // The target itself is nearly even over the moves that were not played.
+        // The target is even over the moves that were not played.
         let last = learner.measure(&samples).unwrap();
-        let chances = [1.0, 1e-7f32.powf(0.25)];
-        let sum = chances[0] + 4.0 * chances[1];
-        let part = |chance: f32| -chance / sum * (chance / sum).ln();
-        let floor = part(chances[0]) + 4.0 * part(chances[1]);
+        let shares = [1.0, 1e-7f32.powf(0.25)];
+        let sum = shares[0] + 4.0 * shares[1];
+        let entropy = |share: f32| -share / sum * (share / sum).ln();
+        let floor = entropy(shares[0]) + 4.0 * entropy(shares[1]);
         assert!((last.soft_policy - floor).abs() < 0.05, "{last:?} against {floor}");
         assert!(last.policy < 0.1, "{last:?}");
         for tensors in [learner.tensors(), learner.averaged_tensors()] {
-            Network::with_tensors(SHAPE, &architecture, &tensors).expect("a network, no more");
+            Network::with_tensors(SHAPE, &architecture, &tensors)
+                .expect("the tensors of a network");
         }
 
-        // A checkpoint has it, and goes on as if never stopped.
+        // A checkpoint has the soft policy, and continues exactly.
         let (_dir, store) = store();
         learner.save(&store, "learner").unwrap();
         let load = |config| Learner::load(&store, "learner", SHAPE, &architecture, config);
@@ -148,14 +149,14 @@ fn a_softened_policy_is_learnt_beside_the_network_and_kept_out_of_it() {
             matches!(without, LearnerError::Checkpoint(CheckpointError::Mismatch { .. }));
         assert!(mismatch && without.to_string().contains("soft_policy.weight"), "{without}");
 
-        // A network without one is a start for a learner with one.
+        // A network without a soft policy is a start for a learner with one.
         let warm = Learner::with_tensors(SHAPE, &architecture, soft(), &learner.tensors()).unwrap();
         assert_eq!(warm.tensors(), learner.tensors());
     }
 }
 
 #[test]
-fn a_damaged_checkpoint_is_an_error_in_words() {
+fn damaged_checkpoints_are_refused() {
     let [residual, .., mlp] = architectures();
     let (_dir, store) = store();
     let load = |shape, architecture: &Architecture| {
@@ -170,7 +171,7 @@ fn a_damaged_checkpoint_is_an_error_in_words() {
     for (shape, architecture) in [(SHAPE, residual), (Shape { planes: 5, ..SHAPE }, mlp.clone())] {
         let error = load(shape, &architecture).unwrap_err();
         let mismatch = matches!(error, LearnerError::Checkpoint(CheckpointError::Mismatch { .. }));
-        assert!(mismatch && error.to_string().contains("is wanted"), "{error}");
+        assert!(mismatch && error.to_string().contains("expected"), "{error}");
     }
     let mut damages: Vec<Vec<u8>> = [0, 1, 15, 16, 23, 24, 30, 200, whole.len() - 1]
         .into_iter()
@@ -192,9 +193,9 @@ fn a_damaged_checkpoint_is_an_error_in_words() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_before_anything_is_learnt() {
+fn invalid_settings_and_samples_are_refused() {
     let [.., mlp] = architectures();
-    let of = |config| Learner::new(SHAPE, &mlp, config, 1);
+    let new_learner = |config| Learner::new(SHAPE, &mlp, config, 1);
     for wrong in [
         LearnerConfig { learning_rate: -1.0, ..config() },
         LearnerConfig { learning_rate: f32::NAN, ..config() },
@@ -202,18 +203,19 @@ fn what_makes_no_sense_is_refused_before_anything_is_learnt() {
         LearnerConfig { average_decay: 1.0, ..config() },
         LearnerConfig { threads: 0, ..config() },
     ] {
-        assert!(matches!(of(wrong), Err(LearnerError::Config(_))));
+        assert!(matches!(new_learner(wrong), Err(LearnerError::Config(_))));
     }
-    let mut learner = of(config()).unwrap();
+    let mut learner = new_learner(config()).unwrap();
     let before = learner.tensors();
     let mut batch = samples(3);
     batch[2].planes.pop();
     assert!(matches!(learner.step(&batch), Err(LearnerError::Sample { index: 2, .. })));
-    assert!(matches!(learner.step::<Sample>(&[]), Err(LearnerError::Empty)));
+    assert!(matches!(learner.step::<TrainingSample>(&[]), Err(LearnerError::Empty)));
     batch.truncate(1);
     batch[0].weight = 0.0;
     assert!(matches!(learner.step(&batch), Err(LearnerError::Empty)));
-    batch[0] = Sample { weight: 1.0, planes: vec![1e38; SHAPE.input()], ..samples(1).remove(0) };
+    batch[0] =
+        TrainingSample { weight: 1.0, planes: vec![1e38; SHAPE.input()], ..samples(1).remove(0) };
     for _ in 0..20 {
         let weights = learner.tensors();
         if let Err(error) = learner.step(&batch) {

@@ -1,4 +1,4 @@
-//! Exported networks say under ONNX Runtime what they say here.
+//! Exported networks have the same outputs under ONNX Runtime.
 //!
 //! The library is the one that `ORT_DYLIB_PATH` names, or that in `runtime/`.
 
@@ -13,19 +13,19 @@ use ort::value::Tensor;
 use trainer::network::{Architecture, NamedTensor, Network, Outputs};
 use trainer::onnx;
 
-/// The most that two answers to one position may differ.
+/// Greatest difference of two outputs for one position.
 const TOLERANCE: f32 = 1e-4;
 
 const CHESS: Shape = Shape { planes: 24, height: 8, width: 8, policy_planes: 78, outcomes: 3 };
 const SMALL: Shape = Shape { planes: 12, height: 3, width: 5, policy_planes: 1, outcomes: 4 };
 
-/// Numbers from -1 to 1 that look like noise, so that no weight and no output is zero.
+/// Returns pseudo-random numbers from -1 to 1, so that no weight and no output is zero.
 fn noise(seed: usize, len: usize) -> Vec<f32> {
     let wave = |at: usize| ((at * 7919 + seed * 104_729) as f32 * 0.618_034).sin();
     (0..len).map(wave).collect()
 }
 
-/// A network with no layer left at zero, as if it had been trained.
+/// A network without layers of zeros, like a trained one.
 fn network(shape: Shape, architecture: &Architecture) -> Network {
     let mut tensors = Network::new(shape, architecture, 11).unwrap().tensors();
     for (seed, NamedTensor { shape, data, .. }) in tensors.iter_mut().enumerate() {
@@ -37,7 +37,7 @@ fn network(shape: Shape, architecture: &Architecture) -> Network {
     Network::with_tensors(shape, architecture, &tensors).unwrap()
 }
 
-/// The environment of ONNX Runtime, of which a process has one.
+/// The environment of ONNX Runtime, one for the process.
 fn environment() -> &'static Environment {
     let named = std::env::var_os("ORT_DYLIB_PATH").is_some();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime");
@@ -48,9 +48,12 @@ fn environment() -> &'static Environment {
 
 fn by_runtime(bytes: &[u8], shape: Shape, planes: &[f32]) -> Outputs {
     let mut session = Session::builder(environment()).unwrap().commit_from_memory(bytes).unwrap();
-    let twin = session.outputs().iter().any(|output| output.name() == TWO_BOARD_OUTPUTS[1]);
-    let (shape, planes) =
-        if twin { (shape.of_table(), dealt(shape, planes)) } else { (shape, planes.to_vec()) };
+    let two_boards = session.outputs().iter().any(|output| output.name() == TWO_BOARD_OUTPUTS[1]);
+    let (shape, planes) = if two_boards {
+        (shape.of_board(), split_boards(shape, planes))
+    } else {
+        (shape, planes.to_vec())
+    };
     let batch = planes.len() / shape.input();
     let axes = [batch, shape.planes, shape.height, shape.width];
     let input = Tensor::from_array((axes, planes)).unwrap();
@@ -65,18 +68,19 @@ fn by_runtime(bytes: &[u8], shape: Shape, planes: &[f32]) -> Outputs {
         assert_eq!(axes, [batch as i64, width as i64], "axes of \"{name}\"");
         numbers
     };
-    if twin {
+    if two_boards {
         let head = Head::new(HEAD.map(|name| numbers(name).1)).unwrap();
         let halves = read(TWO_BOARD_OUTPUTS[1], 2 * head.units());
-        let (mut outcome, mut moves_left) = (Vec::new(), Vec::new());
-        // A row for each table: of the first the first half, of the other the other.
+        let mut outcome = Vec::new();
+        let mut moves_left = Vec::new();
+        // There is a row for each board: of the first board the first half counts, of the second the second.
         for pair in halves.chunks_exact(4 * head.units()) {
             let half = |at: usize| pair[at * head.units()..][..head.units()].iter().copied();
             let mut logits = Vec::new();
             moves_left.push(head.join([half(0), half(3)], &mut logits));
             outcome.extend(logits);
         }
-        // Rows of two tables are those of a position one after another.
+        // The policies of the two boards of a position are adjacent.
         return Outputs { policy: read("policy", shape.policy()), outcome, moves_left };
     }
     Outputs {
@@ -86,12 +90,13 @@ fn by_runtime(bytes: &[u8], shape: Shape, planes: &[f32]) -> Outputs {
     }
 }
 
-/// The planes of positions at two tables as rows of one: the first plane of all, and the table's own.
-fn dealt(shape: Shape, planes: &[f32]) -> Vec<f32> {
-    let (squares, own) = (shape.squares(), (shape.of_table().planes - 1) * shape.squares());
+/// Returns the planes of two-board positions as a row for each board: the first plane of all, and those of the board.
+fn split_boards(shape: Shape, planes: &[f32]) -> Vec<f32> {
+    let squares = shape.squares();
+    let own = (shape.of_board().planes - 1) * squares;
     let rows = planes.chunks_exact(shape.input()).flat_map(|planes| {
-        let (shared, tables) = planes.split_at(2 * squares);
-        tables.chunks_exact(own).flat_map(|table| [&shared[..squares], table])
+        let (shared, boards) = planes.split_at(2 * squares);
+        boards.chunks_exact(own).flat_map(|board| [&shared[..squares], board])
     });
     rows.flatten().copied().collect()
 }
@@ -102,8 +107,8 @@ fn architectures() -> Vec<(Shape, Architecture)> {
         (CHESS, Architecture::Residual { blocks: 3, channels: 32, squeeze: 8 }),
         (SMALL, Architecture::Residual { blocks: 1, channels: 8, squeeze: 0 }),
         (SMALL, Architecture::Residual { blocks: 1, channels: 8, squeeze: 3 }),
-        (CHESS, Architecture::Twin { blocks: 3, channels: 16, squeeze: 8 }),
-        (CHESS, Architecture::Twin { blocks: 1, channels: 8, squeeze: 0 }),
+        (CHESS, Architecture::TwoBoards { blocks: 3, channels: 16, squeeze: 8 }),
+        (CHESS, Architecture::TwoBoards { blocks: 1, channels: 8, squeeze: 0 }),
         (SMALL, Architecture::Mlp { widths: vec![64, 32], policy_channels: 0 }),
         (CHESS, Architecture::Mlp { widths: vec![], policy_channels: 0 }),
         (CHESS, Architecture::Mlp { widths: vec![64, 32], policy_channels: 8 }),
@@ -137,9 +142,9 @@ fn exported_networks_agree_with_onnx_runtime() {
     }
 }
 
-/// Self-play that goes on after a kill has other games beside one another than it had before.
+/// Self-play that continues after a kill has other batches than before.
 #[test]
-fn a_row_is_the_same_to_the_last_bit_in_any_batch() {
+fn outputs_do_not_depend_on_batch() {
     for (shape, architecture) in architectures() {
         let network = network(shape, &architecture);
         let floats =
@@ -153,27 +158,27 @@ fn a_row_is_the_same_to_the_last_bit_in_any_batch() {
                 let all = |head: fn(&Outputs) -> &[f32]| -> Vec<f32> {
                     parts.iter().flat_map(head).copied().collect()
                 };
-                let told = format!("{architecture:?} in batches of {rows}");
-                assert_eq!(all(|outputs| &outputs.policy), together.policy, "{told}");
-                assert_eq!(all(|outputs| &outputs.outcome), together.outcome, "{told}");
-                assert_eq!(all(|outputs| &outputs.moves_left), together.moves_left, "{told}");
+                let case = format!("{architecture:?} in batches of {rows}");
+                assert_eq!(all(|outputs| &outputs.policy), together.policy, "{case}");
+                assert_eq!(all(|outputs| &outputs.outcome), together.outcome, "{case}");
+                assert_eq!(all(|outputs| &outputs.moves_left), together.moves_left, "{case}");
             }
         }
     }
 }
 
-/// How much of `found` is not `wanted`: the root of the mean square of the differences, in units of
-/// that of `wanted` around its mean.
-fn error(found: &[f32], wanted: &[f32]) -> f32 {
-    assert_eq!(found.len(), wanted.len());
-    let mean = wanted.iter().sum::<f32>() / wanted.len() as f32;
-    let spread: f32 = wanted.iter().map(|wanted| (wanted - mean).powi(2)).sum();
-    let differences = found.iter().zip(wanted).map(|(found, wanted)| (found - wanted).powi(2));
+/// Returns the root mean square of the differences, in units of the standard deviation of `expected`.
+fn error(found: &[f32], expected: &[f32]) -> f32 {
+    assert_eq!(found.len(), expected.len());
+    let mean = expected.iter().sum::<f32>() / expected.len() as f32;
+    let spread: f32 = expected.iter().map(|expected| (expected - mean).powi(2)).sum();
+    let differences =
+        found.iter().zip(expected).map(|(found, expected)| (found - expected).powi(2));
     (differences.sum::<f32>() / spread).sqrt()
 }
 
 #[test]
-fn quantised_networks_say_nearly_the_same() {
+fn int8_networks_are_close_to_float() {
     for (shape, architecture) in architectures() {
         let network = network(shape, &architecture);
         let floats =
@@ -193,15 +198,14 @@ fn quantised_networks_say_nearly_the_same() {
     }
 }
 
-/// Rounded weights make outputs greater or less on the whole, if what they are multiplied by has a
-/// mean; the biases take that back.
+/// Rounded weights shift outputs if their inputs have a mean; the biases compensate it.
 #[test]
-fn quantised_networks_are_right_on_average() {
+fn int8_networks_have_no_bias() {
     for (shape, architecture) in architectures() {
         let network = network(shape, &architecture);
         let floats =
             append_checksum(onnx::export(shape, &architecture, &network.tensors(), &[]).unwrap());
-        // As planes are: nothing is below nought.
+        // Planes are never negative.
         let planes: Vec<f32> = noise(7, 200 * shape.input()).into_iter().map(f32::abs).collect();
         let bytes = onnx::quantise(&floats, &planes).unwrap();
         let (here, there) = (network.forward(&planes).unwrap(), by_runtime(&bytes, shape, &planes));
@@ -215,18 +219,18 @@ fn quantised_networks_are_right_on_average() {
     }
 }
 
-/// How far the mean of each output is off, beside how much the outputs differ from one another: the
-/// root of mean squares.
-fn mean_error(found: &[f32], wanted: &[f32], outputs: usize) -> f32 {
+/// Returns the root mean square of the differences of the mean outputs, in units of the standard deviation of
+/// the mean outputs.
+fn mean_error(found: &[f32], expected: &[f32], outputs: usize) -> f32 {
     let means = |rows: &[f32]| {
         let count = (rows.len() / outputs) as f32;
         let sum = |output: usize| rows.iter().skip(output).step_by(outputs).sum::<f32>();
         (0..outputs).map(|output| sum(output) / count).collect::<Vec<_>>()
     };
-    error(&means(found), &means(wanted))
+    error(&means(found), &means(expected))
 }
 
-/// How many operations of a kind ONNX Runtime makes of a network.
+/// Returns a function that counts the operations of a kind in the optimised graph of ONNX Runtime.
 fn operations(bytes: &[u8]) -> impl Fn(&str) -> usize + use<> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("optimised.onnx");
@@ -234,14 +238,14 @@ fn operations(bytes: &[u8]) -> impl Fn(&str) -> usize + use<> {
     builder.with_optimized_model_path(&path).unwrap().commit_from_memory(bytes).unwrap();
     let optimised = std::fs::read(path).unwrap();
     move |kind| {
-        // Field 4 of a node, its kind: a tag, a length, the text.
+        // Field 4 of a node is its kind: a tag, a length, the text.
         let field = [b"\x22", &[kind.len() as u8][..], kind.as_bytes()].concat();
         optimised.windows(field.len()).filter(|window| *window == field).count()
     }
 }
 
 #[test]
-fn quantised_networks_are_computed_in_bytes() {
+fn int8_networks_are_computed_in_int8() {
     let floats = |shape, architecture: &Architecture| {
         let network = network(shape, architecture);
         let floats =
@@ -249,7 +253,7 @@ fn quantised_networks_are_computed_in_bytes() {
         operations(&onnx::quantise(&floats, &noise(5, 9 * shape.input())).unwrap())
     };
     let residual = floats(CHESS, &Architecture::Residual { blocks: 3, channels: 32, squeeze: 0 });
-    // A stem, two a block, one for the policy and one for the value; and the policy's last.
+    // A stem, two for each block, one for the policy and one for the value; the last of the policy is a float.
     for (kind, count) in [
         ("QLinearConv", 9),
         ("Conv", 1),
@@ -263,7 +267,7 @@ fn quantised_networks_are_computed_in_bytes() {
     ] {
         assert_eq!(residual(kind), count, "{kind} of the residual tower");
     }
-    // What squeezes is computed in bytes, too: the mean, two layers, their sigmoid and the product.
+    // Squeeze-and-excitation is computed in int8: the mean, two layers, the sigmoid and the product.
     for (architecture, convolutions) in
         [(Architecture::Residual { blocks: 3, channels: 32, squeeze: 8 }, 15)]
     {
@@ -283,12 +287,13 @@ fn quantised_networks_are_computed_in_bytes() {
             assert_eq!(squeezed(kind), count, "{kind} of {architecture:?}");
         }
     }
-    // Of two tables one is seen as in a tower of one; what it adds to both is in floats.
-    let twin = floats(CHESS, &Architecture::Twin { blocks: 3, channels: 32, squeeze: 8 });
+    // A board is computed as in a tower of one board; what it adds to the joining layer is a float.
+    let two_boards =
+        floats(CHESS, &Architecture::TwoBoards { blocks: 3, channels: 32, squeeze: 8 });
     for (kind, count) in
         [("QLinearConv", 15), ("Conv", 1), ("QGemm", 0), ("MatMul", 2), ("QuantizeLinear", 1)]
     {
-        assert_eq!(twin(kind), count, "{kind} of a twin");
+        assert_eq!(two_boards(kind), count, "{kind} of a two-board network");
     }
     let mlp = floats(CHESS, &Architecture::Mlp { widths: vec![64, 32], policy_channels: 0 });
     for (kind, count) in
@@ -296,7 +301,7 @@ fn quantised_networks_are_computed_in_bytes() {
     {
         assert_eq!(mlp(kind), count, "{kind} of the dense layers");
     }
-    // The policy's last layer is of floats here, as a tower's is.
+    // The last layer of the policy is a float, as that of a tower.
     let factorised = floats(CHESS, &Architecture::Mlp { widths: vec![64, 32], policy_channels: 8 });
     for (kind, count) in
         [("QGemm", 5), ("Gemm", 0), ("Relu", 0), ("QuantizeLinear", 1), ("DequantizeLinear", 1)]

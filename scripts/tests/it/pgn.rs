@@ -1,4 +1,4 @@
-//! The contract of the readers of what people and programs write: PGN and EPD.
+//! The readers of PGN and EPD.
 
 use crate::support::reading::{read, variant};
 use menagerie::encoding::Encoding;
@@ -26,7 +26,7 @@ fn samples(game: &GameRecord, variant: &Variant) {
     }
 }
 
-/// The moves of a game in UCI, ply by ply, and where they lead.
+/// Returns the plies of a game in the notation of UCI, and the final position.
 fn replay(game: &GameRecord, variant: &Variant) -> (String, Position) {
     let mut position = variant.position(&game.start, true).expect("a start");
     let mut texts = Vec::new();
@@ -59,7 +59,7 @@ Nf6) 2... d6) 2... Qh4# $1 { White was mated. } 0-1
 "#;
 
 #[test]
-fn games_are_read_with_what_they_tell() {
+fn pgn_games_have_moves_scores_and_results() {
     let chess = variant("chess");
     for text in [LICHESS.to_owned(), LICHESS.replace('\n', "\r\n"), format!("\u{feff}{LICHESS}")] {
         let games = read_well("a.pgn", &text, "chess");
@@ -67,7 +67,7 @@ fn games_are_read_with_what_they_tell() {
         assert_eq!(moves, "f2f3 e7e5 g2g4 d8h4");
         assert!(position.outcome().is_some());
         assert_eq!(games[0].end, Some(End { winner: Some(1), turns: 0 }));
-        // The mover's, of the position before.
+        // The scores of the movers, for the positions before their moves.
         let scores: Vec<_> = games[0].plies.iter().map(|ply| ply.score).collect();
         assert_eq!(scores[0], None);
         assert!((scores[1].expect("a score") - 0.0735).abs() < 1e-3, "{scores:?}");
@@ -82,7 +82,7 @@ fn games_are_read_with_what_they_tell() {
 }
 
 #[test]
-fn comments_of_cute_chess_are_the_movers() {
+fn pgn_scores_of_cute_chess_are_for_the_mover() {
     let text = "[Variant \"crazyhouse\"]\n[Result \"1-0\"]\n\n1. e4 {+0.35/12 1.2s} d5 {-0.35/11 0.9s} \
                 2. exd5 {book} Qxd5 {-M4/20 0.1s} 3. P@e4 {+M3/9 0.2s} Qxe4+ {0.00/1 0s, a draw, 1/2} \
                 4. Be2 {1/2 offered} P@e3 1-0\n";
@@ -98,7 +98,7 @@ fn comments_of_cute_chess_are_the_movers() {
 }
 
 #[test]
-fn games_have_the_names_that_people_give_them() {
+fn pgn_variant_names_have_aliases() {
     for (tag, name) in [
         ("Crazyhouse", "crazyhouse"),
         ("Three-check", "3check"),
@@ -119,11 +119,11 @@ fn games_have_the_names_that_people_give_them() {
     let text = "[Variant \"Racing Kings\"]\n\n1. Nxd1 *";
     let found = read("a.pgn", text.as_bytes(), "racingkings");
     assert_eq!(found.games.len() + found.faults.len(), 1);
-    // Castling of Chess960, with the rights as Lichess tells them.
+    // Castling of Chess960, with the rights in the form of Lichess.
     let text = "[Variant \"Chess960\"]\n[FEN \"rk2r3/pppppppp/8/8/8/8/PPPPPPPP/RK2R3 w KQkq - 0 1\"]\n\n\
                 1. O-O O-O-O *";
     assert_eq!(replay(&read_well("a.pgn", text, "chess")[0], &variant("chess")).0, "b1e1 b8a8");
-    // A game on, with checks and hands as Lichess tells them.
+    // Checks and pockets in the form of Lichess.
     let text =
         "[Variant \"Three-check\"]\n[FEN \"4k3/8/8/8/8/8/8/Q3K3 w - - 0 1 +1+0\"]\n1. Qa8+ *";
     assert_eq!(read_well("a.pgn", text, "3check").len(), 1);
@@ -133,7 +133,7 @@ fn games_have_the_names_that_people_give_them() {
 }
 
 #[test]
-fn ducks_and_players_of_three_are_read() {
+fn pgn_reads_duck_chess_and_three_players() {
     let text = "[Variant \"duck\"]\n[Result \"1/2-1/2\"]\n\n1. e4,e5 {+0.10/3 1s} Nf6,f6e4 2. d2d3,d3d4 1/2-1/2";
     let found = read("a.pgn", text.as_bytes(), "duck");
     assert!(found.faults[0].text == "Nf6,f6e4", "{:?}", found.faults);
@@ -148,42 +148,43 @@ fn ducks_and_players_of_three_are_read() {
 }
 
 #[test]
-fn a_bad_game_is_quoted_and_its_neighbours_are_read() {
+fn pgn_faults_quote_the_text_and_keep_other_games() {
     let good = "[Event \"good\"]\n\n1. e4 e5 1-0\n\n";
     for (bad, line, reasons) in [
-        ("[Event \"x\"]\n\n1. e4\nKe4 2. d4 1-0\n", 8, ["Ke4", "no legal move"]),
+        ("[Event \"x\"]\n\n1. e4\nKe4 2. d4 1-0\n", 8, ["Ke4", "not a legal move"]),
         ("[Event \"x\"]\n[FEN \"8/8 w\"]\n1. e4 *\n", 5, ["8/8 w", "Event"]),
         ("[Event \"x\"]\n[Variant \"Atomic\"]\n1. e4 *\n", 5, ["Atomic", "of chess"]),
         ("[Event \"x\"]\n[Variant \"Chess960\"]\n1. e4 *\n", 5, ["Chess960", "FEN"]),
         ("[Event \"x\"]\n\n*\n", 5, ["no moves", "Event"]),
-        ("[Event \"x\"]\n\n1. e4 {[%eval x]} *\n", 7, ["\"x\" is no score", "e4"]),
+        ("[Event \"x\"]\n\n1. e4 {[%eval x]} *\n", 7, ["invalid score \"x\"", "e4"]),
         ("[Event \"x\"]\n[Result \"0-1\"]\n1. e4 1-0\n", 5, ["Result", "end"]),
         ("[Event x]\n\n1. e4 1-0\n", 5, ["tag", "[Event x]"]),
         ("[Event x]\n[White \"x\"]\n\n1. e4 1-0\n", 5, ["tag", "[Event x]"]),
-        ("[Event \"x\"]\n\n{ never closed\n", 7, ["comment", "no end"]),
+        ("[Event \"x\"]\n\n{ never closed\n", 7, ["comment", "not closed"]),
         ("[Event \"x\"]\n1. e4 } 1-0\n", 6, ["comment", "}"]),
         ("[Event \"x\"]\n1. e4 ) 1-0\n", 6, ["variation", ")"]),
-        ("[Event \"x\"]\n1. e4 (1. d4 1-0\n", 5, ["variation", "end"]),
-        ("[Event \"x\"]\n1. e4 {no end 1-0\n", 6, ["comment", "no end"]),
-        ("[Event \"x\"]\n1. e4 -- 2. d4 1-0\n", 6, ["--", "no legal move"]),
+        ("[Event \"x\"]\n1. e4 (1. d4 1-0\n", 5, ["variation", "not closed"]),
+        ("[Event \"x\"]\n1. e4 {no end 1-0\n", 6, ["comment", "not closed"]),
+        ("[Event \"x\"]\n1. e4 -- 2. d4 1-0\n", 6, ["--", "not a legal move"]),
     ] {
         let found = read("some.pgn", format!("{good}{bad}\n{good}").as_bytes(), "chess");
         assert_eq!((found.games.len(), found.faults.len()), (2, 1), "{bad}: {:?}", found.faults);
-        let told = found.faults[0].to_string();
-        assert!(told.contains(&format!("some.pgn, line {line}:")), "{bad}: {told}");
-        assert!(reasons.iter().all(|reason| told.contains(reason)), "{bad}: {told}");
+        let message = found.faults[0].to_string();
+        assert!(message.contains(&format!("some.pgn, line {line}:")), "{bad}: {message}");
+        assert!(reasons.iter().all(|reason| message.contains(reason)), "{bad}: {message}");
     }
 }
 
 #[test]
-fn positions_are_read_with_their_best_moves() {
+fn pgn_reader_of_epd_reads_best_moves() {
     let text = "1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - bm Qd1+; id \"BK.01; or so\";\n\
                 # a remark\n\n\
                 rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 bm e4, d2d4; am h4; ce 30; acd 12;\n\
                 6k1/5ppp/8/8/8/8/8/R3K3 w Q - dm 1; ce 500;\n";
     let games = read_well("a.epd", text, "chess");
-    let told: Vec<_> = games.iter().map(|it| (it.plies.len(), it.plies[0].policy.len())).collect();
-    assert_eq!(told, [(1, 1), (1, 2), (1, 0)]);
+    let message: Vec<_> =
+        games.iter().map(|it| (it.plies.len(), it.plies[0].policy.len())).collect();
+    assert_eq!(message, [(1, 1), (1, 2), (1, 0)]);
     assert!(games.iter().all(|game| game.end.is_none() && game.plies[0].played == NO_MOVE));
     assert!(games[1].plies[0].policy.iter().all(|(_, share)| *share == u16::MAX));
     assert_eq!((games[0].plies[0].score, games[2].plies[0].score), (None, Some(1.0)));
@@ -202,27 +203,27 @@ fn positions_are_read_with_their_best_moves() {
 }
 
 #[test]
-fn bad_positions_are_quoted() {
+fn pgn_reader_of_epd_quotes_faults() {
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
     for (line, reason) in [
         ("8/8 w - - bm e4;", "8/8"),
         (&format!("{start} bm e5;"), "e5"),
-        (&format!("{start} bm;"), "learn"),
-        (&format!("{start} am e4; id \"x\";"), "learn"),
+        (&format!("{start} bm;"), "no bm, ce or dm"),
+        (&format!("{start} am e4; id \"x\";"), "no bm, ce or dm"),
         (&format!("{start} ce high;"), "high"),
         (&format!("{start} bm e4; id \"x;"), "quote"),
-        (start, "learn"),
+        (start, "no bm, ce or dm"),
         ("\u{1f986}", "\u{1f986}"),
     ] {
         let text = format!("{start} bm e4;\n{line}\n{start} ce 5;");
         let found = read("some.epd", text.as_bytes(), "chess");
         assert_eq!((found.games.len(), found.faults.len()), (2, 1), "{line}");
-        let told = found.faults[0].to_string();
-        assert!(told.contains("some.epd, line 2:") && told.contains(reason), "{told}");
+        let message = found.faults[0].to_string();
+        assert!(message.contains("some.epd, line 2:") && message.contains(reason), "{message}");
     }
 }
 
-/// A game of so many random turns as PGN, and the same in UCI.
+/// Returns a game of random turns in PGN and in the notation of UCI.
 fn random_game(variant: &Variant, choices: &[prop::sample::Index]) -> (String, String) {
     let (mut position, mut pgn, mut uci) = (variant.start(), Vec::new(), Vec::new());
     for choice in choices {
@@ -253,14 +254,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn no_bytes_make_the_readers_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn pgn_readers_survive_random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         for name in ["a.pgn", "a.epd"] {
             prop_assert!(read(name, &bytes, "chess").games.is_empty());
         }
     }
 
     #[test]
-    fn games_of_every_variant_come_back(
+    fn pgn_games_of_every_variant_are_read_back(
         choices in prop::collection::vec(any::<prop::sample::Index>(), 1..30),
     ) {
         for variant in Catalogue::shipped().iter() {
@@ -274,7 +275,7 @@ proptest! {
     }
 
     #[test]
-    fn no_damage_to_a_file_makes_the_readers_panic(
+    fn pgn_readers_survive_damaged_files(
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
     ) {
         let mut bytes = LICHESS.as_bytes().to_vec();

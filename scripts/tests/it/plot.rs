@@ -1,4 +1,4 @@
-//! What `report` tells of a run and of matches.
+//! Pictures and tables of runs and matches.
 
 use std::path::{Path, PathBuf};
 
@@ -68,10 +68,10 @@ fn plot_matches_shows_results_by_visits() {
         to
     });
     let picture = folder.path().join("picture.svg");
-    let standings = matches::draw(&folders, &picture).expect("drawn");
-    let visits: Vec<u32> = standings.iter().map(|standing| standing.visits).collect();
+    let results = matches::draw(&folders, &picture).expect("drawn");
+    let visits: Vec<u32> = results.iter().map(|result| result.visits).collect();
     assert_eq!(visits, [2, 10]);
-    assert!(standings.iter().all(|standing| standing.games.iter().sum::<u64>() == 8));
+    assert!(results.iter().all(|result| result.games.iter().sum::<u64>() == 8));
     assert!(std::fs::read_to_string(&picture).expect("a picture").starts_with("<svg"));
 
     let endless = folder.path().join("endless");

@@ -1,4 +1,4 @@
-//! The contract of the readers: games come back as they were, and what cannot be read is quoted.
+//! The readers of game files: games are read as they were written, and faults quote the file.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use trainer::readers::{self, Games};
 use trainer::record::{End, GameRecord, Sampler, Targets};
 
-/// Plays a game over and checks each of its samples.
+/// Checks each sample of a game.
 fn replays(game: &GameRecord, variant: &Variant) {
     let encoding = Encoding::of(&variant.start());
     let targets = Targets { score_share: 0.5, smoothing: 0.1, draws: 0.3, ..Targets::default() };
@@ -30,14 +30,14 @@ fn replays(game: &GameRecord, variant: &Variant) {
     }
 }
 
-const TEACHER: &str = include_str!("../golden/teacher.tsv");
+const LABELLED: &str = include_str!("../golden/labelled.tsv");
 
 #[test]
-fn teachers_games_are_read() {
+fn readers_read_labelled_games() {
     let mut games = 0;
     for name in ["crazyhouse", "duck", "chess", "atomic"] {
         let variant = variant(name);
-        let lines = TEACHER.lines().filter(|line| line.split('\t').next() == Some(name));
+        let lines = LABELLED.lines().filter(|line| line.split('\t').next() == Some(name));
         let text = lines.collect::<Vec<_>>().join("\n");
         let found = read("games.tsv", text.as_bytes(), name);
         assert_eq!(found.faults, []);
@@ -49,7 +49,7 @@ fn teachers_games_are_read() {
                 let m = PackedMove(ply.played).unpack().expect("a move");
                 assert!(position.play(m), "{}", position.fen());
             }
-            // The games are short, so that they end by the rules.
+            // All of these games end by the rules.
             let ended = position.outcome().expect("an end");
             let winner = ended.winner.map(|side| side.index() as u8);
             assert_eq!(game.end, Some(End { winner, turns: 0 }), "{line}");
@@ -59,14 +59,14 @@ fn teachers_games_are_read() {
         let packed = packed.finish().expect("packed");
         assert_eq!(read("games.tsv.gz", &packed, name).games, found.games);
     }
-    assert_eq!(games, TEACHER.lines().count());
+    assert_eq!(games, LABELLED.lines().count());
 }
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/// A move that the teacher would not have played decides nothing of what came before.
+/// A random move does not affect the targets of the moves before it.
 #[test]
-fn a_mistake_ends_what_a_game_tells() {
+fn readers_targets_end_at_a_random_move() {
     let (variant, plies) = (variant("chess"), "e2e4:20 d7d5:50/f7f6 g1f3:300 g7g5:-400");
     let text = format!("chess\t{START}\t1-0\t{plies}");
     let games = read("a.tsv", text.as_bytes(), "chess").games;
@@ -74,20 +74,20 @@ fn a_mistake_ends_what_a_game_tells() {
     let sampler = Sampler { variant: &variant, encoding: &encoding, targets: Targets::default() };
     let samples = (0..4).map(|nth| sampler.sample(&games[0], nth, false).expect("a sample"));
     let expected = samples.map(|sample| {
-        // The mistake changes nothing of how long it takes.
+        // The random move does not affect the number of moves left.
         (sample.outcome[0] - sample.outcome[1], sample.moves_left)
     });
-    let told = games[0].plies[1].score.expect("a score");
-    let wanted = [-told, told, 1.0, -1.0].into_iter().zip([4.0, 3.0, 2.0, 1.0].map(Some));
+    let message = games[0].plies[1].score.expect("a score");
+    let wanted = [-message, message, 1.0, -1.0].into_iter().zip([4.0, 3.0, 2.0, 1.0].map(Some));
     for ((found, turns), (wanted, left)) in expected.zip(wanted) {
         assert!((found - wanted).abs() < 1e-6 && turns == left, "{found} {turns:?}, not {wanted}");
     }
 }
 
-/// Of twenty games in which both sides think that White is to score 0.5, White scores 0.8 on average, and
-/// two are drawn; of those with a mistake the moves before it tell nothing.
+/// In twenty games both sides expect 0.5 for White; White scores 0.8 on average, and two games are drawn. In further
+/// games a random move makes the moves before it irrelevant.
 #[test]
-fn targets_are_fitted_to_what_scores_have_come_to() {
+fn readers_targets_are_fitted_to_results() {
     let variant = variant("chess");
     let half = (0.5f32.atanh() * 2.0 / 0.003_682_08).round() as i32;
     let plies = format!("e2e4:{half} e7e5:-{half}");
@@ -100,7 +100,7 @@ fn targets_are_fitted_to_what_scores_have_come_to() {
     let fitted = Targets::default().fitted(games.iter(), &variant);
     assert!((fitted.steepness - 0.8f32.atanh() / 0.5f32.atanh()).abs() < 5e-3, "{fitted:?}");
     assert!((fitted.draws - 0.1 / (1.0 - 0.64)).abs() < 5e-3, "{fitted:?}");
-    // Scores that tell nothing stay what they are.
+    // Scores without information are not changed.
     let even = read("a.tsv", game("1-0").replace(&half.to_string(), "0").as_bytes(), "chess").games;
     let fitted = Targets::default().fitted(even.iter(), &variant);
     assert_eq!((fitted.steepness, fitted.draws), (1.0, 0.0));
@@ -108,7 +108,7 @@ fn targets_are_fitted_to_what_scores_have_come_to() {
 }
 
 #[test]
-fn a_teachers_ply_is_its_labels() {
+fn readers_labels_of_a_ply() {
     let text = "chess\trnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\t*\t\
                 e2e4:100/d2d4 e7e5:m-2 :/d4e5 a7a6:";
     let found = read("a.tsv", text.as_bytes(), "chess");
@@ -128,7 +128,7 @@ fn a_teachers_ply_is_its_labels() {
 }
 
 #[test]
-fn a_teacher_may_tell_several_moves() {
+fn readers_labels_may_have_several_moves() {
     let text = "chess\trnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\t1-0\t\
                 e2e4:30|d2d4:30|a2a3:0|h2h4:-900/d2d4 e7e5:m3|a7a6:m2|f7f6:m-2\t1/17";
     let found = read("a.tsv", text.as_bytes(), "chess");
@@ -145,7 +145,7 @@ fn a_teacher_may_tell_several_moves() {
 }
 
 #[test]
-fn in_duck_chess_each_half_of_a_turn_has_its_label() {
+fn readers_label_both_plies_of_duck_chess() {
     let text = "duck\trnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\t1-0\t\
                 e2e4,e4e5:30 d7d5,d5d3:-20/d7d5,d5d4 g1f3,f3g3:9/b1c3,c3a3";
     let found = read("a.tsv", text.as_bytes(), "duck");
@@ -156,7 +156,7 @@ fn in_duck_chess_each_half_of_a_turn_has_its_label() {
 }
 
 #[test]
-fn bad_lines_are_quoted_with_their_number() {
+fn readers_faults_quote_line_and_number() {
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     let boards = format!("bughouse\t{start}|{start}\t1-0\t1e2e4:0:180");
     for (line, reason) in [
@@ -166,8 +166,8 @@ fn bad_lines_are_quoted_with_their_number() {
         (&format!("chess\t{start}\t1-0\te2e5:1"), "e2e5"),
         (&format!("chess\t{start}\t1-0\te2e4:one"), "one"),
         (&format!("chess\t{start}\t1-0\te2e4"), "score"),
-        (&format!("chess\t{start}\t1-0\t:3/e2e4"), "score of no move"),
-        (&format!("chess\t{start}\t1-0\t:"), "names no move"),
+        (&format!("chess\t{start}\t1-0\t:3/e2e4"), "score without a move"),
+        (&format!("chess\t{start}\t1-0\t:"), "no move"),
         (&format!("chess\t{start}\t1-0\te2e4:3/e7e5"), "e7e5"),
         (&format!("chess\t{start}\t2-0\te2e4:1"), "2-0"),
         (&format!("chess\t{start}\t1-0\t"), "plies"),
@@ -178,16 +178,16 @@ fn bad_lines_are_quoted_with_their_number() {
         let text = format!("{good}\n{line}\n\n{good}\n");
         let found = read("some.tsv", text.as_bytes(), "chess");
         assert_eq!((found.games.len(), found.faults.len()), (2, 1), "{line}");
-        let told = found.faults[0].to_string();
-        assert!(told.contains("some.tsv, line 2:") && told.contains(reason), "{told}");
-        assert!(told.contains(&line.chars().take(30).collect::<String>()), "{told}");
+        let message = found.faults[0].to_string();
+        assert!(message.contains("some.tsv, line 2:") && message.contains(reason), "{message}");
+        assert!(message.contains(&line.chars().take(30).collect::<String>()), "{message}");
     }
     let found = read("some.tsv", format!("{boards}\n").as_bytes(), "bughouse");
     assert!(found.faults[0].reason.contains("two boards"), "{:?}", found.faults);
 }
 
 #[test]
-fn files_that_cannot_be_read_are_errors() {
+fn readers_errors_name_the_file() {
     let chess = variant("chess");
     let folder = TempDir::new().expect("a folder");
     for (name, bytes) in [("a.txt", "hm"), ("a.tsv.gz", "no gzip"), ("a.games", "no records")] {
@@ -204,22 +204,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn readers_survive_random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let found = read("a.tsv", &bytes, "chess");
         prop_assert!(found.games.is_empty());
     }
 
     #[test]
-    fn no_damage_to_a_game_makes_the_reader_panic(
-        line in 0..TEACHER.lines().count(),
+    fn readers_survive_damaged_games(
+        line in 0..LABELLED.lines().count(),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-        let mut bytes = TEACHER.lines().nth(line).expect("a line").as_bytes().to_vec();
+        let mut bytes = LABELLED.lines().nth(line).expect("a line").as_bytes().to_vec();
         for (at, byte) in damage {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        let name = TEACHER.lines().nth(line).and_then(|line| line.split('\t').next());
+        let name = LABELLED.lines().nth(line).and_then(|line| line.split('\t').next());
         let name = name.expect("a name");
         for game in read("a.tsv", &bytes, name).games {
             replays(&game, &variant(name));
@@ -228,7 +228,7 @@ proptest! {
 }
 
 #[test]
-fn games_of_two_tables_are_read_with_their_clocks() {
+fn readers_read_bughouse_with_clocks() {
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 0 1";
     let game = |plies: &str| format!("bughouse\t{start}|{start}\t1-0\t{plies}\n");
     let good = game("2g1f3:91:178.9/g2g3 1e2e4:-30:179.5 1d7d5:m3:173.5 2e7e6:0:170.0 1e4d5:5:175");
@@ -237,33 +237,33 @@ fn games_of_two_tables_are_read_with_their_clocks() {
     let record = &found.games[0];
     assert_eq!((record.plies.len(), record.winner()), (5, Some(0)));
     assert_eq!(record.clocks[0], [180_000; 4]);
-    // White at A has been on turn since White at B moved, and so on.
+    // White on A has been to move since White on B moved, and so on.
     assert_eq!(record.clocks[1], [178_900, 180_000, 178_900, 180_000]);
     let variant = variant("bughouse2");
     let encoding = Encoding::of(&variant.start());
     for nth in 0..5 {
         let sample = record.sample(&variant, &encoding, nth).expect("a sample");
         assert_eq!(sample.policy.iter().filter(|&&share| share > 0.0).count(), 1);
-        // The table was not chosen, and nobody was asked whether to sit.
+        // Only moves of this board count, and no player may sit.
         let mut legal = Vec::new();
         let position = record.position(&variant, nth).expect("it replays");
         position.legal_moves(&mut legal);
-        let table = PackedMove(record.plies[nth].played).unpack().expect("a move").split().0;
-        legal.retain(|m| m.split().0 == table && *m != Move::Pass);
+        let board = PackedMove(record.plies[nth].played).unpack().expect("a move").split().0;
+        legal.retain(|m| m.split().0 == board && *m != Move::Pass);
         let indices: Vec<u16> = legal.iter().map(|&m| encoding.index(&position, m).0).collect();
         assert_eq!(sample.legal, indices);
     }
-    // The best move is learnt, not the one that was played.
+    // The target is the best move, not the played one.
     assert_ne!(record.plies[0].policy[0].0, record.plies[0].played);
-    // What others played before they heard of the mate is left out.
+    // Plies after the mate on the other board are ignored.
     let mated = "1f2f3:0:179 1e7e5:0:179 1g2g4:0:178 1d8h4:0:177 2e2e4:0:176 2e7e5:0:175";
     let found = read("some.tsv", game(mated).replace("1-0", "0-1").as_bytes(), "bughouse2");
     assert_eq!((found.games[0].plies.len(), found.games[0].winner()), (4, Some(1)));
     let found = read("some.tsv", game(mated).as_bytes(), "bughouse2");
     assert!(found.faults[0].reason.contains("another result"), "{:?}", found.faults);
     for (bad, reason) in [
-        ("3e2e4:1:2", "no table"),
-        ("1e2e4:1", "clock"),
+        ("3e2e4:1:2", "no board"),
+        ("1e2e4:1", "CLOCK"),
         ("1e2e4:1:late", "clock"),
         ("1e2e5:1:2", "1e2e5"),
         ("1e2e4:1:2/e2e5", "1e2e5"),
@@ -273,7 +273,7 @@ fn games_of_two_tables_are_read_with_their_clocks() {
     }
 }
 
-/// What came of each turn in a history of blind chess, in order.
+/// Returns the taken move of each turn of a history of reconnaissance blind chess, in order.
 fn turns(history: &GameHistory) -> Vec<Option<String>> {
     let side = |color: Color| {
         history.sides[color].moves.iter().map(|played| played.taken.map(|it| it.to_string()))
@@ -283,7 +283,7 @@ fn turns(history: &GameHistory) -> Vec<Option<String>> {
 }
 
 #[test]
-fn games_of_blind_chess_are_cut_where_somebody_passed() {
+fn readers_split_rbc_games_at_passes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/rbc");
     let variant = variant("blindboard");
     let (mut files, mut cuts) = (0, 0);
@@ -308,7 +308,7 @@ fn games_of_blind_chess_are_cut_where_somebody_passed() {
         for game in &found.games {
             replays(game, &variant);
             assert_eq!(game.end.map(|end| end.winner), history.reason.map(|_| winner));
-            // Passes stand before a part, and all that is left comes behind it.
+            // Passes come before a part, and the remaining turns after it.
             let left = game.end.map_or(0, |end| usize::from(end.turns));
             behind = behind.checked_sub(game.plies.len()).expect("plies of the game");
             assert!(left <= behind, "{left} of {behind} turns are left");
@@ -324,7 +324,7 @@ fn games_of_blind_chess_are_cut_where_somebody_passed() {
 }
 
 #[test]
-fn what_is_no_history_is_quoted() {
+fn readers_faults_of_rbc_quote_the_line() {
     for (text, line, quote) in [
         ("{\n\"white_name\": x}", 2, "\"white_name\": x"),
         ("{}", 1, "missing"),

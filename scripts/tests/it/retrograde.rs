@@ -1,5 +1,4 @@
-//! Small games solved: against the counts of the literature and the golden table, and against a
-//! solver without any thought.
+//! Solutions of small games, compared with the counts of the literature, a golden table and a naive solver.
 
 use crate::support::naive;
 
@@ -13,7 +12,7 @@ use tempfile::TempDir;
 use trainer::retrograde::{Solution, UnsolvableGame, Value};
 
 #[test]
-fn three_by_three_is_solved_as_the_reference_has_it() {
+fn retrograde_3x3_equals_the_golden_table() {
     let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
     let solution = Solution::of(&variant).expect("3x3 can be solved");
     let count = |wanted: fn(Value) -> bool| solution.iter().filter(|(_, v)| wanted(*v)).count();
@@ -48,8 +47,8 @@ fn three_by_three_is_solved_as_the_reference_has_it() {
     assert_eq!(rows, 16_076);
 }
 
-/// Games of all men, pawns and promotions among them, on boards so small that a solver without any
-/// thought can solve them, and with each symmetry and without.
+/// Games with all pieces, including pawns and promotions, on boards that a naive solver can solve, with and
+/// without each symmetry.
 const SMALL: &str = "\
 [slim:3x3full]
 maxFile = 2
@@ -88,7 +87,7 @@ fn small() -> Catalogue {
 }
 
 #[test]
-fn a_solver_without_any_thought_comes_to_the_same() {
+fn retrograde_equals_the_naive_solver() {
     let catalogue = small();
     for name in ["3x3", "slim", "flat", "uneven", "lopsided", "backwards", "unequal"] {
         let variant = catalogue.get(name).expect("a game");
@@ -111,10 +110,10 @@ fn a_solver_without_any_thought_comes_to_the_same() {
 }
 
 #[test]
-fn what_cannot_be_solved_is_refused() {
+fn retrograde_rejects_games_that_cannot_be_solved() {
     let catalogue = small();
     let solve = |name: &str| Solution::of(&catalogue.get(name).expect("a game"));
-    let open = solve("open").expect_err("a pawn becomes a man that is not in the set");
+    let open = solve("open").expect_err("a pawn becomes a piece that is not in the set");
     assert!(matches!(&open, UnsolvableGame::Open { fen } if fen.contains('P')), "{open}");
     for name in ["chess", "tictactoe", "antichess"] {
         let refused = solve(name).expect_err(name).to_string();
@@ -123,7 +122,7 @@ fn what_cannot_be_solved_is_refused() {
 }
 
 #[test]
-fn a_solution_is_read_as_it_was_saved() {
+fn retrograde_solution_is_saved_and_read() {
     let folder = TempDir::new().expect("a folder");
     let path = folder.path().join("slim.table");
     let slim = small().get("slim").expect("a game");
@@ -139,7 +138,7 @@ fn a_solution_is_read_as_it_was_saved() {
 }
 
 #[test]
-fn samples_are_different_positions_that_are_not_over() {
+fn retrograde_samples_are_different_open_positions() {
     let slim = small().get("slim").expect("a game");
     let solution = Solution::of(&slim).expect("solved");
     let drawn = |seed| solution.sample(1000, &mut ChaCha8Rng::seed_from_u64(seed));

@@ -1,4 +1,4 @@
-//! A run's contract: it goes on where it stopped, and comes to the same network.
+//! Runs by self-play: they continue where they stopped, and end with the same network.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use menagerie::variant::Catalogue;
 use trainer::network::Architecture;
 use trainer::onnx;
-use trainer::run::{Metrics, Run, RunConfig};
+use trainer::run::{Run, RunConfig, RunMetrics};
 use trainer::store::Store;
 
 fn config(iterations: u64) -> RunConfig {
@@ -34,7 +34,7 @@ fn learn(folder: &Path, iterations: u64) {
     Run::open(store(folder), config(iterations), None).expect("a run").learn().expect("learned");
 }
 
-/// Lets the run of `folder` go on for more iterations than it was begun with.
+/// Sets the number of iterations of the run in `folder`.
 fn prolong(folder: &Path, iterations: u64) {
     let text = toml::to_string(&config(iterations)).expect("a configuration");
     fs::write(folder.join("config.toml"), text).expect("written");
@@ -45,14 +45,15 @@ fn bytes(folder: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_run_that_was_stopped_comes_to_the_same_network() {
-    let (whole, parts) = (tempfile::tempdir().expect("a"), tempfile::tempdir().expect("b"));
+fn stopped_run_ends_with_the_same_network() {
+    let whole = tempfile::tempdir().expect("a folder");
+    let parts = tempfile::tempdir().expect("a folder");
     learn(whole.path(), 4);
     learn(parts.path(), 1);
     prolong(parts.path(), 3);
     learn(parts.path(), 3);
     prolong(parts.path(), 4);
-    // What a kill after self-play and learning, but before the state was written, leaves behind.
+    // The files of a kill after self-play and training, but before the state was written.
     let state = fs::read(parts.path().join("state.toml")).expect("a state");
     let saved = parts.path().join("learner/00003.ckpt");
     let learner = fs::read(&saved).expect("a learner");
@@ -61,14 +62,16 @@ fn a_run_that_was_stopped_comes_to_the_same_network() {
     fs::write(&saved, learner).expect("written");
     learn(parts.path(), 4);
     assert_eq!(bytes(whole.path()), bytes(parts.path()));
-    // And what one leaves after the state was written.
+    // And those of a kill after the state was written.
     let left = ["learner/00003.ckpt", "games/00003/000000.part"];
-    left.iter().for_each(|name| store(parts.path()).write(name, vec![1]).expect("written"));
+    for name in left {
+        store(parts.path()).write(name, vec![1]).expect("written");
+    }
     learn(parts.path(), 4);
     assert_eq!(lasting(whole.path()), lasting(parts.path()));
     assert!(store(parts.path()).list("games/00003").expect("listed").is_empty());
     let log = |folder: &Path| -> Vec<(u64, u64, u64)> {
-        let rows = Metrics::read(&store(folder)).expect("a log");
+        let rows = RunMetrics::read(&store(folder)).expect("a log");
         rows.iter().map(|row| (row.iteration, row.games, row.positions)).collect()
     };
     assert_eq!(log(whole.path()), log(parts.path()));
@@ -76,7 +79,7 @@ fn a_run_that_was_stopped_comes_to_the_same_network() {
 }
 
 #[test]
-fn a_damaged_run_is_refused_in_words() {
+fn open_refuses_damaged_files() {
     let folder = tempfile::tempdir().expect("a folder");
     learn(folder.path(), 2);
     for name in ["config.toml", "state.toml", "games/00001.games", "learner/00002.ckpt"] {
@@ -91,7 +94,7 @@ fn a_damaged_run_is_refused_in_words() {
     Run::open(store(folder.path()), config(2), None).expect("an intact run");
 }
 
-/// Every file of a run but its log's times, and its parts.
+/// All files of a run, except for those that contain times, and parts.
 fn lasting(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for part in ["games", "nets", "learner"] {
@@ -104,8 +107,9 @@ fn lasting(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_run_that_is_killed_again_and_again_loses_no_game_and_learns_none_twice() {
-    let (whole, killed) = (tempfile::tempdir().expect("a"), tempfile::tempdir().expect("b"));
+fn killed_run_loses_no_game_and_repeats_none() {
+    let whole = tempfile::tempdir().expect("a folder");
+    let killed = tempfile::tempdir().expect("a folder");
     let slow = RunConfig { games: 600, ..config(3) };
     Run::open(store(whole.path()), slow.clone(), None).expect("a run").learn().expect("learned");
     let text = toml::to_string(&slow).expect("a configuration");
@@ -123,29 +127,30 @@ fn a_run_that_is_killed_again_and_again_loses_no_game_and_learns_none_twice() {
         thread::sleep(Duration::from_millis(milliseconds));
         process.kill().expect("killed");
         process.wait().expect("gone");
-        // What is there stays there.
-        let rows = Metrics::read(&store(killed.path())).expect("a log").len();
+        // No row and no shard is lost.
+        let rows = RunMetrics::read(&store(killed.path())).expect("a log").len();
         let games = store(killed.path()).list("games").expect("listed").len();
         assert!((rows, games) >= most, "{rows} rows and {games} shards after {most:?}");
         most = (rows, games);
     }
     assert!(learn().wait().expect("gone").success());
     assert_eq!(lasting(killed.path()), lasting(whole.path()));
-    let rows = Metrics::read(&store(killed.path())).expect("a log");
+    let rows = RunMetrics::read(&store(killed.path())).expect("a log");
     let games: Vec<_> = rows.iter().map(|row| (row.iteration, row.games)).collect();
     assert_eq!(games, [(1, 600), (2, 1200), (3, 1800)]);
 }
 
 #[test]
-fn a_warm_start_begins_with_the_weights_it_was_given() {
-    let (first, second) = (tempfile::tempdir().expect("a"), tempfile::tempdir().expect("b"));
+fn warm_start_has_the_given_weights() {
+    let first = tempfile::tempdir().expect("a folder");
+    let second = tempfile::tempdir().expect("a folder");
     learn(first.path(), 1);
     let given = bytes(first.path());
     let run = Run::open(store(second.path()), config(1), Some(&given)).expect("a run");
     drop(run);
     let weights = |bytes: &[u8]| onnx::read(bytes).expect("a network").0.tensors();
     assert_eq!(weights(&bytes(second.path())), weights(&given));
-    // Killed before its first iteration was done, it still begins there.
+    // If it is killed in its first iteration, it still starts from them.
     Run::open(store(second.path()), config(1), None).expect("a run");
     assert_eq!(weights(&bytes(second.path())), weights(&given));
     let error = Run::open(store(&second.path().join("other")), config(1), Some(b"no network"));
@@ -153,7 +158,7 @@ fn a_warm_start_begins_with_the_weights_it_was_given() {
 }
 
 #[test]
-fn a_game_of_the_users_own_is_learned_as_any_other() {
+fn run_trains_a_variant_of_the_user() {
     let folder = tempfile::tempdir().expect("a folder");
     let sections = "[queenless:3x3]\nstartFen = k1r/3/K1R w - - 0 1\nselfPlayMen = KRkr\n";
     let config =
@@ -168,7 +173,7 @@ fn a_game_of_the_users_own_is_learned_as_any_other() {
 }
 
 #[test]
-fn a_run_may_play_with_its_networks_quantised() {
+fn run_plays_with_int8_networks() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = RunConfig {
         quantised: true,
@@ -179,7 +184,7 @@ fn a_run_may_play_with_its_networks_quantised() {
     Run::open(store(folder.path()), config, None).expect("a run").learn().expect("learned");
     let names = store(folder.path()).list("nets").expect("listed");
     assert_eq!(names.iter().filter(|name| name.ends_with(".int8.onnx")).count(), 3, "{names:?}");
-    // It is what is played with: without it there is no game.
+    // Games are played with it: without it there is an error.
     fs::remove_file(folder.path().join("nets/00002.int8.onnx")).expect("removed");
     let text = fs::read_to_string(folder.path().join("config.toml")).expect("a configuration");
     let longer = text.replace("iterations = 2", "iterations = 3");
@@ -190,7 +195,7 @@ fn a_run_may_play_with_its_networks_quantised() {
 }
 
 #[test]
-fn a_run_may_learn_by_surprise_and_is_repeated_exactly() {
+fn run_with_surprise_weighting_is_repeated_exactly() {
     let [even, whole, parts] = [0; 3].map(|_| tempfile::tempdir().expect("a folder"));
     let config = |iterations, surprise| RunConfig { surprise, ..config(iterations) };
     let open = |folder: &Path, config| Run::open(store(folder), config, None);
@@ -203,8 +208,8 @@ fn a_run_may_learn_by_surprise_and_is_repeated_exactly() {
     assert_eq!(bytes(whole.path()), bytes(parts.path()));
     assert_ne!(bytes(whole.path()), bytes(even.path()));
     let games = |folder: &Path| fs::read(folder.join("games/00000.games")).expect("games");
-    assert_eq!(games(whole.path()), games(even.path()), "the same games, learnt from otherwise");
-    let refused = open(&even.path().join("other"), config(1, 1.5)).expect_err("no share");
-    assert!(refused.to_string().contains("surprise is 1.5"), "{refused}");
+    assert_eq!(games(whole.path()), games(even.path()), "the same games with other weights");
+    let refused = open(&even.path().join("other"), config(1, 1.5)).expect_err("not a share");
+    assert!(refused.to_string().contains("surprise must be between 0 and 1, got 1.5"), "{refused}");
     assert!(store(&even.path().join("other")).find("config.toml").expect("looked for").is_none());
 }

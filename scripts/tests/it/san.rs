@@ -1,4 +1,4 @@
-//! The contract of the notation: each turn of each game has a text of its own, which is read back.
+//! Algebraic notation: each turn of each variant has its own text, which is read back.
 
 use std::collections::HashSet;
 
@@ -30,7 +30,7 @@ fn turns(position: &Position) -> Vec<Vec<Move>> {
     turns
 }
 
-/// In UCI, the turn that `text` names.
+/// Returns the turn that `text` names, in the notation of UCI.
 fn read(position: &Position, text: &str) -> String {
     match san::read(position, text) {
         Ok(turn) => position.turn_text(&turn),
@@ -46,7 +46,7 @@ const QUEENS: &str = "4k3/8/8/Q1Q5/8/Q7/8/4K3 w - - 0 1";
 const HANDS: &str = "4k3/8/8/8/8/8/8/4K3[NPQ] w - - 0 1";
 
 #[test]
-fn turns_are_written_as_people_write_them() {
+fn san_texts_of_turns() {
     for (variant, fen, turn, text) in [
         ("chess", "", "g1f3", "Nf3"),
         ("chess", "", "e2e4", "e4"),
@@ -78,7 +78,7 @@ fn turns_are_written_as_people_write_them() {
 }
 
 #[test]
-fn more_is_read_than_is_written() {
+fn san_accepts_variants_of_the_notation() {
     for (variant, fen, text, turn) in [
         ("chess", CASTLING, "0-0", "e1g1"),
         ("chess", CASTLING, "0-0-0+", "e1c1"),
@@ -99,7 +99,7 @@ fn more_is_read_than_is_written() {
 }
 
 #[test]
-fn what_names_no_turn_is_quoted() {
+fn san_errors_quote_text_and_position() {
     for (variant, fen, text, many) in [
         ("chess", "", "Nf4", false),
         ("chess", "", "Nxf3", false),
@@ -130,7 +130,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn every_turn_has_a_text_of_its_own(
+    fn san_of_every_turn_is_unique(
         choices in prop::collection::vec(any::<prop::sample::Index>(), 60),
         chess960 in any::<bool>(),
     ) {
@@ -143,9 +143,9 @@ proptest! {
                     let mut texts = HashSet::new();
                     for turn in &turns {
                         let text = san::write(&position, turn);
-                        let told = format!("{} {text} in {}", variant.name(), position.fen());
-                        prop_assert_eq!(san::read(&position, &text), Ok(turn.clone()), "{}", told);
-                        prop_assert!(texts.insert(text), "{} twice", told);
+                        let context = format!("{} {text} in {}", variant.name(), position.fen());
+                        prop_assert_eq!(san::read(&position, &text), Ok(turn.clone()), "{}", context);
+                        prop_assert!(texts.insert(text), "{} twice", context);
                     }
                 }
                 if turns.is_empty() {
@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_it_panic(text in ".{0,12}", uci in "[a-hKQRBNPO0-9x=@,+#-]{0,10}") {
+    fn san_reader_survives_random_text(text in ".{0,12}", uci in "[a-hKQRBNPO0-9x=@,+#-]{0,10}") {
         for variant in ["chess", "crazyhouse", "duck", "3x3full", "tictacmo"] {
             let position = position(variant, "");
             for text in [&text, &uci] {

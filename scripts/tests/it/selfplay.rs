@@ -1,5 +1,4 @@
-//! Self-play's contract: games are legal, records replay into samples, and a game depends on
-//! nothing but its number.
+//! Self-play: games are legal, records replay into samples, and a game depends on its number only.
 
 use menagerie::encoding::Encoding;
 use menagerie::nn::Uniform;
@@ -7,7 +6,9 @@ use menagerie::rules::PackedMove;
 use menagerie::variant::{Catalogue, Variant};
 use trainer::random_starts::Opening;
 use trainer::record::{self, End, GameRecord, RecordError};
-use trainer::selfplay::{PlayoutCap, Resignation, RootSearch, SelfPlayConfig, SelfPlayStats, play};
+use trainer::selfplay::{
+    PlayoutCap, Resignation, RootSearch, SelfPlayConfig, SelfPlayStats, play_games,
+};
 
 fn gumbel() -> SelfPlayConfig {
     SelfPlayConfig { visits: 8, parallel: 5, longest: 30, ..SelfPlayConfig::default() }
@@ -24,10 +25,10 @@ fn games(
     threads: usize,
     count: u64,
 ) -> Vec<GameRecord> {
-    games_and_cost(variant, config, threads, count).0
+    games_and_stats(variant, config, threads, count).0
 }
 
-fn games_and_cost(
+fn games_and_stats(
     variant: &Variant,
     config: &SelfPlayConfig,
     threads: usize,
@@ -36,12 +37,12 @@ fn games_and_cost(
     let uniform = Uniform::new(Encoding::of(&variant.start()).shape());
     let mut evaluators = vec![uniform; threads];
     let numbers: Vec<u64> = (0..count).collect();
-    let (games, spent) =
-        play(variant, &mut evaluators, config, &numbers, 7, &|_, _| ()).expect("games");
-    assert!(spent.evaluations > 0 && spent.visits >= spent.evaluations);
+    let (games, stats) =
+        play_games(variant, &mut evaluators, config, &numbers, 7, &|_, _| ()).expect("games");
+    assert!(stats.evaluations > 0 && stats.visits >= stats.evaluations);
     let (found, games): (Vec<u64>, _) = games.into_iter().unzip();
     assert_eq!(found, numbers);
-    (games, spent)
+    (games, stats)
 }
 
 #[test]
@@ -69,7 +70,7 @@ fn games_of_every_variant_replay_into_samples() {
 }
 
 #[test]
-fn a_game_depends_on_its_number_alone() {
+fn game_depends_on_its_number_only() {
     for name in ["3x3", "crazyhouse"] {
         let variant = Catalogue::shipped().get(name).expect("a shipped variant");
         for config in [gumbel(), puct()] {
@@ -85,7 +86,7 @@ fn a_game_depends_on_its_number_alone() {
 }
 
 #[test]
-fn games_begin_with_as_many_random_plies_as_they_should() {
+fn games_start_with_random_plies() {
     for (name, plies) in [("tictactoe", 4), ("duck", 5)] {
         let variant = Catalogue::shipped().get(name).expect("a shipped variant");
         let opening = Opening { share: 0.5, plies };
@@ -103,14 +104,15 @@ fn games_begin_with_as_many_random_plies_as_they_should() {
 }
 
 #[test]
-fn hasty_plies_teach_no_policy() {
+fn plies_with_few_visits_have_no_policy() {
     let variant = Catalogue::shipped().get("crazyhouse").expect("a shipped variant");
     let encoding = Encoding::of(&variant.start());
     for config in [gumbel(), puct()] {
         let playout_cap = Some(PlayoutCap { full: 0.25, visits: 2 });
-        let (games, spent) =
-            games_and_cost(&variant, &SelfPlayConfig { playout_cap, ..config }, 1, 20);
-        let (mut full, mut plies) = (0, 0);
+        let (games, stats) =
+            games_and_stats(&variant, &SelfPlayConfig { playout_cap, ..config }, 1, 20);
+        let mut full = 0;
+        let mut plies = 0;
         for game in &games {
             for (nth, ply) in game.plies.iter().enumerate() {
                 let sample = game.sample(&variant, &encoding, nth).expect("a sample");
@@ -123,57 +125,61 @@ fn hasty_plies_teach_no_policy() {
         }
         let share = full as f64 / plies as f64;
         assert!((0.2..0.3).contains(&share), "{share}");
-        // A kept subtree and the root's own visit come on top.
-        let visits = spent.visits as f64 / plies as f64;
+        // A reused subtree and the visit of the root are counted in addition.
+        let visits = stats.visits as f64 / plies as f64;
         assert!((2.0..6.0).contains(&visits), "{visits}");
     }
 }
 
 #[test]
-fn who_gives_up_has_lost_and_some_games_tell_whether_that_was_right() {
+fn resignations_are_lost_and_counted() {
     let variant = Catalogue::shipped().get("tictactoe").expect("a shipped variant");
     let opening = Opening { share: 1.0, plies: 5 };
-    // Without a network only a proven loss looks like one.
+    // Without a network only a proven loss has a low score.
     let config = SelfPlayConfig { opening, stop_when_proven: false, visits: 64, ..gumbel() };
     let with = |played_out| {
         let resignation = Some(Resignation { score: -0.9, plies: 1, played_out });
-        games_and_cost(&variant, &SelfPlayConfig { resignation, ..config.clone() }, 1, 60)
+        games_and_stats(&variant, &SelfPlayConfig { resignation, ..config.clone() }, 1, 60)
     };
-    let (games, spent) = with(0.0);
-    assert!(spent.resigned > 5 && spent.played_out == 0, "{spent:?}");
-    let given_up = games.iter().filter(|game| {
+    let (games, stats) = with(0.0);
+    assert!(stats.resigned > 5 && stats.played_out == 0, "{stats:?}");
+    let resigned = games.iter().filter(|game| {
         let mut position = variant.position(&game.start, true).expect("a start");
         for ply in &game.plies {
             assert!(position.play(PackedMove(ply.played).unpack().expect("a move")));
         }
         position.outcome().is_none()
     });
-    assert_eq!(given_up.count() as u64, spent.resigned);
-    let (games, spent) = with(1.0);
+    assert_eq!(resigned.count() as u64, stats.resigned);
+    let (games, stats) = with(1.0);
     assert!(
-        spent.resigned == 0 && spent.played_out > 5 && spent.false_resignations == 0,
-        "{spent:?}"
+        stats.resigned == 0 && stats.played_out > 5 && stats.false_resignations == 0,
+        "{stats:?}"
     );
     assert!(games.iter().all(|game| game.end.is_some_and(|end| end.turns == 0)));
 }
 
 #[test]
-fn settings_that_make_no_sense_are_errors() {
+fn invalid_settings_are_errors() {
     let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
     let uniform = Uniform::new(Encoding::of(&variant.start()).shape());
     let mut config = gumbel();
     config.search.insert("c_pukt".to_owned(), 1.0);
     let error =
-        play(&variant, &mut [uniform], &config, &[0], 7, &|_, _| ()).expect_err("a bad name");
+        play_games(&variant, &mut [uniform], &config, &[0], 7, &|_, _| ()).expect_err("a bad name");
     assert!(error.to_string().contains("c_pukt"), "{error}");
     let mut uniform = [Uniform::new(Encoding::of(&variant.start()).shape())];
     let config = SelfPlayConfig { opening: Opening { share: 1.5, plies: 2 }, ..gumbel() };
-    let error = play(&variant, &mut uniform, &config, &[0], 7, &|_, _| ()).expect_err("no share");
-    assert!(error.to_string().contains("opening.share is 1.5"), "{error}");
+    let error =
+        play_games(&variant, &mut uniform, &config, &[0], 7, &|_, _| ()).expect_err("not a share");
+    assert!(
+        error.to_string().contains("opening.share must be between 0 and 1, got 1.5"),
+        "{error}"
+    );
 }
 
 #[test]
-fn records_come_back_whole_or_not_at_all() {
+fn damaged_records_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("some.games");
     let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
@@ -186,7 +192,7 @@ fn records_come_back_whole_or_not_at_all() {
         flipped[at] ^= 4;
         for bytes in [&flipped[..], &intact[..at]] {
             std::fs::write(&path, bytes).expect("written");
-            let error = record::read(&path).expect_err("damage is seen");
+            let error = record::read(&path).expect_err("damaged");
             assert!(matches!(error, RecordError::Damaged { .. }));
             assert!(error.to_string().contains("some.games"), "{error}");
         }
@@ -194,7 +200,7 @@ fn records_come_back_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_network_plays_with_itself_into_a_file() {
+fn selfplay_command_writes_and_keeps_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let selfplay = |arguments: &[&str]| {
         let command = std::process::Command::new(env!("CARGO_BIN_EXE_trainer"))
@@ -215,14 +221,14 @@ fn a_network_plays_with_itself_into_a_file() {
     assert!(games.len() == 20 && games.iter().all(|game| !game.plies.is_empty()));
     assert!(games.iter().all(|game| variant.position(&game.start, false).is_ok()));
     let (done, text) = selfplay(&["--games", "20", "--seed", "7"]);
-    assert!(done && text.contains("20 games are there"), "{text}");
+    assert!(done && text.contains("20 games exist already"), "{text}");
     let (done, text) = selfplay(&["--games", "20", "--seed", "8", "--variants", "nothing.ini"]);
     assert!(!done && text.contains("nothing.ini"), "{text}");
     assert!(!folder.path().join("8.games").exists() && !folder.path().join("7").exists());
 }
 
 #[test]
-fn a_record_tells_how_much_the_search_surprised_the_network() {
+fn surprise_is_divergence_from_uniform_policy() {
     let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
     let encoding = Encoding::of(&variant.start());
     for config in [gumbel(), puct()] {
@@ -230,7 +236,7 @@ fn a_record_tells_how_much_the_search_surprised_the_network() {
         for game in games(&variant, &config, 1, 20) {
             for (nth, ply) in game.plies.iter().enumerate() {
                 let policy = game.sample(&variant, &encoding, nth).expect("a sample").policy;
-                // The bare network thinks all moves as likely as one another, whatever the noise.
+                // The priors of the uniform network are equal, without the noise.
                 let part = |share: &f32| if *share > 0.0 { share * share.ln() } else { 0.0 };
                 let expected = (policy.len() as f32).ln() + policy.iter().map(part).sum::<f32>();
                 let found = ply.surprise.expect("a surprise");

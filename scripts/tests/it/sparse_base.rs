@@ -236,8 +236,11 @@ fn engine_plays_a_variant_of_the_user_with_a_base() {
     let has = |part: &str| lines.iter().any(|line| line.contains(part));
     let name = path.display();
     assert!(has(&format!("mine: network {name} (random), ONNX Runtime cpu")), "{lines:#?}");
-    assert!(has("mine: played with a base network, trained on other games"), "{lines:#?}");
+    assert!(has("mine: using a base network trained on other variants"), "{lines:#?}");
     assert!(has("bestmove ") && has("checks-left(own)["), "{lines:#?}");
     assert!(has(&format!("crazyhouse: network {name} (random)")), "{lines:#?}");
-    assert!(has("crazyhouse: played with a base network, trained on games of it"), "{lines:#?}");
+    assert!(
+        has("crazyhouse: using a base network trained on this variant, among others"),
+        "{lines:#?}"
+    );
 }

@@ -46,16 +46,10 @@ fn load_runtime() {
 }
 
 /// The int8 file of random weights for an encoding.
-fn int8_file(
-    encoding: &SparseEncoding,
-    network_metadata: &NetworkMetadata,
-    sizes: [usize; 3],
-) -> Vec<u8> {
+fn int8_file(encoding: &SparseEncoding, metadata: &NetworkMetadata, sizes: [usize; 3]) -> Vec<u8> {
     let shape = encoding.shape();
     let weights = SparseWeights::random(shape, sizes, 1);
-    export_int8(&weights, shape.rows_per_move, &network_metadata.entries())
-        .expect("weights that fit")
-        .0
+    export_int8(&weights, shape.rows_per_move, &metadata.entries()).expect("weights that fit").0
 }
 
 fn small_file(name: &str) -> Vec<u8> {
@@ -172,34 +166,32 @@ fn one_file_is_the_whole_network() {
 #[test]
 fn unfit_networks_are_refused() {
     let crazyhouse = sparse("crazyhouse");
-    let refusal = |network_metadata: &NetworkMetadata, encoding: &SparseEncoding, name: &str| {
-        let error =
-            open(&int8_file(encoding, network_metadata, [128, 64, 4]), name).expect_err("unfit");
+    let refusal = |metadata: &NetworkMetadata, encoding: &SparseEncoding, name: &str| {
+        let error = open(&int8_file(encoding, metadata, [128, 64, 4]), name).expect_err("unfit");
         assert!(!error.to_string().contains('\n') && error.to_string().len() < 400, "{error}");
         error
     };
-    let network_metadata = |encoding, names| NetworkMetadata::sparse(encoding, names, "random");
-    let error = refusal(&network_metadata(&crazyhouse, "crazyhouse"), &crazyhouse, "chess");
+    let metadata = |encoding, names| NetworkMetadata::sparse(encoding, names, "random");
+    let error = refusal(&metadata(&crazyhouse, "crazyhouse"), &crazyhouse, "chess");
     assert!(matches!(error, UnfitNetwork::Variant { .. }), "{error}");
     let duck = sparse("duck");
-    let error = refusal(&network_metadata(&duck, "duck crazyhouse"), &duck, "crazyhouse");
+    let error = refusal(&metadata(&duck, "duck crazyhouse"), &duck, "crazyhouse");
     assert!(matches!(error, UnfitNetwork::SparseLayout { .. }), "{error}");
-    let cut =
-        NetworkMetadata { layout: String::new(), ..network_metadata(&crazyhouse, "crazyhouse") };
+    let cut = NetworkMetadata { layout: String::new(), ..metadata(&crazyhouse, "crazyhouse") };
     let error = refusal(&cut, &crazyhouse, "crazyhouse");
     assert!(matches!(error, UnfitNetwork::SparseLayout { .. }), "{error}");
     for other in ["sparse/0", "family/1"] {
         let encoding = other.to_owned();
-        let other = NetworkMetadata { encoding, ..network_metadata(&crazyhouse, "crazyhouse") };
+        let other = NetworkMetadata { encoding, ..metadata(&crazyhouse, "crazyhouse") };
         let error = refusal(&other, &crazyhouse, "crazyhouse");
         assert!(matches!(error, UnfitNetwork::Encoding { .. }), "{error}");
     }
-    let error = refusal(&network_metadata(&crazyhouse, "connect4"), &crazyhouse, "connect4");
+    let error = refusal(&metadata(&crazyhouse, "connect4"), &crazyhouse, "connect4");
     assert!(matches!(error, UnfitNetwork::NoSparseEncoding(_)), "{error}");
     load_runtime();
     let shape = crazyhouse.shape();
     let weights = SparseWeights::random(shape, [128, 64, 4], 1);
-    let entries = network_metadata(&crazyhouse, "crazyhouse").entries();
+    let entries = metadata(&crazyhouse, "crazyhouse").entries();
     let (file, _) = export_int8(&weights, 3, &entries).expect("weights that fit");
     let error = open(&file, "crazyhouse").expect_err("three rows a move");
     assert!(matches!(error, UnfitNetwork::SparseSizes { .. }), "{error}");
@@ -223,12 +215,11 @@ fn engine_plays_with_sparse_network() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let path = folder.join("sparse-crazyhouse.onnx");
     let encoding = sparse("crazyhouse");
-    let network_metadata = NetworkMetadata::sparse(&encoding, "crazyhouse", "random");
-    std::fs::write(&path, int8_file(&encoding, &network_metadata, [1024, 256, 32]))
-        .expect("written");
+    let metadata = NetworkMetadata::sparse(&encoding, "crazyhouse", "random");
+    std::fs::write(&path, int8_file(&encoding, &metadata, [1024, 256, 32])).expect("written");
     let weights = format!("setoption name WeightsFile value {}", path.display());
     let library = format!("setoption name RuntimeLibrary value {}", runtime().display());
-    let said = talk(&[
+    let output = talk(&[
         &library,
         "setoption name Backend value cpu",
         "setoption name UCI_Variant value crazyhouse",
@@ -242,9 +233,9 @@ fn engine_plays_with_sparse_network() {
         "setoption name UCI_Variant value chess",
         "isready",
     ]);
-    let has = |part: &str| said.iter().any(|line| line.contains(part));
-    assert!(has(&format!("network {} (random), ONNX Runtime cpu", path.display())), "{said:#?}");
-    assert!(has("bestmove ") && has("WDL: "), "{said:#?}");
-    assert!(has("A sparse network has no planes") && has("piece-square(King,own)["), "{said:#?}");
+    let has = |part: &str| output.iter().any(|line| line.contains(part));
+    assert!(has(&format!("network {} (random), ONNX Runtime cpu", path.display())), "{output:#?}");
+    assert!(has("bestmove ") && has("WDL: "), "{output:#?}");
+    assert!(has("A sparse network has no planes") && has("piece-square(King,own)["), "{output:#?}");
     assert!(has("is refused: the network was trained for \"crazyhouse\", not for chess"));
 }

@@ -1,4 +1,4 @@
-//! A supervised run's contract: it learns, goes on where it stopped, and comes to the same network.
+//! Supervised runs: they learn, continue where they stopped, and end with the same network.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use trainer::network::Architecture;
 use trainer::readers;
 use trainer::record::{GameRecord, Sampler, Targets};
 use trainer::store::Store;
-use trainer::supervised::{Metrics, Supervised, SupervisedConfig};
+use trainer::supervised::{Supervised, SupervisedConfig, SupervisedMetrics};
 
 fn crazyhouse() -> Arc<Variant> {
     Catalogue::shipped().get("crazyhouse").expect("crazyhouse is shipped")
@@ -19,8 +19,8 @@ fn crazyhouse() -> Arc<Variant> {
 
 fn games() -> Vec<GameRecord> {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("teacher.tsv");
-    let golden = include_str!("../golden/teacher.tsv");
+    let path = folder.path().join("games.tsv");
+    let golden = include_str!("../golden/labelled.tsv");
     let lines = golden.lines().filter(|line| line.starts_with("crazyhouse"));
     fs::write(&path, lines.collect::<Vec<_>>().join("\n")).expect("written");
     let found = readers::read_all(&[path], &crazyhouse()).expect("read");
@@ -33,7 +33,7 @@ fn config(positions: u64, checkpoint_seconds: f64) -> SupervisedConfig {
         positions,
         batch: 16,
         checkpoint_seconds,
-        // Muon is for layers between the first and the last.
+        // Muon needs a layer between the first and the last.
         network: Architecture::Mlp { widths: vec![32, 16], policy_channels: 0 },
         learner: LearnerConfig {
             optimizer: Optimizer::Muon,
@@ -59,14 +59,15 @@ fn bytes(folder: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
-    let (whole, parts) = (tempfile::tempdir().expect("a"), tempfile::tempdir().expect("b"));
+fn run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
+    let whole = tempfile::tempdir().expect("a folder");
+    let parts = tempfile::tempdir().expect("a folder");
     open(whole.path(), config(6400, 1e6), None).learn(&|_| ()).expect("learned");
-    let rows = Metrics::read(&store(whole.path())).expect("a log");
+    let rows = SupervisedMetrics::read(&store(whole.path())).expect("a log");
     let [row] = &rows[..] else { panic!("{rows:?}") };
     assert_eq!((row.steps, row.positions), (400, 6400));
 
-    // Stopped by an error in the middle, which is as good as a kill: nothing is written after.
+    // A panic in the middle is like a kill: nothing is written after it.
     let stop = |steps: u64| {
         let mut run = open(parts.path(), config(6400, 0.0), None);
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -76,7 +77,7 @@ fn a_run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
     };
     stop(3);
     stop(70);
-    // What a kill after the checkpoint, but before the state was written, leaves behind.
+    // The files of a kill after the checkpoint, but before the state was written.
     let state = fs::read(parts.path().join("state.toml")).expect("a state");
     let saved = parts.path().join("learner/0000000070.ckpt");
     let learner = fs::read(&saved).expect("a learner");
@@ -85,25 +86,28 @@ fn a_run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
     fs::write(&saved, learner).expect("written");
     open(parts.path(), config(6400, 0.0), None).learn(&|_| ()).expect("learned");
     assert_eq!(bytes(whole.path()), bytes(parts.path()));
-    let steps: Vec<_> =
-        Metrics::read(&store(parts.path())).expect("a log").iter().map(|row| row.steps).collect();
-    // Its configuration is still that with which it began: a checkpoint after every step.
+    let steps: Vec<_> = SupervisedMetrics::read(&store(parts.path()))
+        .expect("a log")
+        .iter()
+        .map(|row| row.steps)
+        .collect();
+    // Its configuration is still that of its start: a checkpoint after every step.
     assert_eq!(steps, (1..=400).collect::<Vec<_>>());
 
-    // Few games are soon known by heart.
-    let first = &Metrics::read(&store(parts.path())).expect("a log")[0];
+    // A few games are soon overfitted.
+    let first = &SupervisedMetrics::read(&store(parts.path())).expect("a log")[0];
     assert!(row.loss < first.loss && row.policy_accuracy > first.policy_accuracy, "{row:?}");
 
     // Another run starts from there.
     let warm = tempfile::tempdir().expect("a folder");
     let network = whole.path().join("network.onnx");
     open(warm.path(), config(16, 1e6), Some(&network)).learn(&|_| ()).expect("learned");
-    let begun = &Metrics::read(&store(warm.path())).expect("a log")[0];
-    assert!(begun.policy_excess < first.policy_excess, "{begun:?} {first:?}");
+    let started = &SupervisedMetrics::read(&store(warm.path())).expect("a log")[0];
+    assert!(started.policy_excess < first.policy_excess, "{started:?} {first:?}");
 }
 
 #[test]
-fn what_does_not_fit_is_refused_in_words() {
+fn open_refuses_damaged_files_and_invalid_settings() {
     let folder = tempfile::tempdir().expect("a folder");
     open(folder.path(), config(16, 1e6), None).learn(&|_| ()).expect("learned");
     for name in ["config.toml", "state.toml", "learner/0000000001.ckpt"] {
@@ -132,11 +136,12 @@ fn what_does_not_fit_is_refused_in_words() {
 
 #[test]
 fn targets_mix_results_and_scores() {
-    // One in which all moves are the teacher's.
+    // A game in which all moves are those of the reference engine.
     let clean = |game: &GameRecord| {
         game.plies.iter().all(|ply| ply.policy.iter().any(|(m, _)| *m == ply.played))
     };
-    let (variant, games) = (crazyhouse(), games());
+    let variant = crazyhouse();
+    let games = games();
     let game = games.iter().find(|game| clean(game)).expect("a clean game");
     let encoding = Encoding::of(&variant.start());
     let at = |targets| {
@@ -144,14 +149,15 @@ fn targets_mix_results_and_scores() {
         sampler.sample(game, 0, false).expect("a sample")
     };
     let expected = |outcome: &[f32]| outcome[0] - outcome[1];
-    let (told, draws) = (game.plies[0].score.expect("a score"), 0.4);
+    let recorded = game.plies[0].score.expect("a score");
+    let draws = 0.4;
     let result = expected(&at(Targets::default()).outcome);
     assert!(result.abs() == 1.0);
     let score = at(Targets { score_share: 1.0, draws, ..Targets::default() });
-    assert!((expected(&score.outcome) - told).abs() < 1e-6);
-    assert!((score.outcome[2] - draws * (1.0 - told * told)).abs() < 1e-6);
+    assert!((expected(&score.outcome) - recorded).abs() < 1e-6);
+    assert!((score.outcome[2] - draws * (1.0 - recorded * recorded)).abs() < 1e-6);
     let mixed = at(Targets { score_share: 0.25, smoothing: 0.2, draws, ..Targets::default() });
-    assert!((expected(&mixed.outcome) - (0.75 * result + 0.25 * told)).abs() < 1e-6);
+    assert!((expected(&mixed.outcome) - (0.75 * result + 0.25 * recorded)).abs() < 1e-6);
     let least = mixed.policy.iter().copied().fold(1.0, f32::min);
     assert!((least - 0.2 / mixed.policy.len() as f32).abs() < 1e-6);
     assert!((mixed.policy.iter().sum::<f32>() - 1.0).abs() < 1e-5);

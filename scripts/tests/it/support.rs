@@ -1,4 +1,4 @@
-//! Shared by several topics.
+//! Helpers of several topics.
 
 #[path = "../../../tests/it/support/naive.rs"]
 pub(crate) mod naive;

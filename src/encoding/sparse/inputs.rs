@@ -98,7 +98,7 @@ impl InputBlocks {
         list: &mut BlockList,
     ) -> InputBlocks {
         let common = CommonBlocks {
-            second_side: (!game_spec.symmetry.colours)
+            second_side: (!game_spec.symmetry.colors)
                 .then(|| list.add("second-side".to_owned(), 1)),
             mid_turn: game_spec.walls.then(|| list.add("mid-turn".to_owned(), 1)),
         };

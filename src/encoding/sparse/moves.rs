@@ -7,7 +7,7 @@ use super::attack_map::AttackMap;
 use super::blocks::BlockList;
 use super::geometry::{Geometry, OFFSETS, offset};
 use super::scene::{Scene, role_index};
-use crate::rules::{Bitboard, Color, GameSpec, Move, Role, Square, Table};
+use crate::rules::{Bitboard, BoardId, Color, GameSpec, Move, Role, Square};
 
 /// States of the square on which a piece arrives: attacked by the other side or not, defended or not,
 /// the move gives check or not.
@@ -117,7 +117,7 @@ impl MoveBlocks {
         let (moves, _) = rows.as_chunks_mut::<ROWS_PER_MOVE>();
         for (&m, rows) in legal.iter().zip(moves) {
             let (table, m) = m.split();
-            let nth = if table == Table::A { 0 } else { 1 };
+            let nth = if table == BoardId::A { 0 } else { 1 };
             let (scene, targets) = (scenes[nth], &targets[nth]);
             let blocks = &self.boards[self.board_of(scene)];
             match m {

@@ -11,13 +11,13 @@ use crate::rules::{Move, Position};
 #[derive(Clone, Debug)]
 pub(super) struct SparseLists {
     encoding: SparseEncoding,
-    /// Where the network has the indices of the encoding, if it is a base.
+    /// The map from indices of the encoding to those of the network, if it is a base.
     map: Option<Arc<IndexMap>>,
     /// The position that is being added.
     scratch: SparseInput,
-    /// The active inputs of one position after another, by the encoding.
+    /// The active inputs of all positions, as indices of the encoding.
     inputs: Vec<u16>,
-    /// Where those of each position end.
+    /// The end of each position's inputs in `inputs`.
     ends: Vec<usize>,
     /// Rows of the network's move table.
     move_rows: Vec<u16>,
@@ -70,7 +70,7 @@ impl SparseLists {
         self.owners.resize(self.owners.len() + legal.len(), owner as u16);
     }
 
-    /// Returns the active inputs of a position, by the encoding.
+    /// Returns the active inputs of a position, as indices of the encoding.
     pub(super) fn active_inputs(&self, row: usize) -> &[u16] {
         let first = if row == 0 { 0 } else { self.ends[row - 1] };
         &self.inputs[first..self.ends[row]]
@@ -79,8 +79,8 @@ impl SparseLists {
     /// Returns all positions as a request.
     pub(super) fn request(&mut self) -> SparseRequest<'_> {
         let positions = self.ends.len();
-        let longest = (0..positions).map(|row| self.active_inputs(row).len()).max();
-        let longest = longest.unwrap_or(0).max(1);
+        let longest =
+            (0..positions).map(|row| self.active_inputs(row).len()).max().unwrap_or(0).max(1);
         let mut padded = std::mem::take(&mut self.padded);
         padded.clear();
         match self.map.as_deref() {
@@ -92,11 +92,13 @@ impl SparseLists {
                 }
             }
             Some(map) => {
-                // The last place is that of the input which tells the game.
+                // The last input identifies the game.
                 padded.resize(positions * (longest + 1), map.input_padding());
                 for (row, padded) in padded.chunks_exact_mut(longest + 1).enumerate() {
                     let inputs = self.active_inputs(row);
-                    padded.iter_mut().zip(inputs).for_each(|(to, &input)| *to = map.input(input));
+                    for (to, &input) in padded.iter_mut().zip(inputs) {
+                        *to = map.input(input);
+                    }
                     padded[longest] = map.variant().unwrap_or(map.input_padding());
                 }
             }

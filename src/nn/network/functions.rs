@@ -1,9 +1,7 @@
-//! The functions that a network's file defines: ONNX lets a model bring operators of its own, each as
-//! a body of standard ones.
+//! The functions that a network's file defines: operators whose bodies consist of standard ONNX operators.
 //!
-//! On a CPU the bodies are never run, as kernels take their place; elsewhere ONNX Runtime runs them. A
-//! file whose functions are not those of this version would be two different networks, so that it is
-//! refused before ONNX Runtime sees it.
+//! On a CPU, kernels replace the functions; elsewhere ONNX Runtime runs their bodies. A file with functions
+//! of another version would compute different results on each, so it is refused before ONNX Runtime loads it.
 
 use super::NetworkError;
 use super::checksum::digest;
@@ -20,19 +18,20 @@ pub const FUNCTIONS: [(&str, &str); 6] = [
 ];
 
 /// The number of the field `functions` of a `ModelProto`.
-const FIELD: u64 = 25;
+const FUNCTIONS_FIELD: u64 = 25;
 
 /// Checks that every function of a model is one of [`FUNCTIONS`]. A model without functions passes.
 ///
 /// # Errors
-/// [`NetworkError::Function`] for another function; [`NetworkError::Model`] if the bytes are no
-/// protobuf message.
+/// [`NetworkError::Function`] for another function; [`NetworkError::Model`] if the bytes are not a protobuf
+/// message.
 pub(super) fn check_functions(model: &[u8]) -> Result<(), NetworkError> {
     let mut rest = model;
     while !rest.is_empty() {
-        let no_message = || NetworkError::Model("the file is no protobuf message".into());
-        let (field, content) = next_field(&mut rest).ok_or_else(no_message)?;
-        if field == FIELD {
+        let Some((field, content)) = next_field(&mut rest) else {
+            return Err(NetworkError::Model("the file is not a protobuf message".into()));
+        };
+        if field == FUNCTIONS_FIELD {
             let found = digest(content);
             if !FUNCTIONS.iter().any(|(_, known)| *known == found) {
                 return Err(NetworkError::Function(name_of(content)));
@@ -42,7 +41,7 @@ pub(super) fn check_functions(model: &[u8]) -> Result<(), NetworkError> {
     Ok(())
 }
 
-/// Takes the next field off a protobuf message: its number, and its content if it has a length.
+/// Takes the next field off a protobuf message. Returns its number, and its content if it has a length.
 fn next_field<'a>(rest: &mut &'a [u8]) -> Option<(u64, &'a [u8])> {
     let key = varint(rest)?;
     let length = match key & 7 {
@@ -80,7 +79,7 @@ fn varint(rest: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Returns the name that a `FunctionProto` gives itself (its first field), shortened and printable.
+/// Returns the name of a `FunctionProto` (its first field), shortened and printable.
 fn name_of(function: &[u8]) -> String {
     let mut rest = function;
     let name = match next_field(&mut rest) {
@@ -95,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_functions_are_named() {
+    fn functions_that_are_unknown_are_named() {
         let function = b"\x0a\x04Evil\x52\x10menagerie.sparse";
         let head = [0xca, 0x01, function.len() as u8];
         let model = [b"\x08\x08", &head[..], function].concat();

@@ -12,7 +12,7 @@
 //! | `outcome` | f32 | positions, outcomes | a logit for each outcome |
 //! | `moves_left` | f32 | positions, 1 | the turns that the game is expected to last |
 //!
-//! The three nodes of the graph are operators of our own, which the file defines as functions of
+//! The three nodes of the graph are operators of the project, which the file defines as functions of
 //! standard operators: any ONNX Runtime can run it. On a CPU, kernels of this program replace them
 //! (see [`Kernels`]).
 
@@ -21,12 +21,15 @@ use std::fmt;
 use ort::session::{HasSelectedOutputs, RunOptions};
 use ort::value::{Outlet, TensorElementType, TensorRef, ValueType};
 
-use super::{Backend, Kernels, NetworkError, OUTPUTS, finite, names_of, select, unfit, words};
+use super::{
+    Backend, Kernels, NetworkError, OUTPUTS, check_finite, check_length, names_of, run_error,
+    select, unfit,
+};
 
 /// The names of the inputs of a sparse network.
 pub const SPARSE_INPUTS: [&str; 3] = ["inputs", "move_rows", "owners"];
 
-/// No position has more active inputs or rows of moves than this many numbers.
+/// The maximum size of a fixed dimension.
 const MAX_NUMBERS: usize = 1 << 24;
 
 /// Positions for a sparse network.
@@ -52,7 +55,7 @@ pub struct SparseSession {
     outcomes: usize,
     backend: Backend,
     note: Option<String>,
-    /// A request for no move asks for one that does not exist, as a tensor cannot be empty.
+    /// The table rows of a dummy move, for requests without moves.
     no_move: Vec<u16>,
 }
 
@@ -73,19 +76,19 @@ impl SparseSession {
     /// runtime if none is loaded yet.
     ///
     /// # Errors
-    /// If there is no runtime, the file is damaged, ONNX Runtime or a kernel does not take the model, or
-    /// it has not the inputs and outputs of a sparse network.
+    /// If there is no runtime, the file is damaged, ONNX Runtime or a kernel rejects the model, or it does
+    /// not have the inputs and outputs of a sparse network.
     pub fn open(
         file: &[u8],
         backend: Backend,
         threads: usize,
         kernels: Kernels,
     ) -> Result<SparseSession, NetworkError> {
-        let (session, backend, note) = super::commit(file, backend, threads, kernels)?;
+        let (session, backend, note) = super::open_session(file, backend, threads, kernels)?;
         SparseSession::new(session, backend, note)
     }
 
-    /// Whether a session is that of a sparse network.
+    /// Returns `true` if a session is that of a sparse network.
     pub(super) fn is_sparse(session: &ort::session::Session) -> bool {
         session.inputs().iter().any(|outlet| outlet.name() == SPARSE_INPUTS[0])
     }
@@ -96,8 +99,8 @@ impl SparseSession {
         note: Option<String>,
     ) -> Result<SparseSession, NetworkError> {
         let [inputs, move_rows, owners] = SPARSE_INPUTS;
-        let known = |outlet: &&Outlet| !SPARSE_INPUTS.contains(&outlet.name());
-        if let Some(other) = session.inputs().iter().find(known) {
+        let mut outlets = session.inputs().iter();
+        if let Some(other) = outlets.find(|outlet| !SPARSE_INPUTS.contains(&outlet.name())) {
             return Err(NetworkError::Surplus(other.name().into()));
         }
         let u16s = TensorElementType::Uint16;
@@ -142,7 +145,7 @@ impl SparseSession {
         self.note.as_deref()
     }
 
-    /// Returns the text under `key` in the model's own metadata.
+    /// Returns the value of `key` in the model's metadata.
     pub fn get(&self, key: &str) -> Option<String> {
         self.session.metadata().ok()?.custom(key)
     }
@@ -153,8 +156,8 @@ impl SparseSession {
     /// # Errors
     /// [`NetworkError::Length`] if a buffer or a list does not fit the number of positions or moves,
     /// [`NetworkError::Run`] if the network fails (an index outside its table, too many active inputs),
-    /// [`NetworkError::NotFinite`] if it gives a number that is none. The buffers then hold nothing of
-    /// use.
+    /// [`NetworkError::NotFinite`] if an output is infinite or NaN. The content of the buffers is then
+    /// unspecified.
     pub fn run(
         &mut self,
         request: SparseRequest<'_>,
@@ -163,61 +166,53 @@ impl SparseSession {
         moves_left: &mut [f32],
     ) -> Result<(), NetworkError> {
         let SparseRequest { positions, inputs, move_rows, owners } = request;
-        let (moves, per_move) = (owners.len(), self.rows_per_move);
+        let moves = owners.len();
+        let per_move = self.rows_per_move;
         if positions == 0 {
             return check_length(SPARSE_INPUTS[1], 0, 0, moves + inputs.len() + move_rows.len());
         }
         let active = inputs.len() / positions;
-        check_length(SPARSE_INPUTS[0], positions, positions * active.max(1), inputs.len())?;
-        check_length(SPARSE_INPUTS[1], moves, moves.saturating_mul(per_move), move_rows.len())?;
+        check_length(SPARSE_INPUTS[0], positions, active.max(1), inputs.len())?;
+        check_length(SPARSE_INPUTS[1], moves, per_move, move_rows.len())?;
         let [policy_name, outcome_name, moves_left_name] = OUTPUTS;
-        check_length(policy_name, moves, moves, policy.len())?;
-        let outcomes = positions.saturating_mul(self.outcomes);
-        check_length(outcome_name, positions, outcomes, outcome.len())?;
-        check_length(moves_left_name, positions, positions, moves_left.len())?;
-        let (asked, move_rows, owners) = match moves {
+        check_length(policy_name, moves, 1, policy.len())?;
+        check_length(outcome_name, positions, self.outcomes, outcome.len())?;
+        check_length(moves_left_name, positions, 1, moves_left.len())?;
+        // A tensor cannot be empty.
+        let (rows, move_rows, owners) = match moves {
             0 => (1, &self.no_move[..], &[0][..]),
             _ => (moves, move_rows, owners),
         };
-        let run = |error| NetworkError::Run(words(error));
-        let inputs = TensorRef::from_array_view(([positions, active], inputs)).map_err(run)?;
-        let move_rows = TensorRef::from_array_view(([asked, per_move], move_rows)).map_err(run)?;
-        let owners = TensorRef::from_array_view(([asked], owners)).map_err(run)?;
+        let inputs =
+            TensorRef::from_array_view(([positions, active], inputs)).map_err(run_error)?;
+        let move_rows =
+            TensorRef::from_array_view(([rows, per_move], move_rows)).map_err(run_error)?;
+        let owners = TensorRef::from_array_view(([rows], owners)).map_err(run_error)?;
         let [inputs_name, move_rows_name, owners_name] = SPARSE_INPUTS;
         let values = ort::inputs![
             inputs_name => inputs, move_rows_name => move_rows, owners_name => owners
         ];
-        let results = self.session.run_with_options(values, &self.outputs).map_err(run)?;
+        let results = self.session.run_with_options(values, &self.outputs).map_err(run_error)?;
         let buffers = [(policy, 1), (outcome, self.outcomes), (moves_left, 1)];
         for (name, (buffer, per_row)) in OUTPUTS.into_iter().zip(buffers) {
             let result = results
                 .get(name)
-                .ok_or_else(|| NetworkError::Run(format!("it gave no {name:?}")))?;
-            let (shape, numbers) = result.try_extract_tensor::<f32>().map_err(run)?;
+                .ok_or_else(|| NetworkError::Run(format!("no output {name:?}")))?;
+            let (shape, numbers) = result.try_extract_tensor::<f32>().map_err(run_error)?;
             if buffer.is_empty() {
                 continue;
             }
             if numbers.len() != buffer.len() {
                 return Err(NetworkError::Run(format!(
-                    "its {name:?} has shape {shape:?}, not {} numbers",
+                    "{name:?} has shape {shape:?}, expected {} numbers",
                     buffer.len()
                 )));
             }
             buffer.copy_from_slice(numbers);
-            finite(name, per_row, buffer)?;
+            check_finite(name, per_row, buffer)?;
         }
         Ok(())
     }
-}
-
-/// Errs if a list has not the length that fits.
-fn check_length(
-    name: &'static str,
-    rows: usize,
-    wanted: usize,
-    found: usize,
-) -> Result<(), NetworkError> {
-    if found == wanted { Ok(()) } else { Err(NetworkError::Length { name, rows, wanted, found }) }
 }
 
 /// Checks the type and the number of axes of the outlet `name`, and returns those of its axes that must

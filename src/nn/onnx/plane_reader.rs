@@ -8,13 +8,13 @@ use crate::nn::network::{NetworkError, Session};
 use crate::nn::plane_adapter::PlaneAdapter;
 use crate::nn::two_board_network::TwoBoardNetwork;
 
-/// A network that reads planes, and what it takes to read those of the game.
+/// A network that reads planes, with what is needed to pass it those of the game.
 #[derive(Debug)]
 pub(super) struct PlaneReader {
     pub(super) session: Session,
     shape: Shape,
     pub(super) plane_adapter: Option<PlaneAdapter>,
-    /// What is needed if it sees two tables one by one.
+    /// The evaluation board by board, if it is a two-board network.
     pub(super) two_board: Option<TwoBoardNetwork>,
     policy: Vec<f32>,
     outcome: Vec<f32>,
@@ -25,36 +25,32 @@ impl PlaneReader {
     /// Checks that the network can play `variant`, which is written in `encoding`.
     ///
     /// # Errors
-    /// What does not fit.
+    /// [`UnfitNetwork`] if the variant, the encoding, the number of boards or the sizes do not fit.
     pub(super) fn new(
         session: Session,
-        network_metadata: &NetworkMetadata,
+        metadata: &NetworkMetadata,
         encoding: &Encoding,
         variant: &str,
     ) -> Result<PlaneReader, UnfitNetwork> {
-        let plane_adapter = match network_metadata.check(encoding, variant) {
+        let has_two_boards = session.head().is_some();
+        let plane_adapter = match metadata.check(encoding, variant) {
             Ok(()) => None,
-            Err(refusal @ UnfitNetwork::Encoding { .. }) => {
-                let two_board = session.head().is_some();
-                let plane_adapter = network_metadata.plane_adapter(encoding);
-                Some(
-                    plane_adapter
-                        .filter(|plane_adapter| !two_board || plane_adapter.keeps_tables())
-                        .ok_or(refusal)?,
-                )
-            }
-            Err(refusal) => return Err(refusal),
+            Err(error @ UnfitNetwork::Encoding { .. }) => match metadata.plane_adapter(encoding) {
+                Some(adapter) if !has_two_boards || adapter.keeps_boards() => Some(adapter),
+                _ => return Err(error),
+            },
+            Err(error) => return Err(error),
         };
-        let (shape, found) = (encoding.shape(), session.sizes());
-        let two_board = match session.head() {
-            Some(_) => Some(
-                TwoBoardNetwork::new(encoding)
-                    .ok_or_else(|| UnfitNetwork::TwoBoardNetwork(variant.into()))?,
-            ),
-            None => None,
+        let shape = encoding.shape();
+        let found = session.sizes();
+        let two_board = if has_two_boards {
+            let two_board = TwoBoardNetwork::new(encoding);
+            Some(two_board.ok_or_else(|| UnfitNetwork::TwoBoardNetwork(variant.into()))?)
+        } else {
+            None
         };
-        let whole = plane_adapter.as_ref().map_or(shape, |plane_adapter| plane_adapter.shape());
-        let wanted = if two_board.is_some() { whole.of_table() } else { whole };
+        let whole = plane_adapter.as_ref().map_or(shape, PlaneAdapter::shape);
+        let wanted = if has_two_boards { whole.of_board() } else { whole };
         let same = found.batch.is_none()
             && (found.channels, found.height, found.width)
                 == (wanted.planes, wanted.height, wanted.width)
@@ -69,7 +65,7 @@ impl PlaneReader {
 
     pub(super) fn new_batch(&self) -> Batch {
         let batch = Batch::new(self.shape);
-        // A two_board looks for mates at each table when it sees it first.
+        // A two-board network needs the positions for the mate search on each board.
         if self.two_board.is_some() { batch.keeping_positions() } else { batch }
     }
 
@@ -82,7 +78,7 @@ impl PlaneReader {
         let outcomes = self.shape.outcomes;
         let policy = self.plane_adapter.as_ref().map_or(self.shape, PlaneAdapter::shape).policy();
         let planes = match &mut self.plane_adapter {
-            Some(plane_adapter) => plane_adapter.cross(batch.planes()),
+            Some(adapter) => adapter.convert(batch.planes()),
             None => batch.planes(),
         };
         self.policy.resize(rows * policy, 0.0);
@@ -91,13 +87,13 @@ impl PlaneReader {
         let mut outputs = [&mut self.policy, &mut self.outcome, &mut self.moves_left]
             .map(|buffer| &mut buffer[..]);
         self.session.run(planes, rows, &mut outputs)?;
-        let chances = self.outcome.chunks_exact_mut(outcomes);
+        let outcome_rows = self.outcome.chunks_exact_mut(outcomes);
         let logits = self.policy.chunks_exact(policy);
-        for (row, (chances, logits)) in chances.zip(logits).enumerate() {
-            softmax(chances);
+        for (row, (outcome, logits)) in outcome_rows.zip(logits).enumerate() {
+            softmax(outcome);
             let moves_left = self.moves_left[row];
-            batch.fill_indexed(row, chances, moves_left, |index| match &self.plane_adapter {
-                Some(plane_adapter) => logits[plane_adapter.index(index.0.into())],
+            batch.fill_indexed(row, outcome, moves_left, |index| match &self.plane_adapter {
+                Some(adapter) => logits[adapter.index(index.0.into())],
                 None => logits[usize::from(index.0)],
             });
         }

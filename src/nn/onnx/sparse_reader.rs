@@ -15,28 +15,28 @@ use crate::nn::network::sparse::SparseSession;
 pub(super) struct SparseReader {
     session: SparseSession,
     encoding: SparseEncoding,
-    /// Where a base has the indices of the encoding.
+    /// The map from indices of the encoding to those of the network, if it is a base.
     map: Option<Arc<IndexMap>>,
 }
 
 impl SparseReader {
-    /// Checks that the network was made for `variant`, whose planes are those of `encoding`.
+    /// Checks that the network can play `variant`, whose planes are those of `encoding`.
     ///
     /// # Errors
-    /// What does not fit.
+    /// [`UnfitNetwork`] if the variant, the layout or the sizes do not fit.
     pub(super) fn new(
         session: SparseSession,
-        network_metadata: &NetworkMetadata,
+        metadata: &NetworkMetadata,
         encoding: &Encoding,
         variant: &str,
     ) -> Result<SparseReader, UnfitNetwork> {
         let Some(encoding) = encoding.sparse() else {
             return Err(UnfitNetwork::NoSparseEncoding(variant.into()));
         };
-        let map = if network_metadata.is_base() {
-            Some(Arc::new(network_metadata.base_map(&encoding, variant)?))
+        let map = if metadata.is_base() {
+            Some(Arc::new(metadata.base_map(&encoding, variant)?))
         } else {
-            network_metadata.check_sparse(&encoding, variant)?;
+            metadata.check_sparse(&encoding, variant)?;
             None
         };
         let shape = encoding.shape();
@@ -66,7 +66,7 @@ impl SparseReader {
     pub(super) fn evaluate(&mut self, batch: &mut Batch) -> Result<(), NetworkError> {
         let Some((request, [logits, outcome, moves_left])) = batch.sparse_request() else {
             return Err(NetworkError::Run(
-                "it reads sparse lists, and the batch has planes".into(),
+                "it reads sparse lists, but the batch has planes".into(),
             ));
         };
         self.session.run(request, logits, outcome, moves_left)?;

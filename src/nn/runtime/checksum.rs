@@ -1,8 +1,8 @@
-//! Checksums of the libraries that `scripts/get-onnxruntime` lays.
+//! Checksums of the libraries that `scripts/get-onnxruntime` downloads.
 //!
-//! The list that the script fetches by is compiled in, so that a file which was swapped, together
-//! with the record beside it, does not pass. The record counts only on a platform that the list
-//! does not know, where the script lays what pip has for it.
+//! The script's list is compiled in, so that a file that was replaced together with its checksum file is
+//! detected. The checksum file next to the library is used only on platforms that are not in the list, for
+//! which the script installs the library from pip.
 
 use std::env::consts::{ARCH, OS};
 use std::ffi::OsString;
@@ -13,56 +13,57 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-/// The list: SHA-256, platform, package and file name a line.
+/// The list. Each line has SHA-256, platform, package and file name.
 const LIST: &str = include_str!("../../../scripts/onnxruntime.sha256");
 
-/// Why a library is not the one that was fetched.
+/// Why a library is not the one that the script downloaded.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ChecksumError {
-    /// The file or its record cannot be read.
+    /// The file or its checksum file cannot be read.
     #[error("cannot be checked: {0}")]
     Read(String),
-    /// The checksum is none of those expected.
-    #[error("was changed: its SHA-256 is {found}, which is none of {expected}'s")]
+    /// The checksum is not one of those expected.
+    #[error("was changed: its SHA-256 is {found}, which is not in {expected}")]
     Wrong {
-        /// SHA-256 of the file, in hexadecimal digits.
+        /// The SHA-256 of the file, in hexadecimal digits.
         found: String,
-        /// What says which are right.
+        /// The file with the expected checksums.
         expected: String,
     },
 }
 
-/// The record that the script writes beside the library at `path`.
-pub(super) fn record(path: &Path) -> PathBuf {
+/// Returns the path of the checksum file that the script writes next to the library at `path`.
+pub(super) fn checksum_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".sha256");
     PathBuf::from(name)
 }
 
-/// Checks that the file `name` in `library`'s folder is one that the script lays, where `library`
-/// is the path of the ONNX Runtime library itself. Reads the whole file: 29 MB in some 25 ms.
+/// Checks the file `name` in the folder of `library`, the path of the ONNX Runtime library. Reads the whole
+/// file, which takes about 25 ms for 29 MB.
 ///
 /// # Errors
-/// If the file cannot be read or has another checksum.
+/// [`ChecksumError::Read`] if the file cannot be read, [`ChecksumError::Wrong`] if it has another checksum.
 pub(super) fn check(library: &Path, name: &str) -> Result<(), ChecksumError> {
     let found = digest(&library.with_file_name(name))
         .map_err(|error| ChecksumError::Read(error.to_string()))?;
     let platform = format!("{OS}-{ARCH}");
     let listed = LIST.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let known: Vec<_> = listed.filter(|row| row.len() == 4 && row[1] == platform).collect();
-    let wrong = |expected: String| ChecksumError::Wrong { found: found.clone(), expected };
-    if !known.is_empty() {
-        let right = known.iter().any(|row| row[0] == found && row[3] == name);
-        return if right { Ok(()) } else { Err(wrong("scripts/onnxruntime.sha256".into())) };
-    }
-    let record = record(library);
-    let text = fs::read_to_string(&record)
-        .map_err(|error| ChecksumError::Read(format!("{}: {error}", record.display())))?;
-    let right = text.lines().any(|line| line.split_whitespace().eq([found.as_str(), name]));
-    if right { Ok(()) } else { Err(wrong(record.display().to_string())) }
+    let rows: Vec<_> = listed.filter(|row| row.len() == 4 && row[1] == platform).collect();
+    let (is_listed, source) = if rows.is_empty() {
+        let path = checksum_path(library);
+        let text = fs::read_to_string(&path)
+            .map_err(|error| ChecksumError::Read(format!("{}: {error}", path.display())))?;
+        let is_listed = text.lines().any(|line| line.split_whitespace().eq([found.as_str(), name]));
+        (is_listed, path.display().to_string())
+    } else {
+        let is_listed = rows.iter().any(|row| row[0] == found && row[3] == name);
+        (is_listed, "scripts/onnxruntime.sha256".to_owned())
+    };
+    if is_listed { Ok(()) } else { Err(ChecksumError::Wrong { found, expected: source }) }
 }
 
-/// SHA-256 of a file in lower-case hexadecimal digits.
+/// Returns the SHA-256 of a file in lower-case hexadecimal digits.
 fn digest(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let mut hasher = Sha256::new();
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_well_formed() {
+    fn checksum_list_is_well_formed() {
         let rows = LIST.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
         for row in rows {
             let fields: Vec<_> = row.split_whitespace().collect();

@@ -1,41 +1,41 @@
-//! A look at a shared library before the dynamic loader maps it.
+//! Validation of a shared library before the dynamic loader maps it.
 //!
-//! The loader trusts the headers: it maps the file as they say, and touching a page that a cut
-//! file no longer has raises SIGBUS, which ends the process. So all that the headers promise must
-//! lie inside the file. Nothing here panics, whatever the bytes.
+//! The loader trusts the headers: it maps the file as they specify, and access to a page that a truncated
+//! file does not have raises SIGBUS, which ends the process. So all parts that the headers describe must lie
+//! inside the file. Nothing here panics, whatever the bytes.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
 use thiserror::Error;
 
-/// Why a file is no library that this process could map.
+/// Why a file is not a library that this process can map.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ElfError {
     /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Read(String),
-    /// The file does not begin as an ELF file does.
-    #[error("is no ELF file")]
+    /// The file does not begin with the magic number of ELF.
+    #[error("is not an ELF file")]
     NotElf,
     /// The library is for another kind of machine.
     #[error("is for another machine ({0})")]
     Foreign(String),
     /// The file is ELF, but an executable or object file.
-    #[error("is an ELF file of type {0}, no shared library")]
+    #[error("is an ELF file of type {0}, not a shared library")]
     NotShared(u16),
-    /// The file ends before something that its headers promise.
-    #[error("is cut short: its {part} ends at byte {end}, the file at {length}")]
-    Cut {
-        /// What the headers promise.
+    /// The file ends before a part that its headers describe.
+    #[error("is truncated: its {part} ends at byte {end}, the file at {length}")]
+    Truncated {
+        /// The part that the headers describe.
         part: &'static str,
-        /// The byte where that ends.
+        /// The byte where the part ends.
         end: u64,
         /// The file's length in bytes.
         length: u64,
     },
-    /// The file has its full length, but a part that was never written.
-    #[error("is damaged: its {0} makes no sense")]
-    Hollow(&'static str),
+    /// A part has invalid content, for example because it was never written.
+    #[error("is damaged: its {0} is invalid")]
+    Invalid(&'static str),
 }
 
 /// ELF's numbers for the machines that this code may be compiled for.
@@ -49,32 +49,32 @@ const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// A header or table is read whole up to this many bytes; more is no library.
-const MAX_TABLE: u64 = 8 << 20;
+/// The maximum size of a header or table.
+const MAX_TABLE_BYTES: u64 = 8 << 20;
 
-const PROGRAM_HEADER: u64 = 56;
-const SECTION_HEADER: u64 = 64;
-const DYNAMIC_ENTRY: usize = 16;
+const PROGRAM_HEADER_BYTES: u64 = 56;
+const SECTION_HEADER_BYTES: u64 = 64;
+const DYNAMIC_ENTRY_BYTES: usize = 16;
 
-/// Checks that `file` is a 64-bit little-endian ELF shared library for this machine, and that all
-/// that its headers promise lies inside it.
+/// Checks that `file` is a 64-bit little-endian ELF shared library for this machine, and that all parts that
+/// its headers describe lie inside it.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// The first problem found.
 pub(super) fn check(file: &mut (impl Read + Seek)) -> Result<(), ElfError> {
-    let length = file.seek(SeekFrom::End(0)).map_err(read)?;
+    let length = file.seek(SeekFrom::End(0)).map_err(read_error)?;
     let mut magic = [0; 4];
     if length >= 4 {
-        at(file, 0, &mut magic)?;
+        read_at(file, 0, &mut magic)?;
     }
     if magic != *b"\x7fELF" {
         return Err(ElfError::NotElf);
     }
-    let header = table(file, 0, 64, length, "header")?;
+    let header = read_part(file, 0, 64, length, "header")?;
     if header[4] != 2 || header[5] != 1 {
-        let word = if header[4] == 2 { "64" } else { "32" };
+        let bits = if header[4] == 2 { "64" } else { "32" };
         let order = if header[5] == 1 { "little" } else { "big" };
-        return Err(ElfError::Foreign(format!("{word} bit, {order} endian")));
+        return Err(ElfError::Foreign(format!("{bits} bit, {order} endian")));
     }
     let machine = u16_at(&header, 18);
     if MACHINE.is_some_and(|own| own != machine) {
@@ -88,31 +88,33 @@ pub(super) fn check(file: &mut (impl Read + Seek)) -> Result<(), ElfError> {
     check_segments(file, &header, length)
 }
 
-/// The section headers: a linker writes them at the very end, so they show any cut.
+/// Checks the section headers. A linker writes them at the very end, so they reveal truncation.
 fn check_sections(
     file: &mut (impl Read + Seek),
     header: &[u8],
     length: u64,
 ) -> Result<(), ElfError> {
     let start = u64_at(header, 40);
-    let (size, count) = (u16_at(header, 58), u16_at(header, 60));
+    let size = u16_at(header, 58);
+    let count = u16_at(header, 60);
     if start == 0 || count == 0 {
-        return Ok(()); // stripped of them
+        return Ok(()); // stripped
     }
-    if u64::from(size) != SECTION_HEADER {
-        return Err(ElfError::Hollow("section header size"));
+    if u64::from(size) != SECTION_HEADER_BYTES {
+        return Err(ElfError::Invalid("section header size"));
     }
-    let bytes = SECTION_HEADER * u64::from(count);
-    let sections = table(file, start, bytes, length, "section header table")?;
-    let names = usize::from(u16_at(header, 62)) * SECTION_HEADER as usize;
-    // The section that holds the names is a string table in every file that has sections.
-    match sections.get(names..names + SECTION_HEADER as usize) {
+    let bytes = SECTION_HEADER_BYTES * u64::from(count);
+    let sections = read_part(file, start, bytes, length, "section header table")?;
+    let names = usize::from(u16_at(header, 62)) * SECTION_HEADER_BYTES as usize;
+    // The section with the names is a string table in every file with sections.
+    match sections.get(names..names + SECTION_HEADER_BYTES as usize) {
         Some(section) if u32_at(section, 4) == 3 => Ok(()),
-        _ => Err(ElfError::Hollow("section header table")),
+        _ => Err(ElfError::Invalid("section header table")),
     }
 }
 
-/// The program headers: what the loader maps, and the dynamic section that it reads first.
+/// Checks the program headers, the segments that the loader maps, and the dynamic section, which it reads
+/// first.
 fn check_segments(
     file: &mut (impl Read + Seek),
     header: &[u8],
@@ -121,86 +123,94 @@ fn check_segments(
     const LOAD: u32 = 1;
     const DYNAMIC: u32 = 2;
     let start = u64_at(header, 32);
-    let (size, count) = (u16_at(header, 54), u16_at(header, 56));
-    if u64::from(size) != PROGRAM_HEADER || count == 0 {
-        return Err(ElfError::Hollow("program header table"));
+    let size = u16_at(header, 54);
+    let count = u16_at(header, 56);
+    if u64::from(size) != PROGRAM_HEADER_BYTES || count == 0 {
+        return Err(ElfError::Invalid("program header table"));
     }
-    let bytes = PROGRAM_HEADER * u64::from(count);
-    let segments = table(file, start, bytes, length, "program header table")?;
-    let (mut loads, mut dynamic) = (false, None);
-    for segment in segments.chunks_exact(PROGRAM_HEADER as usize) {
+    let bytes = PROGRAM_HEADER_BYTES * u64::from(count);
+    let segments = read_part(file, start, bytes, length, "program header table")?;
+    let mut has_load = false;
+    let mut dynamic = None;
+    for segment in segments.chunks_exact(PROGRAM_HEADER_BYTES as usize) {
         let kind = u32_at(segment, 0);
-        let (offset, size) = (u64_at(segment, 8), u64_at(segment, 32));
+        let offset = u64_at(segment, 8);
+        let size = u64_at(segment, 32);
         if kind == LOAD || kind == DYNAMIC {
-            inside(offset, size, length, "segment")?;
+            check_inside(offset, size, length, "segment")?;
         }
-        loads |= kind == LOAD;
+        has_load |= kind == LOAD;
         if kind == DYNAMIC {
             dynamic = Some((offset, size));
         }
     }
-    let Some((offset, size)) = dynamic.filter(|_| loads) else {
-        return Err(ElfError::Hollow("program header table"));
+    let (Some((offset, size)), true) = (dynamic, has_load) else {
+        return Err(ElfError::Invalid("program header table"));
     };
-    let entries = table(file, offset, size, length, "dynamic section")?;
-    let mut tags = entries.chunks_exact(DYNAMIC_ENTRY).map(|entry| u64_at(entry, 0));
-    // The loader walks to the null tag, and looks symbols up by these two tables.
-    let (mut strings, mut symbols) = (false, false);
-    let ended = tags.any(|tag| {
-        strings |= tag == 5;
-        symbols |= tag == 6;
+    let entries = read_part(file, offset, size, length, "dynamic section")?;
+    let mut tags = entries.chunks_exact(DYNAMIC_ENTRY_BYTES).map(|entry| u64_at(entry, 0));
+    // The loader reads up to the null tag, and needs the string table (5) and the symbol table (6).
+    let mut has_strings = false;
+    let mut has_symbols = false;
+    let has_end = tags.any(|tag| {
+        has_strings |= tag == 5;
+        has_symbols |= tag == 6;
         tag == 0
     });
-    if ended && strings && symbols { Ok(()) } else { Err(ElfError::Hollow("dynamic section")) }
+    if has_end && has_strings && has_symbols {
+        Ok(())
+    } else {
+        Err(ElfError::Invalid("dynamic section"))
+    }
 }
 
-/// Errs unless `size` bytes from `start` lie inside a file of `length` bytes.
-fn inside(start: u64, size: u64, length: u64, part: &'static str) -> Result<(), ElfError> {
+/// Checks that `size` bytes from `start` lie inside a file of `length` bytes.
+fn check_inside(start: u64, size: u64, length: u64, part: &'static str) -> Result<(), ElfError> {
     let end = start.saturating_add(size);
-    if end > length { Err(ElfError::Cut { part, end, length }) } else { Ok(()) }
+    if end > length { Err(ElfError::Truncated { part, end, length }) } else { Ok(()) }
 }
 
 /// Reads `size` bytes from `start`, if the file has them.
-fn table(
+fn read_part(
     file: &mut (impl Read + Seek),
     start: u64,
     size: u64,
     length: u64,
     part: &'static str,
 ) -> Result<Vec<u8>, ElfError> {
-    inside(start, size, length, part)?;
-    if size > MAX_TABLE {
-        return Err(ElfError::Hollow(part));
+    check_inside(start, size, length, part)?;
+    if size > MAX_TABLE_BYTES {
+        return Err(ElfError::Invalid(part));
     }
     let mut bytes = vec![0; size as usize];
-    at(file, start, &mut bytes)?;
+    read_at(file, start, &mut bytes)?;
     Ok(bytes)
 }
 
-fn at(file: &mut (impl Read + Seek), start: u64, bytes: &mut [u8]) -> Result<(), ElfError> {
-    file.seek(SeekFrom::Start(start)).map_err(read)?;
-    file.read_exact(bytes).map_err(read)
+fn read_at(file: &mut (impl Read + Seek), start: u64, bytes: &mut [u8]) -> Result<(), ElfError> {
+    file.seek(SeekFrom::Start(start)).map_err(read_error)?;
+    file.read_exact(bytes).map_err(read_error)
 }
 
-fn read(error: io::Error) -> ElfError {
+fn read_error(error: io::Error) -> ElfError {
     ElfError::Read(error.to_string())
 }
 
-/// The little-endian number of `N` bytes at `start`, nought where there are none.
-fn number<const N: usize>(bytes: &[u8], start: usize) -> [u8; N] {
+/// Returns `N` bytes at `start`, zeros if the slice does not have them.
+fn bytes_at<const N: usize>(bytes: &[u8], start: usize) -> [u8; N] {
     bytes.get(start..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
 }
 
 fn u16_at(bytes: &[u8], start: usize) -> u16 {
-    u16::from_le_bytes(number(bytes, start))
+    u16::from_le_bytes(bytes_at(bytes, start))
 }
 
 fn u32_at(bytes: &[u8], start: usize) -> u32 {
-    u32::from_le_bytes(number(bytes, start))
+    u32::from_le_bytes(bytes_at(bytes, start))
 }
 
 fn u64_at(bytes: &[u8], start: usize) -> u64 {
-    u64::from_le_bytes(number(bytes, start))
+    u64::from_le_bytes(bytes_at(bytes, start))
 }
 
 #[cfg(test)]
@@ -209,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    /// A small library as a linker would lay it: header, two segments, dynamic section, sections.
+    /// Returns a small library: header, two segments, dynamic section, sections.
     fn library() -> Vec<u8> {
         let mut bytes = vec![0; 64];
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
@@ -248,20 +258,20 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_library_passes() {
+    fn intact_library_passes() {
         assert_eq!(check(&library()), Ok(()));
     }
 
     #[test]
-    fn every_cut_is_seen() {
+    fn truncation_is_detected() {
         let whole = library();
         for length in 0..whole.len() {
-            assert!(check(&whole[..length]).is_err(), "cut to {length} bytes");
+            assert!(check(&whole[..length]).is_err(), "truncated to {length} bytes");
         }
     }
 
     #[test]
-    fn a_tail_never_written_is_seen() {
+    fn unwritten_tail_is_detected() {
         let whole = library();
         for written in 0..whole.len() - 60 {
             let mut bytes = whole.clone();
@@ -271,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_the_problem() {
         let mut other = library();
         other[18] = 40;
         assert_eq!(
@@ -287,24 +297,27 @@ mod tests {
         program[16] = 2;
         assert_eq!(
             check(&program).unwrap_err().to_string(),
-            "is an ELF file of type 2, no shared library"
+            "is an ELF file of type 2, not a shared library"
         );
         assert_eq!(check(b"#!/bin/sh\n").unwrap_err(), ElfError::NotElf);
         assert_eq!(check(b"").unwrap_err(), ElfError::NotElf);
         let whole = library();
-        let cut = check(&whole[..whole.len() - 1]).unwrap_err().to_string();
-        assert!(cut.starts_with("is cut short: its section header table ends at byte"), "{cut}");
+        let error = check(&whole[..whole.len() - 1]).unwrap_err().to_string();
+        assert!(
+            error.starts_with("is truncated: its section header table ends at byte"),
+            "{error}"
+        );
     }
 
     #[test]
-    fn no_bytes_make_it_panic() {
+    fn arbitrary_bytes_do_not_panic() {
         let whole = library();
         for place in 0..whole.len() {
             for value in [0, 1, 0x7f, 0x80, 0xff] {
                 let mut bytes = whole.clone();
                 bytes[place] = value;
                 let _ = check(&bytes);
-                // Whole fields of ones overflow whatever adds them up.
+                // Fields of ones provoke overflows.
                 let end = (place + 8).min(bytes.len());
                 bytes[place..end].fill(value);
                 let _ = check(&bytes);

@@ -1,4 +1,4 @@
-//! The words after `go`.
+//! The parameters of `go`.
 
 use std::time::Duration;
 
@@ -6,22 +6,23 @@ use crate::engine::Limits;
 use crate::rules::{PerSide, Side};
 use crate::search::Clock;
 
-/// What `go` asks for.
+/// The parsed parameters of `go`.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Go<'a> {
-    /// How far to search; without the moves.
+pub(super) struct GoCommand<'a> {
+    /// The limits, except for the moves of `searchmoves`.
     pub(super) limits: Limits,
-    /// The first turns to choose from.
-    pub(super) moves: Vec<&'a str>,
+    /// The turns of `searchmoves`.
+    pub(super) search_moves: Vec<&'a str>,
     /// The depth of a perft, which takes the place of a search.
     pub(super) perft: Option<u32>,
-    /// Error messages, one for each parameter that was not understood.
-    pub(super) bad: Vec<String>,
-    /// Whether at least one parameter was understood, or none was given.
-    pub(super) limited: bool,
+    /// A message for each invalid parameter.
+    pub(super) errors: Vec<String>,
+    /// Whether at least one parameter is valid, or there are none.
+    pub(super) is_valid: bool,
 }
 
-const WORDS: [&str; 17] = [
+/// The names of all parameters.
+const PARAMETERS: [&str; 17] = [
     "searchmoves",
     "ponder",
     "wtime",
@@ -41,18 +42,19 @@ const WORDS: [&str; 17] = [
     "perft",
 ];
 
-impl<'a> Go<'a> {
-    /// Reads the words after `go`.
-    pub(super) fn read(words: &[&'a str]) -> Go<'a> {
-        let mut go = Go {
+impl<'a> GoCommand<'a> {
+    /// Parses the words after `go`.
+    pub(super) fn parse(words: &[&'a str]) -> GoCommand<'a> {
+        let mut go = GoCommand {
             limits: Limits::default(),
-            moves: Vec::new(),
+            search_moves: Vec::new(),
             perft: None,
-            bad: Vec::new(),
-            limited: words.is_empty(),
+            errors: Vec::new(),
+            is_valid: words.is_empty(),
         };
-        // White's and Black's, at the first table and at the second.
-        let (mut times, mut increments) = ([None; 4], [None; 4]);
+        // Of White and Black at the first board, then at the second.
+        let mut times = [None; 4];
+        let mut increments = [None; 4];
         let mut turns_to_go = None;
         let mut words = words.iter().copied().peekable();
         while let Some(word) = words.next() {
@@ -60,24 +62,24 @@ impl<'a> Go<'a> {
                 "infinite" => go.limits.infinite = true,
                 "ponder" => go.limits.ponder = true,
                 "searchmoves" => {
-                    while let Some(text) = words.next_if(|word| !WORDS.contains(word)) {
-                        go.moves.push(text);
+                    while let Some(text) = words.next_if(|word| !PARAMETERS.contains(word)) {
+                        go.search_moves.push(text);
                     }
                 }
-                _ if !WORDS.contains(&word) => {
-                    go.bad.push(format!("unknown go parameter \"{word}\""));
+                _ if !PARAMETERS.contains(&word) => {
+                    go.errors.push(format!("unknown go parameter \"{word}\""));
                     continue;
                 }
                 _ => {
-                    let text = words.next_if(|word| !WORDS.contains(word)).unwrap_or("");
-                    let Some(number) = number(text) else {
-                        go.bad.push(format!("go {word} takes an integer, not \"{text}\""));
+                    let text = words.next_if(|word| !PARAMETERS.contains(word)).unwrap_or("");
+                    let Some(number) = parse_integer(text) else {
+                        go.errors.push(format!("go {word} must be an integer, not \"{text}\""));
                         continue;
                     };
                     if text.contains(|c: char| !c.is_ascii_digit() && c != '-' && c != '+') {
-                        let note =
-                            format!("go {word} takes an integer: \"{text}\" read as {number}");
-                        go.bad.push(note);
+                        go.errors.push(format!(
+                            "go {word} must be an integer: using {number} for \"{text}\""
+                        ));
                     }
                     let count = u64::try_from(number).unwrap_or(0);
                     match word {
@@ -98,25 +100,27 @@ impl<'a> Go<'a> {
                     }
                 }
             }
-            go.limited = true;
+            go.is_valid = true;
         }
         let clock = |seat: usize| {
             let increment = increments[seat].unwrap_or(0);
             times[seat].map(|remaining| Clock { remaining, increment, turns_to_go })
         };
-        let at_table = |first: usize| {
-            PerSide::from_fn(
-                |side: Side| if side.index() < 2 { clock(first + side.index()) } else { None },
-            )
-        };
-        (go.limits.clocks, go.limits.second) = (at_table(0), at_table(2));
+        let board_clocks =
+            |first_seat: usize| {
+                PerSide::from_fn(|side: Side| {
+                    if side.index() < 2 { clock(first_seat + side.index()) } else { None }
+                })
+            };
+        go.limits.clocks = board_clocks(0);
+        go.limits.second_clocks = board_clocks(2);
         go
     }
 }
 
-/// Reads an integer. A number that is out of range becomes the greatest or the smallest `i64`, and
+/// Parses an integer. A number that is out of range becomes the greatest or the smallest `i64`, and
 /// the fraction of a decimal number is dropped.
-fn number(text: &str) -> Option<i64> {
+fn parse_integer(text: &str) -> Option<i64> {
     use std::num::IntErrorKind::{NegOverflow, PosOverflow};
     match text.parse::<i64>() {
         Ok(number) => Some(number),
@@ -131,56 +135,56 @@ fn number(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Go<'_> {
-        Go::read(&line.split_whitespace().collect::<Vec<_>>())
+    fn parse(line: &str) -> GoCommand<'_> {
+        GoCommand::parse(&line.split_whitespace().collect::<Vec<_>>())
     }
 
     #[test]
-    fn limits_are_read() {
+    fn limits_are_parsed() {
         let go =
-            read("ponder wtime 1000 btime -5 winc 10 movestogo 7 searchmoves e2e4 N@f3 depth 300");
-        assert!(go.limits.ponder && go.bad.is_empty());
+            parse("ponder wtime 1000 btime -5 winc 10 movestogo 7 searchmoves e2e4 N@f3 depth 300");
+        assert!(go.limits.ponder && go.errors.is_empty());
         let white = Clock { remaining: 1000, increment: 10, turns_to_go: Some(7) };
         assert_eq!(go.limits.clocks[Side::WHITE], Some(white));
         let black = Clock { remaining: -5, increment: 0, turns_to_go: Some(7) };
         assert_eq!(go.limits.clocks[Side::BLACK], Some(black));
-        assert_eq!((go.moves, go.limits.depth), (vec!["e2e4", "N@f3"], Some(300)));
-        let four = read("wtime 1 btime 2 wtime2 3 btime2 4 winc2 5").limits;
+        assert_eq!((go.search_moves, go.limits.depth), (vec!["e2e4", "N@f3"], Some(300)));
+        let four = parse("wtime 1 btime 2 wtime2 3 btime2 4 winc2 5").limits;
         let second = Clock { remaining: 3, increment: 5, turns_to_go: None };
-        assert_eq!(four.second[Side::WHITE], Some(second));
-        assert_eq!(four.second[Side::BLACK].map(|clock| clock.remaining), Some(4));
-        assert_eq!(read("perft 3").perft, Some(3));
-        assert_eq!(read("nodes 99999999999999999999").limits.nodes, Some(i64::MAX as u64));
-        assert_eq!(read("nodes -4").limits.nodes, Some(0));
-        assert!(read("").limited && read("infinite").limited);
+        assert_eq!(four.second_clocks[Side::WHITE], Some(second));
+        assert_eq!(four.second_clocks[Side::BLACK].map(|clock| clock.remaining), Some(4));
+        assert_eq!(parse("perft 3").perft, Some(3));
+        assert_eq!(parse("nodes 99999999999999999999").limits.nodes, Some(i64::MAX as u64));
+        assert_eq!(parse("nodes -4").limits.nodes, Some(0));
+        assert!(parse("").is_valid && parse("infinite").is_valid);
     }
 
     #[test]
-    fn what_is_wrong_is_quoted() {
-        let go = read("depth wtime 5 fast nodes x1 movetime");
+    fn errors_quote_the_input() {
+        let go = parse("depth wtime 5 fast nodes x1 movetime");
         assert_eq!(
-            go.bad,
+            go.errors,
             [
-                "go depth takes an integer, not \"\"",
+                "go depth must be an integer, not \"\"",
                 "unknown go parameter \"fast\"",
-                "go nodes takes an integer, not \"x1\"",
-                "go movetime takes an integer, not \"\"",
+                "go nodes must be an integer, not \"x1\"",
+                "go movetime must be an integer, not \"\"",
             ]
         );
-        assert!(go.limited);
-        assert!(!read("deep").limited);
+        assert!(go.is_valid);
+        assert!(!parse("deep").is_valid);
     }
 
     #[test]
-    fn decimal_numbers_are_read_up_to_the_point() {
-        let go = read("wtime 1000.9 btime -0.5 movetime 1e3");
+    fn fractions_are_dropped() {
+        let go = parse("wtime 1000.9 btime -0.5 movetime 1e3");
         let clock = |side| go.limits.clocks[side].map(|clock: Clock| clock.remaining);
         assert_eq!([clock(Side::WHITE), clock(Side::BLACK)], [Some(1000), Some(0)]);
         assert_eq!(go.limits.time, Some(Duration::from_secs(1)));
-        assert_eq!(go.bad[0], "go wtime takes an integer: \"1000.9\" read as 1000");
-        assert_eq!(go.bad.len(), 3);
+        assert_eq!(go.errors[0], "go wtime must be an integer: using 1000 for \"1000.9\"");
+        assert_eq!(go.errors.len(), 3);
         for text in ["nan", "inf", "-infinity", "1.5x", ".", "1,5"] {
-            assert_eq!(number(text), None, "{text}");
+            assert_eq!(parse_integer(text), None, "{text}");
         }
     }
 }

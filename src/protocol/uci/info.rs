@@ -1,7 +1,7 @@
-//! What a search tells, in the words of UCI.
+//! Search reports and evaluations, in the format of UCI.
 
-use crate::engine::{EvalOutput, EvalStats, Score, SearchInfo, SearchResult, Shown};
-use crate::protocol::centipawns::centipawns;
+use crate::engine::{EvalOutput, EvalStats, NetworkInput, Score, SearchInfo, SearchResult};
+use crate::protocol::centipawns;
 use crate::rules::{PerSide, Side};
 
 fn score(score: Score) -> String {
@@ -13,67 +13,65 @@ fn score(score: Score) -> String {
     }
 }
 
-/// A line as it stands. What GUIs may not know comes before `pv`: they take all that follows it
-/// for moves.
-pub(super) fn report(report: &SearchInfo, show_wdl: bool) -> String {
+/// Returns the `info` line of a report. `pv` comes last: GUIs take everything after it for moves.
+pub(super) fn info_line(info: &SearchInfo, show_wdl: bool) -> String {
     let wdl = if show_wdl {
-        let [win, draw, loss] = report.chances.permille();
+        let [win, draw, loss] = info.wdl.permille();
         format!(" wdl {win} {draw} {loss}")
     } else {
         String::new()
     };
-    let hits = if report.hits > 0 { format!(" tbhits {}", report.hits) } else { String::new() };
-    let depth = if report.line.is_empty() { 0 } else { report.depth };
-    let pv = report.line.iter().map(|turn| format!(" {turn}")).collect::<String>();
-    let pv = if pv.is_empty() { pv } else { format!(" pv{pv}") };
+    let tb_hits =
+        if info.tb_hits > 0 { format!(" tbhits {}", info.tb_hits) } else { String::new() };
+    let depth = if info.pv.is_empty() { 0 } else { info.depth };
+    let turns = info.pv.iter().map(|turn| format!(" {turn}")).collect::<String>();
+    let pv = if turns.is_empty() { String::new() } else { format!(" pv{turns}") };
     format!(
-        "info depth {depth} seldepth {} multipv {} score {}{wdl} nodes {} nps {} hashfull {}{hits} time {}{pv}",
-        report.deepest,
-        report.rank,
-        score(report.score),
-        report.nodes,
-        report.speed(),
-        report.full,
-        report.time.as_millis(),
+        "info depth {depth} seldepth {} multipv {} score {}{wdl} nodes {} nps {} hashfull {}{tb_hits} time {}{pv}",
+        info.seldepth,
+        info.rank,
+        score(info.score),
+        info.nodes,
+        info.nps(),
+        info.hashfull,
+        info.time.as_millis(),
     )
 }
 
-/// What a line is worth to each side, where there are more than two.
-pub(super) fn sides(report: &SearchInfo) -> Option<String> {
-    (report.sides > 2).then(|| format!("scores {}", values(&report.values, report.sides)))
+/// Returns the expected score of each side; `None` if there are two sides.
+pub(super) fn side_scores(info: &SearchInfo) -> Option<String> {
+    (info.sides > 2).then(|| format!("scores {}", values(&info.values, info.sides)))
 }
 
-/// The turn to play, and the reply that is expected.
-pub(super) fn best(best: &SearchResult) -> String {
-    match (&best.turn, &best.reply) {
+/// Returns the `bestmove` line.
+pub(super) fn best_move(result: &SearchResult) -> String {
+    match (&result.turn, &result.reply) {
         (None, _) => "bestmove (none)".to_owned(),
         (Some(turn), None) => format!("bestmove {turn}"),
         (Some(turn), Some(reply)) => format!("bestmove {turn} ponder {reply}"),
     }
 }
 
-/// What is known of the first plies, a line each.
-pub(super) fn choices(best: &SearchResult) -> impl Iterator<Item = String> + '_ {
-    best.choices.iter().map(|(text, choice)| {
+/// Returns a line for each root move.
+pub(super) fn root_moves(result: &SearchResult) -> impl Iterator<Item = String> + '_ {
+    result.root_moves.iter().map(|(text, root_move)| {
         format!(
             "{text}: visits {} prior {:.2}% value {:.4} draw {:.4} left {:.1} {:?}",
-            choice.visits,
-            100.0 * choice.prior,
-            choice.value[best.mover],
-            choice.draw,
-            choice.moves_left,
-            choice.proof
+            root_move.visits,
+            100.0 * root_move.prior,
+            root_move.value[result.mover],
+            root_move.draw,
+            root_move.moves_left,
+            root_move.proof
         )
     })
 }
 
-/// What the evaluator was asked.
-pub(super) fn asked(asked: EvalStats) -> String {
-    format!("{} positions evaluated in {} batches", asked.positions, asked.batches)
+pub(super) fn eval_stats(stats: EvalStats) -> String {
+    format!("{} positions evaluated in {} batches", stats.positions, stats.batches)
 }
 
-/// The name of a side.
-fn name(side: Side, sides: usize) -> String {
+fn side_name(side: Side, sides: usize) -> String {
     match (sides, side) {
         (2, Side::WHITE) => "white".to_owned(),
         (2, _) => "black".to_owned(),
@@ -82,40 +80,41 @@ fn name(side: Side, sides: usize) -> String {
 }
 
 fn values(values: &PerSide<f32>, sides: usize) -> String {
-    let each = Side::all(sides).map(|side| format!("{} {:+.4}", name(side, sides), values[side]));
+    let each =
+        Side::all(sides).map(|side| format!("{} {:+.4}", side_name(side, sides), values[side]));
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// What the evaluator alone says, in lines for people to read.
-pub(super) fn assessment(assessment: &EvalOutput) -> String {
-    if let Some(outcome) = assessment.outcome {
+/// Returns the lines of `eval`.
+pub(super) fn evaluation(output: &EvalOutput) -> String {
+    if let Some(outcome) = output.outcome {
         return format!("The game is over: {outcome}");
     }
-    let [win, draw, loss] = assessment.chances.permille();
+    let [win, draw, loss] = output.wdl.permille();
     let mut text = format!(
         "Value: {}\nWDL: {win} {draw} {loss} (side to move)\nMoves left: {:.1}\nPolicy:",
-        values(&assessment.values, assessment.sides),
-        assessment.moves_left
+        values(&output.values, output.sides),
+        output.moves_left
     );
-    for (turn, probability) in &assessment.policy {
+    for (turn, probability) in &output.policy {
         text.push_str(&format!("\n  {turn} {:.2}%", 100.0 * probability));
     }
     text
 }
 
-/// Returns what the network is shown: planes, or the active inputs of a sparse network, one a line.
-pub(super) fn shown(assessment: &EvalOutput) -> String {
-    match &assessment.shown {
-        Shown::Planes { planes, width } => planes_text(planes, *width),
-        Shown::ActiveInputs(names) => {
+/// Returns the lines of `eval planes`: the planes, or the active inputs of a sparse network.
+pub(super) fn network_input(output: &EvalOutput) -> String {
+    match &output.input {
+        NetworkInput::Planes { planes, width } => planes_text(planes, *width),
+        NetworkInput::ActiveInputs(names) => {
             let lines = names.iter().map(|name| format!("\n  {name}"));
             format!("A sparse network has no planes. Active inputs:{}", lines.collect::<String>())
         }
     }
 }
 
-/// What the network is shown, plane by plane: in one line where all squares are alike, else as a
-/// board with the mover's first rank below.
+/// Returns the planes: in one line if all squares have the same value, else as a board with the mover's first
+/// rank at the bottom.
 fn planes_text(planes: &[(String, Vec<f32>)], width: usize) -> String {
     let mut text = String::from("Planes, from the mover's side:");
     for (name, squares) in planes {
@@ -140,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scores_are_whole_numbers() {
+    fn score_is_centipawns_or_mate() {
         assert_eq!(score(Score::Expected(0.0)), "cp 0");
         assert_eq!(score(Score::Expected(0.5)), "cp 89");
         assert_eq!(score(Score::Expected(-2.0)), "cp -12780");

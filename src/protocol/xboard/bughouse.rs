@@ -1,452 +1,479 @@
-//! Bughouse at one of two tables: what comes from the other one, what a partner tells and is told,
-//! and when to sit.
+//! Bughouse on one of two boards: pieces from the other board, messages to and from the partner, and sitting.
 //!
-//! Two of ours tell one another their boards and clocks, and each thinks about both tables as one
-//! team does. With any other partner the engine plays its own board.
+//! Two Menagerie engines send each other their boards and clocks, and each searches both boards as one
+//! team. With any other partner the engine searches its own board.
 
 use std::time::{Duration, Instant};
 
-use super::partner::{Beside, HELLO, HELP, Told, Word};
-use super::search::Kind;
-use super::{XBoard, legs};
+use super::partner::{HELLO, HELP, PartnerBoard, PartnerMessage, Prospects};
+use super::search::SearchKind;
+use super::{Mode, XBoard, legs};
 use crate::engine::{Limits, Score, SearchResult};
-use crate::rules::{Color, Move, PerSide, Role, Side, Table};
+use crate::rules::{BoardId, Color, Move, PerSide, Role, Side};
 use crate::search::Clock;
 
-/// So long is nothing looked at anew while the engine sits.
-const SITTING: Duration = Duration::from_millis(500);
-/// Whoever has no more than this more than the opponent at the other table, in milliseconds, does
-/// not sit.
-const LEAD: i64 = 1000;
-/// Who is to move at once, and has no move yet, thinks for so long.
-const AT_ONCE: Duration = Duration::from_millis(200);
-/// Who hurries thinks for this part of the time.
-const HURRY: u32 = 4;
+/// The time after which the engine checks whether it should continue to sit.
+const SIT_INTERVAL: Duration = Duration::from_millis(500);
+/// The minimum lead over the opponent on the other board with which the engine sits.
+const MIN_SIT_LEAD_MILLISECONDS: i64 = 1000;
+/// The time of a search if the engine must move at once.
+const HURRIED_TURN_TIME: Duration = Duration::from_millis(200);
+/// The engine's clock is divided by this if the partner asks for fast play.
+const FAST_DIVISOR: u32 = 4;
+/// The most restarts of a search that halve its minimum time.
+const MAX_RESTARTS: u32 = 16;
 
-/// The engine's turn at its table.
+/// The state of the engine's turn.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
+pub(super) struct BughouseTurn {
     /// When it began, or when the engine stopped sitting.
-    pub(super) began: Instant,
-    /// How often its search was begun anew, because something came from the other table.
-    anew: u32,
-    /// The engine is to move at once.
+    began: Instant,
+    /// The number of times its search was restarted because of a change on the other board.
+    restarts: u32,
+    /// Whether the engine must move at once.
     hurried: bool,
-    /// Since when the clocks run that were told last.
-    pub(super) since: Instant,
+    /// When the clocks were set last.
+    pub(super) clocks_since: Instant,
 }
 
-impl Turn {
-    pub(super) fn new() -> Turn {
+impl BughouseTurn {
+    pub(super) fn new() -> BughouseTurn {
         let now = Instant::now();
-        Turn { began: now, anew: 0, hurried: false, since: now }
+        BughouseTurn { began: now, restarts: 0, hurried: false, clocks_since: now }
     }
+}
+
+/// Returns White's clock for White, otherwise Black's.
+fn clock_of(side: Side, (white, black): (i64, i64)) -> i64 {
+    if side == Side::WHITE { white } else { black }
+}
+
+/// Returns White's and Black's clocks as limits.
+fn clock_limits((white, black): (i64, i64)) -> PerSide<Option<Clock>> {
+    PerSide::from_fn(|side| {
+        Some(Clock { remaining: clock_of(side, (white, black)), ..Clock::default() })
+    })
 }
 
 impl XBoard {
-    /// Whether the game is one at one of two tables.
-    pub(super) fn has_partner(&self) -> bool {
-        self.session.variant().has_partner()
+    /// Returns `true` if the variant is bughouse on one board.
+    pub(super) fn is_bughouse_board(&self) -> bool {
+        self.session.variant().is_bughouse_board()
     }
 
-    fn tell_partner(&self, text: &str) {
-        self.say(&format!("tellics ptell {text}"));
+    fn send_to_partner(&self, text: &str) {
+        self.print(&format!("tellics ptell {text}"));
     }
 
-    /// Tells a partner of flesh and blood.
-    fn answer_partner(&self, text: &str) {
-        if !self.partner.engine {
-            self.tell_partner(text);
+    /// Sends a message to a human partner.
+    fn send_to_human(&self, text: &str) {
+        if !self.partner.is_engine {
+            self.send_to_partner(text);
         }
     }
 
-    /// `partner NAME`; nobody if there is no name.
-    pub(super) fn meet(&mut self, name: &str) {
-        self.partner.meet(name);
+    /// `partner NAME`; without a name, there is no partner any more.
+    pub(super) fn set_partner(&mut self, name: &str) {
+        self.partner.set_name(name);
         if name.is_empty() {
-            self.part();
+            self.close_team_session();
         } else {
-            self.tell_partner(HELLO);
-            self.tell_board();
+            self.send_to_partner(HELLO);
+            self.send_board();
         }
     }
 
-    /// Forgets the game at both tables, until it is set up again.
-    pub(super) fn part(&mut self) {
-        if self.team.is_some() {
-            let own = self.break_off();
-            self.team = None;
-            if own {
-                self.go_on(own);
+    /// Closes the session of the team, until it is set up again.
+    pub(super) fn close_team_session(&mut self) {
+        if self.team_session.is_some() {
+            let was_own_turn = self.cancel_search();
+            self.team_session = None;
+            if was_own_turn {
+                self.restart_search(was_own_turn);
             }
         }
     }
 
-    /// Tells another engine of ours how the own board stands.
-    pub(super) fn tell_board(&self) {
-        if !self.partner.kin || !self.has_partner() {
+    /// Sends the engine's board to another Menagerie engine.
+    pub(super) fn send_board(&self) {
+        if !self.partner.is_menagerie || !self.is_bughouse_board() {
             return;
         }
         let clocks = self
             .clocks_now()
             .map_or("- -".to_owned(), |(white, black)| format!("{} {}", white / 10, black / 10));
-        self.tell_partner(&format!("board {} {clocks}", self.session.position().fen()));
+        self.send_to_partner(&format!("board {} {clocks}", self.session.position().fen()));
     }
 
-    /// White's and Black's time now, in milliseconds, if it is told.
+    /// Returns White's and Black's time now in milliseconds, if it is known.
     fn clocks_now(&self) -> Option<(i64, i64)> {
-        let (own, other) = self.clocks.both()?;
+        let (mut own, mut opponent) = self.clocks.both()?;
         let mover = self.session.position().turn();
-        let side = self.side.unwrap_or(mover);
-        let passed = self.turn.since.elapsed().as_millis() as i64;
-        let (own, other) =
-            if mover == side { (own - passed, other) } else { (own, other - passed) };
-        Some(if side == Side::WHITE { (own, other) } else { (other, own) })
+        let side = self.side().unwrap_or(mover);
+        let elapsed = self.bughouse_turn.clocks_since.elapsed().as_millis() as i64;
+        *if mover == side { &mut own } else { &mut opponent } -= elapsed;
+        Some(if side == Side::WHITE { (own, opponent) } else { (opponent, own) })
     }
 
-    /// How much more time the engine has than the opponent of the same colour at the other table, in
-    /// milliseconds: these two wait for one another if both sit.
+    /// Returns how much more time the engine has than the opponent of the same colour on the other board, in
+    /// milliseconds. These two wait for each other if both sit.
     fn lead(&self) -> Option<i64> {
-        let (white, black) = self.clocks_now()?;
-        let first =
-            |(white, black)| if self.side? == Side::WHITE { Some(white) } else { Some(black) };
-        let beside = self.partner.board.as_ref().and_then(Beside::now);
-        let other = beside.and_then(first).or(self.partner.opponents_time)?;
-        Some(first((white, black))? - other)
+        let own = clock_of(self.side()?, self.clocks_now()?);
+        let partner_clocks = self.partner.board.as_ref().and_then(PartnerBoard::clocks_now);
+        let other = match partner_clocks {
+            Some(clocks) => clock_of(self.side()?, clocks),
+            None => self.partner.opponent_time?,
+        };
+        Some(own - other)
     }
 
-    /// `holding [WHITE] [BLACK] BN`: what is in hand, and the man that has just come. Only that is
-    /// believed if it is told, as moves and what is in hand may cross on their way.
+    /// `holding [WHITE] [BLACK] BN`: the pockets, and the new piece. If there is a new piece, the pockets are
+    /// ignored, as they may not contain the latest moves.
     pub(super) fn holding(&mut self, text: &str, line: &str) {
-        if !self.has_partner() {
+        if !self.is_bughouse_board() {
             return;
         }
-        let Some((white, black, came)) = holdings(text) else {
-            return self.error("holding takes [WHITE] [BLACK] and a man", line);
+        let Some((white, black, new_piece)) = parse_holding(text) else {
+            return self.error("holding must be [WHITE] [BLACK] and a piece", line);
         };
-        let own = self.break_off();
-        let held = match came {
-            Some((color, man)) => self.session.give(color, man),
-            None => self.session.set_hands(white, black),
+        let was_own_turn = self.cancel_search();
+        let result = match new_piece {
+            Some((color, letter)) => self.session.add_to_pocket(color, letter),
+            None => self.session.set_pockets(white, black),
         };
-        match held {
+        match result {
             Ok(()) => self.excluded.clear(),
             Err(error) => self.error(&error.to_string(), line),
         }
-        self.tell_board();
-        self.go_on(own);
+        self.send_board();
+        self.restart_search(was_own_turn);
     }
 
-    /// What the partner tells.
-    pub(super) fn hear_partner(&mut self, text: &str) {
-        let Some(word) = Word::read(text).filter(|_| self.has_partner()) else { return };
-        match word {
-            Word::Hello { kin } => {
-                self.partner.engine = true;
-                if kin && !std::mem::replace(&mut self.partner.kin, true) {
-                    self.tell_board();
+    /// `ptell TEXT`: handles a message of the partner.
+    pub(super) fn on_partner_message(&mut self, text: &str) {
+        if !self.is_bughouse_board() {
+            return;
+        }
+        let Some(message) = PartnerMessage::parse(text) else { return };
+        match message {
+            PartnerMessage::Hello { is_menagerie } => {
+                self.partner.is_engine = true;
+                if is_menagerie && !std::mem::replace(&mut self.partner.is_menagerie, true) {
+                    self.send_board();
                 }
             }
-            Word::Board(board) => self.see_board(board),
-            Word::Drawn => {
+            PartnerMessage::Board(board) => self.set_partner_board(board),
+            PartnerMessage::Drawn => {
                 if let Some(board) = &mut self.partner.board {
                     board.drawn = true;
                 }
             }
-            Word::Help => self.tell_partner(HELP),
-            Word::Sit => {
+            PartnerMessage::Help => self.send_to_partner(HELP),
+            PartnerMessage::Sit => {
                 let own = self.clocks.both().map_or(0, |(own, _)| own);
-                self.partner.sit = Some(own);
-                self.answer_partner("I sit as long as my clock allows it, tell me 'go' to go on");
+                self.partner.sit_requested_at = Some(own);
+                self.send_to_human("sitting while the clock allows it; send 'go' to continue");
             }
-            Word::Go => {
-                self.partner.sit = None;
+            PartnerMessage::Go => {
+                self.partner.sit_requested_at = None;
                 self.hurry();
             }
-            Word::Move(None) => self.hurry(),
-            Word::Move(Some(turn)) => self.play_for_partner(turn),
-            Word::Fast(fast) => {
+            PartnerMessage::Move(None) => self.hurry(),
+            PartnerMessage::Move(Some(turn)) => self.play_for_partner(turn),
+            PartnerMessage::Fast(fast) => {
                 self.partner.fast = fast;
-                self.answer_partner(if fast { "I play fast" } else { "I play as usual" });
+                self.send_to_human(if fast { "playing fast" } else { "playing at normal speed" });
             }
-            Word::Dead(dead) => {
+            PartnerMessage::Dead(dead) => {
                 self.partner.dead = dead;
                 if !dead {
-                    self.partner.sit = None;
+                    self.partner.sit_requested_at = None;
                 }
             }
-            Word::Time(time) => self.partner.time = Some(time),
-            Word::OpponentsTime(time) => self.partner.opponents_time = Some(time),
-            Word::Abort => self.say("tellics abort"),
-            Word::Flag => self.say("tellics flag"),
-            Word::Man { letter, wanted } => self.partner.wants(letter, wanted),
-            Word::Trades(_) => self.answer_partner("I trade as I see fit"),
-            Word::Formula => self.answer_partner("I have no formula"),
+            PartnerMessage::Time(time) => self.partner.time = Some(time),
+            PartnerMessage::OpponentTime(time) => self.partner.opponent_time = Some(time),
+            PartnerMessage::Abort => self.print("tellics abort"),
+            PartnerMessage::Flag => self.print("tellics flag"),
+            PartnerMessage::Piece { letter, wanted } => self.partner.set_wanted(letter, wanted),
+            PartnerMessage::Trades(_) => self.send_to_human("trades are up to the search"),
+            PartnerMessage::Formula => self.send_to_human("no formula"),
         }
     }
 
-    /// The partner's board has changed.
-    fn see_board(&mut self, board: Beside) {
-        (self.partner.engine, self.partner.kin) = (true, true);
-        let before = self.partner.board.replace(board);
-        if before.is_none() {
-            self.tell_board();
+    fn set_partner_board(&mut self, board: PartnerBoard) {
+        self.partner.is_engine = true;
+        self.partner.is_menagerie = true;
+        let is_new_fen = self.partner.board.as_ref().is_none_or(|old| old.fen != board.fen);
+        let is_first = self.partner.board.replace(board).is_none();
+        if is_first {
+            self.send_board();
         }
-        let fen = |board: &Option<Beside>| board.as_ref().map(|board| board.fen.clone());
-        if fen(&before) != fen(&self.partner.board) && self.kind.is_own() {
-            let own = self.break_off();
-            self.go_on(own);
+        if is_new_fen && self.search_kind.is_own_turn() {
+            let was_own_turn = self.cancel_search();
+            self.restart_search(was_own_turn);
         }
     }
 
-    /// Plays what the partner says, if it may be played now.
+    /// Plays the turn that the partner asks for, if it is legal.
     fn play_for_partner(&mut self, turn: &str) {
-        let own = self.break_off();
-        let on_turn = self.side == Some(self.session.position().turn()) && !self.refused;
-        let written = legs::written(turn);
-        if on_turn && self.session.play(turn).is_ok() {
-            self.played_at_table(&written);
+        let was_own_turn = self.cancel_search();
+        let is_to_move =
+            self.side() == Some(self.session.position().turn()) && !self.position_refused;
+        let text = legs::written(turn);
+        if is_to_move && self.session.play(turn).is_ok() {
+            self.after_bughouse_turn(&text);
         } else {
-            self.answer_partner("sorry, that is not possible");
-            self.go_on(own);
+            self.send_to_human("sorry, that move is not possible");
+            self.restart_search(was_own_turn);
         }
     }
 
-    /// A turn was played in bughouse.
-    pub(super) fn played_at_table(&mut self, written: &str) {
-        self.clocks.played(self.turn.since.elapsed());
-        self.turn = Turn::new();
-        self.played(written);
-        self.tell_board();
+    /// Prints the turn that the engine has just played, and continues.
+    pub(super) fn after_bughouse_turn(&mut self, text: &str) {
+        self.clocks.end_turn(self.bughouse_turn.clocks_since.elapsed());
+        self.bughouse_turn = BughouseTurn::new();
+        self.after_own_turn(text);
+        self.send_board();
     }
 
-    /// Nobody moves at the own table any more.
-    pub(super) fn table_is_drawn(&self) {
-        if self.partner.kin && self.has_partner() {
-            self.tell_partner("board drawn");
+    /// Informs another Menagerie engine that the game on the engine's board is drawn.
+    pub(super) fn send_drawn(&self) {
+        if self.partner.is_menagerie && self.is_bughouse_board() {
+            self.send_to_partner("board drawn");
         }
     }
 
     /// Moves at once if it is the engine's turn.
     pub(super) fn hurry(&mut self) {
-        self.turn.hurried |= self.kind.is_own();
-        match self.kind {
-            Kind::Play => self.move_now(),
-            Kind::Sit => {
-                self.break_off();
-                self.think();
+        self.bughouse_turn.hurried |= self.search_kind.is_own_turn();
+        match self.search_kind {
+            SearchKind::Play => self.move_now(),
+            SearchKind::Sit => {
+                self.cancel_search();
+                self.search_turn();
             }
             _ => {}
         }
     }
 
-    /// Ends the search in progress, of which nothing comes; says whether it was for the engine's
-    /// turn.
-    pub(super) fn break_off(&mut self) -> bool {
-        let own = self.kind.is_own();
-        self.kind = Kind::None;
-        self.thinker().stop();
+    /// Ends the search in progress, whose result is ignored. Returns `true` if it was for the engine's turn.
+    pub(super) fn cancel_search(&mut self) -> bool {
+        let was_own_turn = self.search_kind.is_own_turn();
+        self.search_kind = SearchKind::None;
+        self.searching_session().stop();
         self.session.wait();
-        if let Some(team) = &mut self.team {
-            team.wait();
+        if let Some(team_session) = &mut self.team_session {
+            team_session.wait();
         }
-        own
+        was_own_turn
     }
 
-    /// Thinks about the engine's turn anew after something has come from the other table, also if
-    /// there was no move before.
-    pub(super) fn go_on(&mut self, own: bool) {
+    /// Searches the engine's turn after a change on either board, even if there was no move before.
+    pub(super) fn restart_search(&mut self, was_own_turn: bool) {
         let position = self.session.position();
-        let on_turn = self.side == Some(position.turn()) && !self.analyzing && !self.rests();
-        if on_turn && position.outcome().is_none() {
-            self.turn.anew += u32::from(own);
-            self.think();
+        let is_to_move = self.mode == Mode::Play(position.turn()) && self.may_search();
+        if is_to_move && position.outcome().is_none() {
+            self.bughouse_turn.restarts += u32::from(was_own_turn);
+            self.search_turn();
         }
     }
 
-    /// Time has passed on the own clock.
-    fn spend(&mut self) {
-        self.clocks.spent(self.turn.since.elapsed());
-        self.turn.since = Instant::now();
+    /// Subtracts the elapsed time from the engine's clock.
+    fn update_clock(&mut self) {
+        self.clocks.spend(self.bughouse_turn.clocks_since.elapsed());
+        self.bughouse_turn.clocks_since = Instant::now();
     }
 
-    /// The limits and the beginning of a search for the engine's turn; of several in one turn the
-    /// later ones have what is left of its time, and at least a half, a quarter .. of it.
-    pub(super) fn limits_at_table(&mut self, overhead: Duration) -> (Limits, Instant) {
-        self.spend();
+    /// Returns the limits and the beginning of a search for the engine's turn. A search that was restarted
+    /// has the rest of the turn's time, and at least a half, a quarter and so on of it.
+    pub(super) fn bughouse_limits(&mut self, overhead: Duration) -> (Limits, Instant) {
+        self.update_clock();
         let mover = self.session.position().turn();
         let mut clocks = self.clocks.clone();
         if self.partner.fast || self.partner.dead {
-            clocks.hurry(HURRY);
+            clocks.hurry(FAST_DIVISOR);
         }
         let mut limits = clocks.limits(mover, overhead);
-        if self.turn.hurried {
-            limits.time = Some(limits.time.map_or(AT_ONCE, |time| time.min(AT_ONCE)));
+        if self.bughouse_turn.hurried {
+            limits.time =
+                Some(limits.time.map_or(HURRIED_TURN_TIME, |time| time.min(HURRIED_TURN_TIME)));
         }
-        let clock = limits.clocks[mover].map(|clock: Clock| clock.budget(overhead, None).soft);
-        let soft = limits.time.or(clock).unwrap_or_default();
-        let least = soft / 2u32.saturating_pow(self.turn.anew.min(16));
-        let used = self.turn.began.elapsed().min(soft.saturating_sub(least));
+        let clock_time = limits.clocks[mover].map(|clock| clock.budget(overhead, None).soft);
+        let time = limits.time.or(clock_time).unwrap_or_default();
+        let restarts = self.bughouse_turn.restarts.min(MAX_RESTARTS);
+        let minimum = time / 2u32.saturating_pow(restarts);
+        let used = self.bughouse_turn.began.elapsed().min(time.saturating_sub(minimum));
         let now = Instant::now();
         (limits, now.checked_sub(used).unwrap_or(now))
     }
 
-    /// Sets up both tables for a search of the team, and adds to the limits what it may do: a move
-    /// at the own table, or to sit. Says whether there is something to search.
+    /// Sets up both boards for a search of the team, and adds the moves to the limits: those on the engine's
+    /// board, and sitting. Returns `true` if there is something to search.
     pub(super) fn set_up_team(&mut self, limits: &mut Limits) -> bool {
         let clocks = self.clocks_now();
-        let (Some(board), Some(side)) = (&self.partner.board, self.side) else { return false };
-        if !self.partner.kin {
+        let (Some(board), Some(side)) = (&self.partner.board, self.side()) else { return false };
+        if !self.partner.is_menagerie {
             return false;
         }
-        let (beside, drawn) = (board.now(), if board.drawn { " B=" } else { "" });
-        // The own table is the first: its White is of the first team.
-        let (name, letter) = if side == Side::WHITE { ("white", 'w') } else { ("black", 'b') };
-        let own = self.session.position().fen();
-        let fen = format!("{own}|{}|{letter}{drawn}", board.fen);
-        let team = self.team.get_or_insert_with(|| self.session.beside());
-        let named = team.options().team == name || team.set_option("Team", name).is_ok();
-        if !named || team.set_position(Some(&fen), &[]).is_err() {
+        let partner_clocks = board.clocks_now();
+        let drawn = if board.drawn { " B=" } else { "" };
+        // The engine's board is the first. White's team is that of White on it.
+        let (team, letter) = if side == Side::WHITE { ("white", 'w') } else { ("black", 'b') };
+        let own_fen = self.session.position().fen();
+        let fen = format!("{own_fen}|{}|{letter}{drawn}", board.fen);
+        let session = self.team_session.get_or_insert_with(|| self.session.fork());
+        let has_team = session.options().team == team || session.set_option("Team", team).is_ok();
+        if !has_team || session.set_position(Some(&fen), &[]).is_err() {
             return false;
         }
-        let mut position = team.position().clone();
+        let mut position = session.position().clone();
         if position.outcome().is_some() || !position.ask(side) {
             return false;
         }
         position.legal_moves(&mut limits.moves);
-        let hurried = self.turn.hurried;
         limits.moves.retain(|m| match m.split() {
             (_, Move::Pass) => false,
-            (table, _) => table == Table::A,
+            (board, _) => board == BoardId::A,
         });
         if limits.moves.is_empty() {
             return false;
         }
-        // Who sits must be sure of having more time than the other; the search says if it is good.
-        if let Some((white, black)) = clocks.zip(beside).map(|(own, _)| own) {
-            let clock = |left: i64| Some(Clock { remaining: left, ..Clock::default() });
-            let each = |(white, black): (i64, i64)| {
-                PerSide::from_fn(|at| clock(if at == Side::WHITE { white } else { black }))
-            };
-            let increments = limits.clocks;
-            limits.clocks = each((white, black));
-            for at in Side::all(2) {
-                if let (Some(clock), Some(known)) = (&mut limits.clocks[at], increments[at]) {
-                    (clock.increment, clock.turns_to_go) = (known.increment, known.turns_to_go);
+        // The engine may sit only if all clocks are known; the search decides whether it is good.
+        if let (Some(clocks), Some(partner_clocks)) = (clocks, partner_clocks) {
+            let known = std::mem::replace(&mut limits.clocks, clock_limits(clocks));
+            for side in Side::all(2) {
+                if let (Some(clock), Some(known)) = (&mut limits.clocks[side], known[side]) {
+                    clock.increment = known.increment;
+                    clock.turns_to_go = known.turns_to_go;
                 }
             }
-            limits.second = beside.map_or(PerSide::all(None), each);
-            if limits.time.is_none() && !hurried {
+            limits.second_clocks = clock_limits(partner_clocks);
+            if limits.time.is_none() && !self.bughouse_turn.hurried {
                 limits.moves.push(Move::Pass);
             }
         }
         true
     }
 
-    /// Whether the engine is to sit though it has found a move: the partner asked for it, or nothing
-    /// can save its own board. Never when the other may wait longer.
+    /// Returns `true` if the engine should sit though it has found a move: the partner asked for it, or the
+    /// engine's game is lost. Never if the opponent can wait longer.
     pub(super) fn should_sit(&self) -> bool {
-        let (asked, lost) = (self.partner.sit, self.partner.told.dead && !self.partner.dead);
-        if self.turn.hurried || !self.has_partner() || self.partner.kin || asked.is_none() && !lost
+        let requested_at = self.partner.sit_requested_at;
+        let is_lost = self.partner.sent.dead && !self.partner.dead;
+        if self.bughouse_turn.hurried
+            || !self.is_bughouse_board()
+            || self.partner.is_menagerie
+            || requested_at.is_none() && !is_lost
         {
             return false;
         }
-        let own = self.clocks_now().map(
-            |(white, black)| {
-                if self.side == Some(Side::WHITE) { white } else { black }
-            },
-        );
-        match (self.lead(), own, asked) {
-            (Some(lead), ..) => lead > LEAD,
-            // Nobody told the other's clock: half of the own time is for the partner.
-            (None, Some(own), Some(then)) => own > LEAD && own > then / 2,
+        if let Some(lead) = self.lead() {
+            return lead > MIN_SIT_LEAD_MILLISECONDS;
+        }
+        let own = self.clocks_now().map(|clocks| match self.side() {
+            Some(side) => clock_of(side, clocks),
+            None => clocks.1,
+        });
+        // The other clock is not known: half of the engine's time is for the partner.
+        match (own, requested_at) {
+            (Some(own), Some(at_request)) => {
+                own > MIN_SIT_LEAD_MILLISECONDS && own > at_request / 2
+            }
             _ => false,
         }
     }
 
-    /// Leaves the table to its clock until something happens, or for a while.
+    /// Sits until something changes, or for [`SIT_INTERVAL`].
     pub(super) fn sit(&mut self) {
-        if self.turn.hurried {
-            return self.think();
+        if self.bughouse_turn.hurried {
+            return self.search_turn();
         }
-        self.spend();
-        self.search(Kind::Sit, Limits { infinite: true, ..Limits::default() }, Instant::now());
+        self.update_clock();
+        let limits = Limits { infinite: true, ..Limits::default() };
+        self.start_search(SearchKind::Sit, limits, Instant::now());
     }
 
-    /// Looks around after a while of sitting.
-    pub(super) fn look_up(&mut self) {
-        if self.kind == Kind::Sit && self.begun.elapsed() >= SITTING {
-            self.break_off();
+    /// Checks after [`SIT_INTERVAL`] whether to continue to sit.
+    pub(super) fn check_sitting(&mut self) {
+        if self.search_kind == SearchKind::Sit && self.search_begun.elapsed() >= SIT_INTERVAL {
+            self.cancel_search();
             if self.should_sit() {
                 return self.sit();
             }
-            // Sitting was no searcher.
-            (self.turn.began, self.turn.anew) = (Instant::now(), 0);
-            self.think();
+            // The time of sitting does not count for the turn.
+            self.bughouse_turn.began = Instant::now();
+            self.bughouse_turn.restarts = 0;
+            self.search_turn();
         }
     }
 
-    /// Tells a partner that is none of ours how the own board is.
-    pub(super) fn tell_prospects(&mut self) {
-        if !self.has_partner() || self.partner.kin || self.partner.name.is_none() {
+    /// Sends what has changed of the engine's prospects to a partner that is not Menagerie.
+    pub(super) fn send_prospects(&mut self) {
+        if !self.is_bughouse_board() || self.partner.is_menagerie || self.partner.name.is_none() {
             return;
         }
-        let score = self.told.report().map(|report| report.score);
-        let before = std::mem::take(&mut self.partner.told);
-        let opponent = self.clocks.both().map(|(_, opponent)| opponent);
-        // The opponent cannot wait for longer than the partner does.
-        let outlasted = opponent.zip(self.partner.time).is_some_and(|(it, partner)| it < partner);
-        let men = self.session.mating_men();
-        let told = Told {
-            dead: matches!(score, Some(Score::Lost(_))),
-            wins: matches!(score, Some(Score::Won(_))) && outlasted,
-            men: men.iter().map(|man| man.char()).collect(),
+        let score = self.search_output.info().map(|info| info.score);
+        let opponent_time = self.clocks.both().map(|(_, opponent)| opponent);
+        // The opponent cannot wait for longer than the partner.
+        let partner_can_wait = match (opponent_time, self.partner.time) {
+            (Some(opponent), Some(partner)) => opponent < partner,
+            _ => false,
         };
-        match (before.dead, told.dead) {
-            (false, true) => self.tell_partner("dead"),
-            (true, false) => self.tell_partner("x"),
-            _ => {}
+        let pieces = self.session.mating_drops();
+        let prospects = Prospects {
+            dead: matches!(score, Some(Score::Lost(_))),
+            wins: matches!(score, Some(Score::Won(_))) && partner_can_wait,
+            mating_pieces: pieces.iter().map(|role| role.char()).collect(),
+        };
+        let sent = std::mem::take(&mut self.partner.sent);
+        if prospects.dead != sent.dead {
+            self.send_to_partner(if prospects.dead { "dead" } else { "x" });
         }
-        match (before.wins, told.wins) {
-            (false, true) => self.tell_partner("sit"),
-            (true, false) => self.tell_partner("go"),
-            _ => {}
+        if prospects.wins != sent.wins {
+            self.send_to_partner(if prospects.wins { "sit" } else { "go" });
         }
-        let new = men.iter().map(|man| man.char()).filter(|man| !before.men.contains(*man));
-        new.for_each(|man| self.tell_partner(&format!("+{man}")));
-        self.partner.told = told;
+        for piece in prospects.mating_pieces.chars() {
+            if !sent.mating_pieces.contains(piece) {
+                self.send_to_partner(&format!("+{piece}"));
+            }
+        }
+        self.partner.sent = prospects;
     }
 
-    /// Of moves that are as good as the best, one that takes what the partner wants, or does not take
-    /// what it fears.
-    pub(super) fn choose_for_partner(&self, best: &SearchResult) -> Option<String> {
-        let roles = |letters: &[char]| -> Vec<Role> {
-            letters.iter().filter_map(|&letter| Role::from_char(letter)).collect()
-        };
-        let (wanted, feared) = (roles(&self.partner.wanted), roles(&self.partner.feared));
-        let any = !wanted.is_empty() || !feared.is_empty();
-        if any { self.session.taking(best, &wanted, &feared) } else { None }
+    /// Returns a turn that is as good as the best and captures what the partner wants, or does not capture
+    /// what it fears; `None` if the best turn will do.
+    pub(super) fn preferred_turn(&self, result: &SearchResult) -> Option<String> {
+        let wanted = roles(&self.partner.wanted);
+        let feared = roles(&self.partner.feared);
+        if wanted.is_empty() && feared.is_empty() {
+            return None;
+        }
+        self.session.preferred_turn(result, &wanted, &feared)
     }
 }
 
-/// A man that has come to a hand, and whose that is.
-type Came = (Color, char);
+fn roles(letters: &[char]) -> Vec<Role> {
+    letters.iter().filter_map(|&letter| Role::from_char(letter)).collect()
+}
 
-/// `[WHITE] [BLACK] BN`: the men in hand, and who has been given which.
-fn holdings(text: &str) -> Option<(&str, &str, Option<Came>)> {
+/// A piece that is new in a pocket, and its colour.
+type NewPiece = (Color, char);
+
+/// Parses `[WHITE] [BLACK] BN`: the pockets, and the new piece if there is one.
+fn parse_holding(text: &str) -> Option<(&str, &str, Option<NewPiece>)> {
     let (white, rest) = text.trim().strip_prefix('[')?.split_once(']')?;
     let (black, rest) = rest.trim_start().strip_prefix('[')?.split_once(']')?;
-    let mut came = rest.chars().filter(|letter| !letter.is_whitespace());
-    let came = match (came.next(), came.next(), came.next()) {
+    let mut letters = rest.chars().filter(|letter| !letter.is_whitespace());
+    let new_piece = match (letters.next(), letters.next(), letters.next()) {
         (None, ..) => None,
-        (Some(color), Some(man), None) => match color.to_ascii_uppercase() {
-            'W' => Some((Color::White, man)),
-            'B' => Some((Color::Black, man)),
+        (Some(color), Some(piece), None) => match color.to_ascii_uppercase() {
+            'W' => Some((Color::White, piece)),
+            'B' => Some((Color::Black, piece)),
             _ => return None,
         },
         _ => return None,
     };
-    Some((white, black, came))
+    Some((white, black, new_piece))
 }
 
 #[cfg(test)]
@@ -454,12 +481,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn holdings_are_read() {
-        assert_eq!(holdings("[PPN] [] BN"), Some(("PPN", "", Some((Color::Black, 'N')))));
-        assert_eq!(holdings("[] [Q]"), Some(("", "Q", None)));
-        assert_eq!(holdings("[][] w q"), Some(("", "", Some((Color::White, 'q')))));
+    fn holdings_are_parsed() {
+        assert_eq!(parse_holding("[PPN] [] BN"), Some(("PPN", "", Some((Color::Black, 'N')))));
+        assert_eq!(parse_holding("[] [Q]"), Some(("", "Q", None)));
+        assert_eq!(parse_holding("[][] w q"), Some(("", "", Some((Color::White, 'q')))));
         for nonsense in ["", "[P]", "[P] [", "P [P]", "[] [] N", "[] [] BNN", "[] [] XN"] {
-            assert_eq!(holdings(nonsense), None, "{nonsense}");
+            assert_eq!(parse_holding(nonsense), None, "{nonsense}");
         }
     }
 }

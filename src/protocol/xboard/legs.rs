@@ -1,36 +1,40 @@
-//! Turns of several legs: UCI writes what a man becomes after its own leg, `a7a8q,a8a1`, XBoard
-//! after the last, `a7a8,a8a1q`, and tells each leg in a line, with a comma where more follow.
+//! Turns of several legs. UCI has the promotion after its own leg, `a7a8q,a8a1`, XBoard
+//! after the last, `a7a8,a8a1q`. XBoard has a line for each leg, with a comma if more follow.
 
-/// How long a leg is that says nothing but from where and to where.
-const STEP: usize = 4;
+/// The length of a leg without a promotion.
+const LEG_BYTES: usize = 4;
 
-/// A turn that is written as UCI has it, as XBoard writes it in one word. That of a team at two
-/// tables, `(e2e4,d7d5)`, stays as it is.
+/// Converts a turn from UCI to XBoard, in one word. A turn of bughouse on two boards, `(e2e4,d7d5)`, is
+/// returned unchanged.
 pub fn written(turn: &str) -> String {
     match turn.split_once(',') {
-        Some((first, rest)) if first.is_char_boundary(STEP) && !first.starts_with(['O', '(']) => {
-            let (step, becomes) = first.split_at(STEP);
-            format!("{step},{rest}{becomes}")
+        Some((first, rest))
+            if first.is_char_boundary(LEG_BYTES) && !first.starts_with(['O', '(']) =>
+        {
+            let (leg, promotion) = first.split_at(LEG_BYTES);
+            format!("{leg},{rest}{promotion}")
         }
         _ => turn.to_owned(),
     }
 }
 
-/// A turn that is written as XBoard has it, as UCI writes it.
+/// Converts a turn from XBoard to UCI.
 pub fn read(turn: &str) -> String {
     match turn.rsplit_once(',') {
         Some((first, last))
-            if last.is_char_boundary(STEP) && last.len() > STEP && !first.starts_with('(') =>
+            if last.is_char_boundary(LEG_BYTES)
+                && last.len() > LEG_BYTES
+                && !first.starts_with('(') =>
         {
-            let (step, becomes) = last.split_at(STEP);
-            format!("{first}{becomes},{step}")
+            let (leg, promotion) = last.split_at(LEG_BYTES);
+            format!("{first}{promotion},{leg}")
         }
         _ => turn.to_owned(),
     }
 }
 
-/// The lines that tell the engine's turn, written as XBoard has it.
-pub(super) fn told(turn: &str) -> String {
+/// Returns the `move` lines of a turn in the notation of XBoard.
+pub(super) fn move_lines(turn: &str) -> String {
     format!("move {}", turn.replace(',', ",\nmove "))
 }
 
@@ -39,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_man_becomes_is_told_last() {
+    fn promotion_is_last_for_xboard() {
         for (uci, xboard) in [
             ("e2e4", "e2e4"),
             ("a7a8q", "a7a8q"),
@@ -55,6 +59,6 @@ mod tests {
         for odd in [",", "e2,", "\u{fffd}\u{fffd},\u{fffd}\u{fffd}", "a,b,c"] {
             let _ = (written(odd), read(odd));
         }
-        assert_eq!(told("a7a8,a8a1q"), "move a7a8,\nmove a8a1q");
+        assert_eq!(move_lines("a7a8,a8a1q"), "move a7a8,\nmove a8a1q");
     }
 }

@@ -1,153 +1,161 @@
-//! What the user does with a man on the board: `lift`, `hover` and `put` on squares. The answers
-//! tell XBoard the rules of games that it does not know. What is said comes from the legal moves.
+//! The commands `lift`, `hover` and `put` for the piece that the user moves. The answers
+//! show XBoard the legal moves of variants that it does not know.
 
 use crate::rules::{Color, GameSpec, Move, Position, Role, Square};
 
-/// The man that the user has picked up.
+/// The piece that the user has lifted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LiftPut {
     from: Option<Square>,
-    /// What it has done, if the turn has another leg.
+    /// The first leg of the turn, if another one follows.
     leg: Option<Move>,
 }
 
-/// A legal move of the man that was picked up.
-struct Way {
+/// A legal move of the lifted piece.
+struct PieceMove {
     m: Move,
-    /// Where the user puts it.
+    /// The square on which the user puts it.
     to: Square,
     promotion: Option<Role>,
-    /// The opponent loses a man.
+    /// Whether the opponent loses a piece.
     captures: bool,
-    /// Another leg follows.
-    goes_on: bool,
+    /// Whether another leg follows.
+    has_next_leg: bool,
     after: Position,
 }
 
 impl LiftPut {
-    /// `lift`: the squares to which the man on `square` may go.
+    /// `lift`: returns the squares to which the piece on `square` can move.
     pub(super) fn lift(&mut self, position: &Position, square: Square) -> String {
         let leg = self.leg.take();
         self.from = Some(square);
-        let ways = ways(position, square);
         if let Some(leg) = leg
-            && let Some(next) = next_leg(position, leg, square)
+            && let Some(next) = position_after_leg(position, leg, square)
         {
             self.leg = Some(leg);
-            return highlight(&next, &all_ways(&next), &[]);
+            return highlight(&next, &all_moves(&next), &[]);
         }
-        highlight(position, &ways, &[])
+        highlight(position, &piece_moves(position, square), &[])
     }
 
-    /// `hover` over a square to which it may go: the same, with the men that would be taken
-    /// elsewhere; nothing if there are none.
+    /// `hover`: returns the same with the pieces that a move to `square` would capture elsewhere; `None` if there
+    /// are none.
     pub(super) fn hover(&self, position: &Position, square: Square) -> Option<String> {
-        let ways = ways(position, self.from?);
-        let way = ways.iter().find(|way| way.to == square)?;
-        let (before, after) = (position.view().board.occupied(), way.after.view().board.occupied());
-        let gone = (before & !after).into_iter();
-        let gone: Vec<_> = gone.filter(|&man| man != square && Some(man) != self.from).collect();
-        (!gone.is_empty()).then(|| highlight(position, &ways, &gone))
+        let moves = piece_moves(position, self.from?);
+        let hovered = moves.iter().find(|piece_move| piece_move.to == square)?;
+        let before = position.view().board.occupied();
+        let after = hovered.after.view().board.occupied();
+        let captured = (before & !after).into_iter();
+        let captured: Vec<_> =
+            captured.filter(|&other| other != square && Some(other) != self.from).collect();
+        if captured.is_empty() { None } else { Some(highlight(position, &moves, &captured)) }
     }
 
-    /// `put`: what it may become on `square`, if it becomes something.
+    /// `put`: returns the piece types to which it can promote on `square`, if it does.
     pub(super) fn put(&mut self, position: &Position, square: Square) -> Option<String> {
-        let mut ways = ways(position, self.from?);
-        ways.retain(|way| way.to == square);
-        self.leg = ways.iter().find(|way| way.goes_on).map(|way| way.m);
+        let mut moves = piece_moves(position, self.from?);
+        moves.retain(|piece_move| piece_move.to == square);
+        let first_leg = moves.iter().find(|piece_move| piece_move.has_next_leg);
+        self.leg = first_leg.map(|piece_move| piece_move.m);
         let promotions = position.game_spec().promotions.into_iter();
         let choice: String = promotions
-            .filter(|&role| ways.iter().any(|way| way.promotion == Some(role)))
+            .filter(|&role| moves.iter().any(|piece_move| piece_move.promotion == Some(role)))
             .map(Role::upper_char)
             .collect();
-        (!choice.is_empty()).then(|| format!("choice {choice}"))
+        if choice.is_empty() { None } else { Some(format!("choice {choice}")) }
     }
 }
 
-/// The man in hand that stands where XBoard draws the hands, and whose it is: White's in the second
+/// Returns the piece in hand on a square outside the board, and its colour. XBoard draws White's in the second
 /// file right of the board from below, Black's in the second left of it from above.
-pub(super) fn in_hand(game_spec: &GameSpec, text: &str) -> Option<(Color, Role)> {
-    let (file, rank) = text.split_at_checked(1).filter(|_| !game_spec.drops.is_empty())?;
+pub(super) fn pocket_piece(game_spec: &GameSpec, text: &str) -> Option<(Color, Role)> {
+    if game_spec.drops.is_empty() {
+        return None;
+    }
+    let (file, rank) = text.split_at_checked(1)?;
     let rank: usize = rank.parse().ok()?;
     let left = b'a'.checked_sub(2)?;
     let right = u8::try_from(game_spec.files + 1).ok()?.checked_add(b'a')?;
-    let (color, place) = match *file.as_bytes() {
+    let (color, index) = match *file.as_bytes() {
         [file] if file == right => (Color::White, rank.checked_sub(1)?),
         [file] if file == left => (Color::Black, game_spec.ranks.checked_sub(rank)?),
         _ => return None,
     };
-    game_spec.roles.get(place).map(|&role| (color, role))
+    game_spec.roles.get(index).map(|&role| (color, role))
 }
 
-/// The squares on which a man in hand may be put.
-pub(super) fn lift_from_hand(position: &Position, color: Color, role: Role) -> String {
-    let mut ways = all_ways(position);
-    let own = position.view().turn == color;
-    ways.retain(|way| own && matches!(way.m, Move::Drop { role: of, .. } if of == role));
-    highlight(position, &ways, &[])
+/// Returns the squares on which a piece in hand can be dropped.
+pub(super) fn lift_from_pocket(position: &Position, color: Color, role: Role) -> String {
+    let mut moves = if position.view().turn == color { all_moves(position) } else { Vec::new() };
+    moves.retain(|it| matches!(it.m, Move::Drop { role: dropped, .. } if dropped == role));
+    highlight(position, &moves, &[])
 }
 
-/// The ways of the man on `from`.
-fn ways(position: &Position, from: Square) -> Vec<Way> {
+/// Returns the moves of the piece on `from`.
+fn piece_moves(position: &Position, from: Square) -> Vec<PieceMove> {
     let mut legal = Vec::new();
     position.legal_moves(&mut legal);
-    let of_it = |m: &Move| matches!(m, Move::Step { from: start, .. } if *start == from);
-    legal.into_iter().filter(of_it).filter_map(|m| way(position, m)).collect()
+    legal.retain(|m| matches!(m, Move::Step { from: start, .. } if *start == from));
+    legal.into_iter().filter_map(|m| piece_move(position, m)).collect()
 }
 
-/// All ways, as of the second leg, which begins where the first ended.
-fn all_ways(position: &Position) -> Vec<Way> {
+/// Returns all moves, as of a second leg, which begins where the first ended.
+fn all_moves(position: &Position) -> Vec<PieceMove> {
     let mut legal = Vec::new();
     position.legal_moves(&mut legal);
-    legal.into_iter().filter_map(|m| way(position, m)).collect()
+    legal.into_iter().filter_map(|m| piece_move(position, m)).collect()
 }
 
-fn way(position: &Position, m: Move) -> Option<Way> {
+fn piece_move(position: &Position, m: Move) -> Option<PieceMove> {
     let (to, promotion) = match m {
-        // Castling is written by where the king goes, or by the rook, as the user is used to.
+        // Castling has the square of the king or of the rook, by the notation in use.
         Move::Step { promotion, .. } => (position.move_text(m).get(2..4)?.parse().ok()?, promotion),
         Move::Wall(to) | Move::Place(to) | Move::Drop { to, .. } => (to, None),
-        // XBoard shows no game of two tables.
+        // XBoard displays one board only.
         Move::Second(_) | Move::Pass => return None,
     };
     let mut after = position.clone();
     after.play_unchecked(m);
-    let them = !position.view().turn;
-    let men = |position: &Position| position.view().board.by_color(them).count();
-    let captures = men(&after) < men(position);
-    Some(Way { m, to, promotion, captures, goes_on: after.mid_turn(), after })
+    let opponent = !position.view().turn;
+    let count = |position: &Position| position.view().board.by_color(opponent).count();
+    let captures = count(&after) < count(position);
+    Some(PieceMove { m, to, promotion, captures, has_next_leg: after.mid_turn(), after })
 }
 
-/// The position after the first leg, if it is legal and ended on `square`.
-fn next_leg(position: &Position, leg: Move, square: Square) -> Option<Position> {
+/// Returns the position after a first leg, if that is legal and ends on `square`.
+fn position_after_leg(position: &Position, leg: Move, square: Square) -> Option<Position> {
     let mut legal = Vec::new();
     position.legal_moves(&mut legal);
-    let way = legal.contains(&leg).then(|| way(position, leg)).flatten()?;
-    (way.goes_on && way.to == square).then_some(way.after)
+    if !legal.contains(&leg) {
+        return None;
+    }
+    let leg = piece_move(position, leg)?;
+    if leg.has_next_leg && leg.to == square { Some(leg.after) } else { None }
 }
 
-/// Squares as a FEN of colours: yellow to go, red to capture, cyan if the turn goes on from there,
-/// magenta to promote, blue if to one man only; green, small because nobody can go there, for the
-/// men that are `gone`.
-fn highlight(position: &Position, ways: &[Way], gone: &[Square]) -> String {
-    let mut colours = [None; 64];
-    for &square in gone {
-        colours[square.to_usize()] = Some('g');
+/// Returns the `highlight` line, a FEN of colors: yellow for moves, red for captures, cyan for first legs,
+/// magenta for promotions, blue for promotions to one piece type only. Pieces `captured` elsewhere are green,
+/// in lower case because they cannot be moved to.
+fn highlight(position: &Position, moves: &[PieceMove], captured: &[Square]) -> String {
+    let mut colors = [None; 64];
+    for &square in captured {
+        colors[square.to_usize()] = Some('g');
     }
-    for way in ways {
-        let here = &mut colours[way.to.to_usize()];
-        *here = Some(match way {
-            Way { goes_on: true, .. } => 'C',
-            Way { promotion: Some(_), .. } if matches!(here, Some('B' | 'M')) => 'M',
-            Way { promotion: Some(_), .. } => 'B',
-            Way { captures: true, .. } => 'R',
+    for piece_move in moves {
+        let colour = &mut colors[piece_move.to.to_usize()];
+        *colour = Some(match piece_move {
+            PieceMove { has_next_leg: true, .. } => 'C',
+            PieceMove { promotion: Some(_), .. } if matches!(colour, Some('B' | 'M')) => 'M',
+            PieceMove { promotion: Some(_), .. } => 'B',
+            PieceMove { captures: true, .. } => 'R',
             _ => 'Y',
         });
     }
     let game_spec = position.game_spec();
     let ranks = (0..game_spec.ranks).rev().map(|rank| {
-        let (mut text, mut empty) = (String::new(), 0);
-        for colour in &colours[8 * rank..8 * rank + game_spec.files] {
+        let mut text = String::new();
+        let mut empty = 0;
+        for colour in &colors[8 * rank..8 * rank + game_spec.files] {
             match colour {
                 None => empty += 1,
                 Some(colour) => {

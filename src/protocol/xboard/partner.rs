@@ -1,113 +1,118 @@
-//! The partner at the other table of bughouse, and what it may tell: the words of Fairy-Stockfish
-//! and of sjeng, and between two of ours the whole board with its clocks.
+//! The partner on the other board of bughouse, and its messages: those of Fairy-Stockfish
+//! and of Sjeng, and between two Menagerie engines the whole board with its clocks.
 
 use std::time::Instant;
 
-/// By this name an engine of ours is known to another.
-const KIN: &str = "Menagerie";
+/// The name by which two Menagerie engines identify each other.
+const OWN_NAME: &str = "Menagerie";
 
-/// What is said to a partner at first.
+/// The first message to a partner.
 pub(super) const HELLO: &str =
-    "partner Menagerie is an engine. Ask it 'help' for what it understands.";
-/// What is said to one that asks for help.
-pub(super) const HELP: &str = "I listen to help, sit, go, move, move e2e4, fast, slow, dead, x, time, otim (centiseconds), \
+    "partner Menagerie is an engine. Ask it 'help' for supported commands.";
+/// The answer to `help`.
+pub(super) const HELP: &str = "commands: help, sit, go, move, move e2e4, fast, slow, dead, x, time, otim (centiseconds), \
      abort, flag, +n, -q and the like.";
 
-/// The partner's board, as another engine of ours tells it.
+/// The partner's board, as another Menagerie engine sends it.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Beside {
-    /// Its FEN.
+pub(super) struct PartnerBoard {
+    /// The FEN.
     pub(super) fen: String,
-    /// White's and Black's time, in milliseconds, if they are known ..
+    /// White's and Black's time at `since`, in milliseconds, if it is known.
     pub(super) clocks: Option<(i64, i64)>,
-    /// .. and when they were right.
+    /// When the message was received.
     pub(super) since: Instant,
-    /// Its game is drawn.
+    /// Whether the game there is drawn.
     pub(super) drawn: bool,
 }
 
-impl Beside {
-    /// White's and Black's time now: that of whoever is on turn runs.
-    pub(super) fn now(&self) -> Option<(i64, i64)> {
+impl PartnerBoard {
+    /// Returns White's and Black's time now. The clock of the side to move runs.
+    pub(super) fn clocks_now(&self) -> Option<(i64, i64)> {
         let (white, black) = self.clocks?;
-        let passed = if self.drawn { 0 } else { self.since.elapsed().as_millis() as i64 };
+        let elapsed = if self.drawn { 0 } else { self.since.elapsed().as_millis() as i64 };
         let black_moves = self.fen.split_whitespace().nth(1) == Some("b");
-        Some(if black_moves { (white, black - passed) } else { (white - passed, black) })
+        Some(if black_moves { (white, black - elapsed) } else { (white - elapsed, black) })
     }
 }
 
-/// What a partner tells.
+/// A message of a partner.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Word<'a> {
-    /// It is an engine, one of ours or another.
+pub(super) enum PartnerMessage<'a> {
+    /// It is an engine.
     Hello {
-        kin: bool,
+        /// Whether it is Menagerie.
+        is_menagerie: bool,
     },
-    /// Its board, as another of ours tells it.
-    Board(Beside),
-    /// Its board is drawn.
+    /// Its board.
+    Board(PartnerBoard),
+    /// The game on its board is drawn.
     Drawn,
     Help,
     Sit,
     Go,
-    /// Move at once, if need be this move.
+    /// A request to move at once, perhaps this move.
     Move(Option<&'a str>),
     Fast(bool),
-    /// It is lost, or not any more.
+    /// Whether its game is lost.
     Dead(bool),
-    /// Its own time or its opponent's, in milliseconds.
+    /// Its time, in milliseconds.
     Time(i64),
-    OpponentsTime(i64),
+    /// Its opponent's time, in milliseconds.
+    OpponentTime(i64),
     Abort,
     Flag,
-    /// It wants a man, or wants the opponent there not to get it.
-    Man {
+    /// It wants a piece, or wants that its opponent does not get it.
+    Piece {
         letter: char,
         wanted: bool,
     },
-    /// Whether it likes that men are exchanged: any.
+    /// Whether it wants any exchanges.
     Trades(bool),
     Formula,
 }
 
-impl Word<'_> {
-    /// Reads what is told; `None` if it is meant for people.
-    pub(super) fn read(text: &str) -> Option<Word<'_>> {
+impl PartnerMessage<'_> {
+    /// Parses a message; `None` if it is for humans.
+    pub(super) fn parse(text: &str) -> Option<PartnerMessage<'_>> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let (&first, rest) = words.split_first()?;
         let second = rest.first().copied();
-        let time = || Some(second?.parse::<i64>().ok()?.saturating_mul(10));
+        let time = || parse_centiseconds(second?);
         Some(match first {
-            "partner" => Word::Hello { kin: second? == KIN },
-            "board" if rest == ["drawn"] => Word::Drawn,
+            "partner" => PartnerMessage::Hello { is_menagerie: second? == OWN_NAME },
+            "board" if rest == ["drawn"] => PartnerMessage::Drawn,
             "board" => {
                 let [fen @ .., white, black] = rest else { return None };
-                let clock = |text: &&str| Some(text.parse::<i64>().ok()?.saturating_mul(10));
-                let (fen, clocks) = (fen.join(" "), clock(white).zip(clock(black)));
-                Word::Board(Beside { fen, clocks, since: Instant::now(), drawn: false })
+                PartnerMessage::Board(PartnerBoard {
+                    fen: fen.join(" "),
+                    clocks: parse_centiseconds(white).zip(parse_centiseconds(black)),
+                    since: Instant::now(),
+                    drawn: false,
+                })
             }
-            "help" => Word::Help,
-            "sit" => Word::Sit,
-            "go" => Word::Go,
-            "move" => Word::Move(second),
-            "fast" => Word::Fast(true),
-            "slow" => Word::Fast(false),
-            "dead" => Word::Dead(true),
-            "x" => Word::Dead(false),
-            "time" => Word::Time(time()?),
-            "otim" => Word::OpponentsTime(time()?),
-            "abort" => Word::Abort,
-            "flag" => Word::Flag,
-            "trades" => Word::Trades(second? != "bad"),
-            "formula" => Word::Formula,
+            "help" => PartnerMessage::Help,
+            "sit" => PartnerMessage::Sit,
+            "go" => PartnerMessage::Go,
+            "move" => PartnerMessage::Move(second),
+            "fast" => PartnerMessage::Fast(true),
+            "slow" => PartnerMessage::Fast(false),
+            "dead" => PartnerMessage::Dead(true),
+            "x" => PartnerMessage::Dead(false),
+            "time" => PartnerMessage::Time(time()?),
+            "otim" => PartnerMessage::OpponentTime(time()?),
+            "abort" => PartnerMessage::Abort,
+            "flag" => PartnerMessage::Flag,
+            "trades" => PartnerMessage::Trades(second? != "bad"),
+            "formula" => PartnerMessage::Formula,
             _ => {
-                // One sign or more: how much it is wanted.
+                // One or more signs show how much it is wanted.
                 let letter = first.trim_start_matches(['+', '-']);
                 let wanted = first.starts_with('+');
                 let mut letters = letter.chars();
                 match (letters.next(), letters.next()) {
-                    (Some(man), None) if letter != first && "pnbrqPNBRQ".contains(man) => {
-                        Word::Man { letter: man.to_ascii_lowercase(), wanted }
+                    (Some(piece), None) if letter != first && "pnbrqPNBRQ".contains(piece) => {
+                        PartnerMessage::Piece { letter: piece.to_ascii_lowercase(), wanted }
                     }
                     _ => return None,
                 }
@@ -116,63 +121,70 @@ impl Word<'_> {
     }
 }
 
-/// What is known of the partner.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Partner {
-    /// Its name, if there is one.
-    pub(super) name: Option<String>,
-    /// It is one of ours.
-    pub(super) kin: bool,
-    /// It is an engine, to which no sentences are said.
-    pub(super) engine: bool,
-    /// Its board, if it tells that.
-    pub(super) board: Option<Beside>,
-    /// It asked to sit, when the own clock showed so many milliseconds.
-    pub(super) sit: Option<i64>,
-    pub(super) fast: bool,
-    pub(super) dead: bool,
-    /// Its time and its opponent's, in milliseconds, as far as it told them.
-    pub(super) time: Option<i64>,
-    pub(super) opponents_time: Option<i64>,
-    /// Men that it wants, and men that it does not want the opponents to have.
-    pub(super) wanted: Vec<char>,
-    pub(super) feared: Vec<char>,
-    /// What it was told last.
-    pub(super) told: Told,
+/// Parses centiseconds. Returns milliseconds.
+fn parse_centiseconds(text: &str) -> Option<i64> {
+    Some(text.parse::<i64>().ok()?.saturating_mul(10))
 }
 
-/// What the partner was told last about the own board.
+/// The state of the partner.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Told {
-    /// The own side is mated anyhow.
+pub(super) struct Partner {
+    /// Its name, if there is a partner.
+    pub(super) name: Option<String>,
+    /// Whether it is Menagerie.
+    pub(super) is_menagerie: bool,
+    /// Whether it is an engine, which gets no messages for humans.
+    pub(super) is_engine: bool,
+    /// Its board, if it has sent that.
+    pub(super) board: Option<PartnerBoard>,
+    /// The engine's clock in milliseconds when the partner asked it to sit, if it did.
+    pub(super) sit_requested_at: Option<i64>,
+    pub(super) fast: bool,
     pub(super) dead: bool,
-    /// It wins anyhow, and the partner is to sit.
+    /// Its time in milliseconds, if it has sent that.
+    pub(super) time: Option<i64>,
+    /// Its opponent's time in milliseconds, if it has sent that.
+    pub(super) opponent_time: Option<i64>,
+    /// Pieces that it wants.
+    pub(super) wanted: Vec<char>,
+    /// Pieces that its opponent must not get.
+    pub(super) feared: Vec<char>,
+    /// The prospects that were sent to it last.
+    pub(super) sent: Prospects,
+}
+
+/// The prospects on the engine's board.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Prospects {
+    /// Whether the engine is going to be mated.
+    pub(super) dead: bool,
+    /// Whether the engine wins if the partner sits.
     pub(super) wins: bool,
-    /// Men that would mate.
-    pub(super) men: String,
+    /// Pieces that would mate if they were in hand.
+    pub(super) mating_pieces: String,
 }
 
 impl Partner {
-    /// A partner of that name; none if it is empty.
-    pub(super) fn meet(&mut self, name: &str) {
-        let name = (!name.is_empty()).then(|| name.to_owned());
-        // What came from it before it was named is kept.
+    /// Sets the partner's name; none if it is empty.
+    pub(super) fn set_name(&mut self, name: &str) {
+        let name = if name.is_empty() { None } else { Some(name.to_owned()) };
+        // What it sent before it was named is kept.
         if name.is_none() || self.name.is_some() && self.name != name {
             *self = Partner::default();
         }
         self.name = name;
     }
 
-    /// Another game with the same partner.
+    /// Starts another game with the same partner.
     pub(super) fn new_game(&mut self) {
-        let Partner { name, kin, engine, .. } = std::mem::take(self);
-        *self = Partner { name, kin, engine, ..Partner::default() };
+        let Partner { name, is_menagerie, is_engine, .. } = std::mem::take(self);
+        *self = Partner { name, is_menagerie, is_engine, ..Partner::default() };
     }
 
-    /// Notes that it wants a man, or fears it.
-    pub(super) fn wants(&mut self, letter: char, wanted: bool) {
-        self.wanted.retain(|&man| man != letter);
-        self.feared.retain(|&man| man != letter);
+    /// Adds a piece that it wants or fears.
+    pub(super) fn set_wanted(&mut self, letter: char, wanted: bool) {
+        self.wanted.retain(|&other| other != letter);
+        self.feared.retain(|&other| other != letter);
         if wanted { &mut self.wanted } else { &mut self.feared }.push(letter);
     }
 }
@@ -182,37 +194,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_vocabularies_are_read() {
+    fn messages_of_both_kinds_are_parsed() {
         let fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[Qp] b KQkq - 0 1";
-        for (text, word) in [
-            ("partner Fairy-Stockfish is an engine. Ask it 'help'", Word::Hello { kin: false }),
-            (HELLO, Word::Hello { kin: true }),
-            ("sit", Word::Sit),
-            ("go", Word::Go),
-            ("move", Word::Move(None)),
-            ("move e2e4", Word::Move(Some("e2e4"))),
-            ("fast", Word::Fast(true)),
-            ("slow", Word::Fast(false)),
-            ("dead", Word::Dead(true)),
-            ("x", Word::Dead(false)),
-            ("time 1000", Word::Time(10_000)),
-            ("otim -5", Word::OpponentsTime(-50)),
-            ("++n", Word::Man { letter: 'n', wanted: true }),
-            ("-Q", Word::Man { letter: 'q', wanted: false }),
-            ("trades bad", Word::Trades(false)),
-            ("board drawn", Word::Drawn),
+        for (text, message) in [
+            (
+                "partner Fairy-Stockfish is an engine. Ask it 'help'",
+                PartnerMessage::Hello { is_menagerie: false },
+            ),
+            (HELLO, PartnerMessage::Hello { is_menagerie: true }),
+            ("sit", PartnerMessage::Sit),
+            ("go", PartnerMessage::Go),
+            ("move", PartnerMessage::Move(None)),
+            ("move e2e4", PartnerMessage::Move(Some("e2e4"))),
+            ("fast", PartnerMessage::Fast(true)),
+            ("slow", PartnerMessage::Fast(false)),
+            ("dead", PartnerMessage::Dead(true)),
+            ("x", PartnerMessage::Dead(false)),
+            ("time 1000", PartnerMessage::Time(10_000)),
+            ("otim -5", PartnerMessage::OpponentTime(-50)),
+            ("++n", PartnerMessage::Piece { letter: 'n', wanted: true }),
+            ("-Q", PartnerMessage::Piece { letter: 'q', wanted: false }),
+            ("trades bad", PartnerMessage::Trades(false)),
+            ("board drawn", PartnerMessage::Drawn),
         ] {
-            assert_eq!(Word::read(text), Some(word), "{text}");
+            assert_eq!(PartnerMessage::parse(text), Some(message), "{text}");
         }
-        for (clocks, told) in [("5900 6000", Some((59_000, 60_000))), ("- -", None)] {
+        for (clocks, parsed) in [("5900 6000", Some((59_000, 60_000))), ("- -", None)] {
             let text = format!("board {fen} {clocks}");
-            let Some(Word::Board(board)) = Word::read(&text) else { panic!("{text}") };
-            assert_eq!((board.fen.as_str(), board.clocks), (fen, told));
+            let Some(PartnerMessage::Board(board)) = PartnerMessage::parse(&text) else {
+                panic!("{text}")
+            };
+            assert_eq!((board.fen.as_str(), board.clocks), (fen, parsed));
         }
         for nonsense in [
             "",
             "hello",
-            "I sit, tell me 'go' to continue",
+            "I sit, send 'go' to continue",
             "time",
             "time soon",
             "+",
@@ -223,21 +240,21 @@ mod tests {
             "partner",
             "trades",
         ] {
-            assert_eq!(Word::read(nonsense), None, "{nonsense}");
+            assert_eq!(PartnerMessage::parse(nonsense), None, "{nonsense}");
         }
     }
 
     #[test]
-    fn another_partner_is_another() {
-        let mut partner = Partner { kin: true, ..Partner::default() };
-        partner.meet("first");
-        assert!(partner.kin);
-        partner.sit = Some(5);
+    fn new_partner_has_no_state() {
+        let mut partner = Partner { is_menagerie: true, ..Partner::default() };
+        partner.set_name("first");
+        assert!(partner.is_menagerie);
+        partner.sit_requested_at = Some(5);
         partner.new_game();
-        assert!(partner.kin && partner.sit.is_none());
-        partner.meet("second");
+        assert!(partner.is_menagerie && partner.sit_requested_at.is_none());
+        partner.set_name("second");
         assert_eq!(partner, Partner { name: Some("second".into()), ..Partner::default() });
-        partner.meet("");
+        partner.set_name("");
         assert_eq!(partner, Partner::default());
     }
 }

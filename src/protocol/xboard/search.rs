@@ -1,274 +1,313 @@
-//! Searches: for the engine's turn, in the opponent's time, and to analyse.
+//! Searches: for the engine's turn, in the opponent's time, for analysis and for hints.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{XBoard, legs, report};
-use crate::engine::{Event, Limits, SearchInfo, SearchResult, Sink};
+use super::{Mode, XBoard, info, legs};
+use crate::engine::{Event, Limits, SearchInfo, SearchResult, Session, Sink};
 use crate::protocol::output::one_line;
 use crate::rules::Key;
 
-/// What a search is for.
+/// The purpose of the search in progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    /// There is none.
+pub(super) enum SearchKind {
+    /// There is no search.
     None,
     /// The engine's turn.
     Play,
-    /// The engine's turn, but it leaves its table to the clock.
+    /// The engine's turn, but it sits.
     Sit,
-    /// The engine's turn, but nobody wants to know it any more.
+    /// The engine's turn, but the result is not needed any more.
     Aborted,
-    /// The opponent's turn, in its own time.
+    /// The opponent's turn.
     Ponder,
-    /// The truth.
+    /// An analysis.
     Analyze,
-    /// Something to suggest to the user.
+    /// A hint for the user.
     Hint,
 }
 
-impl Kind {
-    /// Whether it is the engine's turn, and it is awaited.
-    pub(super) fn is_own(self) -> bool {
-        matches!(self, Kind::Play | Kind::Sit)
+impl SearchKind {
+    /// Returns `true` if it is the engine's turn and a move is needed.
+    pub(super) fn is_own_turn(self) -> bool {
+        matches!(self, SearchKind::Play | SearchKind::Sit)
     }
 }
 
-/// So long is a hint thought about.
-const HINT: Duration = Duration::from_millis(500);
+/// The time of a search for a hint.
+const HINT_TIME: Duration = Duration::from_millis(500);
 
-/// What searches have told; they are on another thread.
+/// The output of searches, which run on another thread.
 #[derive(Debug, Default)]
-pub(super) struct Told {
-    inner: Mutex<Inner>,
+pub(super) struct SearchOutput {
+    inner: Mutex<LastOutput>,
+    /// Whether reports are printed.
     posts: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
-    report: Option<SearchInfo>,
-    best: Option<SearchResult>,
-    /// The turn that is thought best in a position: the one that is searched, or the one that
-    /// followed from the last search.
-    likely: Option<(Key, String)>,
+struct LastOutput {
+    /// The last report of the best line.
+    info: Option<SearchInfo>,
+    result: Option<SearchResult>,
+    /// The best turn of a position: the one that is searched, or the one expected after the last search.
+    best: Option<(Key, String)>,
 }
 
-impl Told {
-    fn with<T>(&self, f: impl FnOnce(&mut Inner) -> T) -> T {
+impl SearchOutput {
+    fn with<T>(&self, f: impl FnOnce(&mut LastOutput) -> T) -> T {
         f(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How the best line stands.
-    pub(super) fn report(&self) -> Option<SearchInfo> {
-        self.with(|inner| inner.report.clone())
+    /// Returns the last report of the best line.
+    pub(super) fn info(&self) -> Option<SearchInfo> {
+        self.with(|last| last.info.clone())
     }
 
-    /// The turn that is thought best in the position `key`.
-    fn likely(&self, key: Key) -> Option<String> {
-        let likely = self.with(|inner| inner.likely.clone());
-        likely.filter(|(of, _)| *of == key).map(|(_, turn)| turn)
+    /// Returns the best turn of the position `key`, if it is known.
+    fn best_turn(&self, key: Key) -> Option<String> {
+        let (position, turn) = self.with(|last| last.best.clone())?;
+        if position == key { Some(turn) } else { None }
     }
 
-    pub(super) fn forget(&self) {
-        self.with(|inner| *inner = Inner::default());
+    pub(super) fn clear(&self) {
+        self.with(|last| *last = LastOutput::default());
     }
 }
 
 impl XBoard {
-    /// Whether thoughts are shown while the engine plays.
-    pub(super) fn post(&mut self, posts: bool) {
+    /// Sets whether reports are printed while the engine plays.
+    pub(super) fn set_posts(&mut self, posts: bool) {
         self.posts = posts;
-        self.told.posts.store(posts || self.kind == Kind::Analyze, Ordering::Relaxed);
+        self.search_output
+            .posts
+            .store(posts || self.search_kind == SearchKind::Analyze, Ordering::Relaxed);
     }
 
-    fn sink(&mut self, kind: Kind) -> Sink {
+    /// Returns the receiver of the next search's events.
+    fn sink(&mut self, kind: SearchKind) -> Sink {
         self.searches += 1;
         let number = self.searches;
-        let (output, ended) = (Arc::clone(&self.output), Arc::clone(&self.ended));
-        let (told, root) = (Arc::clone(&self.told), self.thinker().position().clone());
-        told.posts.store(self.posts || kind == Kind::Analyze, Ordering::Relaxed);
+        let output = Arc::clone(&self.output);
+        let on_search_end = Arc::clone(&self.on_search_end);
+        let search_output = Arc::clone(&self.search_output);
+        let root = self.searching_session().position().clone();
+        search_output.posts.store(self.posts || kind == SearchKind::Analyze, Ordering::Relaxed);
         Arc::new(move |event| match event {
-            Event::Note(text) => output.say(&one_line(&format!("# {text}"))),
-            Event::SearchInfo(report) => {
-                // What the opponent may think is not what the engine expects.
-                if told.posts.load(Ordering::Relaxed)
-                    && !matches!(kind, Kind::Ponder | Kind::Hint | Kind::Sit)
-                    && !report.line.is_empty()
+            Event::Note(text) => output.print(&one_line(&format!("# {text}"))),
+            Event::SearchInfo(search_info) => {
+                // Reports of the opponent's turn are not scores of the engine.
+                if search_output.posts.load(Ordering::Relaxed)
+                    && !matches!(kind, SearchKind::Ponder | SearchKind::Hint | SearchKind::Sit)
+                    && !search_info.pv.is_empty()
                 {
-                    output.say(&report::searcher(&report, &root));
+                    output.print(&info::thinking_line(&search_info, &root));
                 }
-                if report.rank == 1 {
-                    let turn = report.line.first().cloned();
-                    told.with(|inner| inner.likely = turn.map(|turn| (root.key(), turn)));
+                if search_info.rank == 1 {
+                    let turn = search_info.pv.first().cloned();
+                    search_output.with(|last| last.best = turn.map(|turn| (root.key(), turn)));
                 }
-                if matches!(kind, Kind::Play | Kind::Analyze) && report.rank == 1 {
-                    told.with(|inner| inner.report = Some(report));
+                if matches!(kind, SearchKind::Play | SearchKind::Analyze) && search_info.rank == 1 {
+                    search_output.with(|last| last.info = Some(search_info));
                 }
             }
-            Event::Best(best) => {
-                told.with(|inner| inner.best = Some(best));
-                ended(number);
+            Event::Best(result) => {
+                search_output.with(|last| last.result = Some(result));
+                on_search_end(number);
             }
-            Event::Paths { .. } | Event::AllPaths(_) => {}
+            Event::PerftTurn { .. } | Event::PerftTotal(_) => {}
         })
     }
 
-    pub(super) fn search(&mut self, kind: Kind, limits: Limits, begun: Instant) {
-        self.told.with(|inner| inner.best = None);
-        let sink = self.sink(kind);
-        let session = self.team.as_mut().filter(|_| self.teamed).unwrap_or(&mut self.session);
-        match session.go(limits, begun, sink) {
-            Ok(()) => (self.kind, self.begun) = (kind, Instant::now()),
-            Err(error) => self.error("no thread can be started", &error.to_string()),
+    /// Returns the session whose search is in progress, or would be started.
+    pub(super) fn searching_session(&self) -> &Session {
+        match &self.team_session {
+            Some(team_session) if self.searches_team => team_session,
+            _ => &self.session,
         }
     }
 
-    /// Begins to think about the engine's turn.
-    pub(super) fn think(&mut self) {
+    /// Returns the session of [`XBoard::searching_session`], to change it.
+    pub(super) fn searching_session_mut(&mut self) -> &mut Session {
+        match &mut self.team_session {
+            Some(team_session) if self.searches_team => team_session,
+            _ => &mut self.session,
+        }
+    }
+
+    pub(super) fn start_search(&mut self, kind: SearchKind, limits: Limits, begun: Instant) {
+        self.search_output.with(|last| last.result = None);
+        let sink = self.sink(kind);
+        match self.searching_session_mut().go(limits, begun, sink) {
+            Ok(()) => {
+                self.search_kind = kind;
+                self.search_begun = Instant::now();
+            }
+            Err(error) => self.error("cannot start the search", &error.to_string()),
+        }
+    }
+
+    /// Starts the search for the engine's turn.
+    pub(super) fn search_turn(&mut self) {
         let overhead = Duration::from_millis(self.session.options().overhead);
-        self.teamed = false;
-        if self.has_partner() {
-            let (mut limits, begun) = self.limits_at_table(overhead);
-            self.teamed = self.set_up_team(&mut limits);
-            if !self.teamed {
+        self.searches_team = false;
+        if self.is_bughouse_board() {
+            let (mut limits, begun) = self.bughouse_limits(overhead);
+            self.searches_team = self.set_up_team(&mut limits);
+            if !self.searches_team {
                 limits.moves.clear();
             }
-            return self.search(Kind::Play, limits, begun);
+            return self.start_search(SearchKind::Play, limits, begun);
         }
         let limits = self.clocks.limits(self.session.position().turn(), overhead);
-        self.search(Kind::Play, limits, Instant::now());
+        self.start_search(SearchKind::Play, limits, Instant::now());
     }
 
-    /// Goes on with what is to be thought about when nothing else is, as long as it takes.
-    pub(super) fn think_on(&mut self) {
+    /// Starts to analyse or to ponder, if there is nothing else to search.
+    pub(super) fn search_in_background(&mut self) {
         let position = self.session.position();
-        let (mover, over) = (position.turn(), position.outcome().is_some());
-        if self.thinker().is_thinking() || self.rests() || over {
+        let mover = position.turn();
+        let is_over = position.outcome().is_some();
+        if self.searching_session().is_searching() || !self.may_search() || is_over {
             return;
         }
-        self.teamed = false;
+        self.searches_team = false;
         let mut limits = Limits { infinite: true, ..Limits::default() };
-        if self.analyzing {
-            if !self.excluded.is_empty() {
-                self.session.position().legal_moves(&mut limits.moves);
-                limits.moves.retain(|ply| !self.excluded.contains(ply));
-                if limits.moves.is_empty() {
-                    return;
+        match self.mode {
+            Mode::Analyze => {
+                if !self.excluded.is_empty() {
+                    self.session.position().legal_moves(&mut limits.moves);
+                    limits.moves.retain(|ply| !self.excluded.contains(ply));
+                    if limits.moves.is_empty() {
+                        return;
+                    }
                 }
+                self.start_search(SearchKind::Analyze, limits, Instant::now());
             }
-            self.search(Kind::Analyze, limits, Instant::now());
-        } else if self.ponders && !self.fresh && self.side.is_some_and(|side| side != mover) {
-            self.search(Kind::Ponder, limits, Instant::now());
+            Mode::Play(side) if self.ponders && !self.is_new_game && side != mover => {
+                self.start_search(SearchKind::Ponder, limits, Instant::now());
+            }
+            Mode::Play(_) | Mode::Force => {}
         }
     }
 
-    /// Suggests a turn to the user; it takes a short search if nothing is known.
+    /// Prints a hint for the user, after a short search if the best turn is not known.
     pub(super) fn hint(&mut self) {
-        let position = self.session.position();
-        match self.told.likely(position.key()) {
-            _ if self.kind.is_own() || matches!(self.kind, Kind::Aborted | Kind::Hint) => {}
-            Some(turn) => self.say_hint(turn),
-            None if self.thinker().is_thinking()
-                || position.outcome().is_some()
-                || self.refused => {}
-            None => {
-                self.teamed = false;
-                let limits = Limits { time: Some(HINT), ..Limits::default() };
-                self.search(Kind::Hint, limits, Instant::now());
-            }
-        }
-    }
-
-    fn say_hint(&self, turn: String) {
-        if let Some(turn) = report::turns(self.session.position(), &[turn]).pop() {
-            self.say(&format!("Hint: {turn}"));
-        }
-    }
-
-    /// Has the engine's turn be played at once.
-    pub(super) fn move_now(&mut self) {
-        if self.kind == Kind::Play {
-            self.thinker().stop();
-        }
-    }
-
-    /// Ends the search for the engine's turn; nothing comes of it.
-    pub(super) fn abort(&mut self) {
-        self.kind = Kind::Aborted;
-        self.thinker().stop();
-    }
-
-    /// Does what follows from the end of the search: plays the engine's turn.
-    pub(super) fn conclude(&mut self) {
-        let kind = std::mem::replace(&mut self.kind, Kind::None);
-        let best = self.told.with(|inner| inner.best.take());
-        let (turn, reply) =
-            best.as_ref().map_or((None, None), |best| (best.turn.clone(), best.reply.clone()));
-        if kind == Kind::Hint {
-            turn.into_iter().for_each(|turn| self.say_hint(turn));
-            return self.think_on();
-        }
-        if kind != Kind::Play {
+        let is_busy = self.search_kind.is_own_turn()
+            || matches!(self.search_kind, SearchKind::Aborted | SearchKind::Hint);
+        if is_busy {
             return;
         }
-        let Some(turn) = turn else {
-            self.claim();
+        let position = self.session.position();
+        if let Some(turn) = self.search_output.best_turn(position.key()) {
+            return self.print_hint(turn);
+        }
+        let is_searching = self.searching_session().is_searching();
+        if !is_searching && position.outcome().is_none() && !self.position_refused {
+            self.searches_team = false;
+            let limits = Limits { time: Some(HINT_TIME), ..Limits::default() };
+            self.start_search(SearchKind::Hint, limits, Instant::now());
+        }
+    }
+
+    fn print_hint(&self, turn: String) {
+        if let Some(turn) = info::xboard_turns(self.session.position(), &[turn]).pop() {
+            self.print(&format!("Hint: {turn}"));
+        }
+    }
+
+    /// Stops the search for the engine's turn, which is then played.
+    pub(super) fn move_now(&mut self) {
+        if self.search_kind == SearchKind::Play {
+            self.searching_session().stop();
+        }
+    }
+
+    /// Stops the search for the engine's turn. Its result is ignored.
+    pub(super) fn abort(&mut self) {
+        self.search_kind = SearchKind::Aborted;
+        self.searching_session().stop();
+    }
+
+    /// Handles the end of the search: plays the engine's turn, or prints the hint.
+    pub(super) fn handle_search_end(&mut self) {
+        let kind = std::mem::replace(&mut self.search_kind, SearchKind::None);
+        let result = self.search_output.with(|last| last.result.take());
+        let turn = result.as_ref().and_then(|result| result.turn.clone());
+        if kind == SearchKind::Hint {
+            if let Some(turn) = turn {
+                self.print_hint(turn);
+            }
+            return self.search_in_background();
+        }
+        if kind != SearchKind::Play {
+            return;
+        }
+        let (Some(result), Some(turn)) = (result, turn) else {
+            self.claim_result();
             return;
         };
-        if self.has_partner() {
-            return self.conclude_at_table(&turn, best);
+        if self.is_bughouse_board() {
+            return self.play_bughouse_result(&turn, &result);
         }
-        let written = report::turns(self.session.position(), std::slice::from_ref(&turn));
+        let text = self.xboard_turn(&turn);
         if let Err(error) = self.session.play(&turn) {
-            return self.error("the search failed", &error.to_string());
+            return self.error("search failed", &error.to_string());
         }
         let key = self.session.position().key();
-        self.told.with(|inner| inner.likely = reply.map(|reply| (key, reply)));
-        self.clocks.played(self.begun.elapsed());
-        self.played(&written.join(","));
+        self.search_output.with(|last| last.best = result.reply.map(|reply| (key, reply)));
+        self.clocks.end_turn(self.search_begun.elapsed());
+        self.after_own_turn(&text);
     }
 
-    /// The same in bughouse, where the engine may sit.
-    fn conclude_at_table(&mut self, turn: &str, best: Option<SearchResult>) {
-        let turn = match self.teamed {
-            true => own_part(turn),
-            false => {
-                self.tell_prospects();
-                let chosen = best.as_ref().and_then(|best| self.choose_for_partner(best));
-                Some(chosen.unwrap_or_else(|| turn.to_owned())).filter(|_| !self.should_sit())
+    /// Plays the result of a search in bughouse, or sits.
+    fn play_bughouse_result(&mut self, turn: &str, result: &SearchResult) {
+        let turn = if self.searches_team {
+            own_board_turn(turn)
+        } else {
+            self.send_prospects();
+            let preferred = self.preferred_turn(result);
+            if self.should_sit() {
+                None
+            } else {
+                Some(preferred.unwrap_or_else(|| turn.to_owned()))
             }
         };
         let Some(turn) = turn else { return self.sit() };
-        let written = report::turns(self.session.position(), std::slice::from_ref(&turn));
+        let text = self.xboard_turn(&turn);
         match self.session.play(&turn) {
-            Ok(()) => self.played_at_table(&written.join(",")),
-            Err(error) => self.error("the search failed", &error.to_string()),
+            Ok(()) => self.after_bughouse_turn(&text),
+            Err(error) => self.error("search failed", &error.to_string()),
         }
     }
 
-    /// Tells the turn that was just played, and what follows.
-    pub(super) fn played(&mut self, written: &str) {
+    /// Converts a turn of the engine to the notation of XBoard.
+    fn xboard_turn(&self, turn: &str) -> String {
+        info::xboard_turns(self.session.position(), &[turn.to_owned()]).join(",")
+    }
+
+    /// Prints the turn that the engine has just played, and continues.
+    pub(super) fn after_own_turn(&mut self, text: &str) {
         let position = self.session.position();
         let outcome = position.outcome();
-        // A draw that may be claimed after the turn is offered before it.
-        if outcome.is_none() && position.claim().is_some() {
-            self.say("offer draw");
+        // A draw that can be claimed after the turn is offered before it.
+        if outcome.is_none() && position.claimable_outcome().is_some() {
+            self.print("offer draw");
         }
-        self.output.say(&legs::told(written));
+        self.output.print(&legs::move_lines(text));
         self.excluded.clear();
-        self.fresh = false;
-        match outcome {
-            Some(_) => {
-                self.claim();
-            }
-            None => self.think_on(),
+        self.is_new_game = false;
+        if outcome.is_some() {
+            self.claim_result();
+        } else {
+            self.search_in_background();
         }
     }
 }
 
-/// The own part of what a search of both tables found; `None` if the engine sits.
-fn own_part(turn: &str) -> Option<String> {
-    let own = turn.strip_prefix('(')?.split_once(',')?.0;
-    (own != "pass").then(|| own.to_owned())
+/// Returns the engine's part of a turn on two boards; `None` if the engine sits.
+fn own_board_turn(turn: &str) -> Option<String> {
+    let (own, _) = turn.strip_prefix('(')?.split_once(',')?;
+    if own == "pass" { None } else { Some(own.to_owned()) }
 }

@@ -1,69 +1,68 @@
-//! The four clocks, as data of a position: who has more time may wait.
+//! The four clocks, as a part of the position: a player with more time may sit.
 
 use shakmaty::{ByColor, Color};
 
-use crate::rules::Table;
+use crate::rules::BoardId;
 
-/// The time left at each seat in milliseconds, by table and colour. All are 0 where nobody knows.
+/// The remaining time of each player in milliseconds, by board and color. All are 0 if unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Clocks(pub [ByColor<u32>; 2]);
 
-/// Who has no more than this more than another, in milliseconds, cannot be sure to have more.
-const LEVEL: i64 = 1000;
-/// A ply in the tree takes its mover this part of its time: about what is left of a game.
+/// Clocks that differ by no more than this count as equal.
+const CLOCK_MARGIN_MS: i64 = 1000;
+/// In a search, a ply takes the remaining time of the player divided by this: roughly the number of
+/// plies left in a game.
 const PLIES_LEFT: u32 = 64;
 
 /// How two clocks compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lead {
-    /// More time by so much that it counts.
+    /// Significantly more time.
     Ahead,
-    /// As much, as far as can be told.
+    /// About the same time, or unknown clocks.
     Level,
-    /// Less time.
+    /// Significantly less time.
     Behind,
 }
 
 impl Clocks {
-    /// Whether nobody knows them.
+    /// Returns `true` if the clocks are unknown.
     pub fn unknown(&self) -> bool {
         *self == Clocks::default()
     }
 
-    /// The time left at a seat.
-    pub fn at(&self, table: Table, color: Color) -> u32 {
-        self.0[table as usize][color]
+    /// Returns the remaining time of a player in milliseconds.
+    pub fn at(&self, board: BoardId, color: Color) -> u32 {
+        self.0[board as usize][color]
     }
 
-    fn at_mut(&mut self, table: Table, color: Color) -> &mut u32 {
-        &mut self.0[table as usize][color]
+    /// Returns the time of the player of `color` at `board` minus that of the player of the same color
+    /// at the other board, in milliseconds. The two are opponents, and wait for each other if both sit.
+    pub(super) fn lead(&self, board: BoardId, color: Color) -> i64 {
+        i64::from(self.at(board, color)) - i64::from(self.at(board.other(), color))
     }
 
-    /// How much more time the seat of `color` at `table` has than the one of the same colour at
-    /// the other table. These two are opponents, and each waits for the other if both sit.
-    pub(super) fn lead(&self, table: Table, color: Color) -> i64 {
-        i64::from(self.at(table, color)) - i64::from(self.at(table.other(), color))
-    }
-
-    /// [`Clocks::lead`], as far as it counts.
-    pub(super) fn compare(&self, table: Table, color: Color) -> Lead {
-        match self.lead(table, color) {
-            lead if lead > LEVEL => Lead::Ahead,
-            lead if lead < -LEVEL => Lead::Behind,
+    /// Compares the two clocks of [`Clocks::lead`].
+    pub(super) fn compare(&self, board: BoardId, color: Color) -> Lead {
+        match self.lead(board, color) {
+            lead if lead > CLOCK_MARGIN_MS => Lead::Ahead,
+            lead if lead < -CLOCK_MARGIN_MS => Lead::Behind,
             _ => Lead::Level,
         }
     }
 
-    /// Lets time pass for a ply of `mover` at `table`, while `waiting` is on turn at the other.
-    pub(super) fn run(&mut self, table: Table, mover: Color, waiting: Option<Color>) {
-        let taken = self.at(table, mover) / PLIES_LEFT;
-        let mut pass = |table, color| {
-            let left = self.at_mut(table, color);
-            *left = left.saturating_sub(taken);
-        };
-        pass(table, mover);
+    /// Takes the time of a ply of `mover` at `board`, and the same time from the player `waiting` who
+    /// is on turn at the other board.
+    pub(super) fn run(&mut self, board: BoardId, mover: Color, waiting: Option<Color>) {
+        let taken = self.at(board, mover) / PLIES_LEFT;
+        self.subtract(board, mover, taken);
         if let Some(color) = waiting {
-            pass(table.other(), color);
+            self.subtract(board.other(), color, taken);
         }
+    }
+
+    fn subtract(&mut self, board: BoardId, color: Color, time: u32) {
+        let left = &mut self.0[board as usize][color];
+        *left = left.saturating_sub(time);
     }
 }

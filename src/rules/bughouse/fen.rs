@@ -1,137 +1,143 @@
-//! FEN of two tables: `A|B`, and what two boards do not tell: `A|B|b A= 60000 59000 60000 58000`.
+//! FEN of bughouse: `A|B`, with what the boards do not show after them: `A|B|b A= 60000 59000 60000 58000`.
 
 use std::sync::Arc;
 
 use shakmaty::ByColor;
 
-use super::game::Game;
-use super::{Bughouse, Clocks, Order, Tables};
+use super::board::BoardState;
+use super::{Bughouse, BughousePosition, Clocks, TurnOrder};
 use crate::rules::chess::ChessPosition;
-use crate::rules::{FenError, FenRepair, Rules, Side, Table};
+use crate::rules::{BoardId, FenError, FenFault, FenRepair, Rules, Side};
 
-/// What the third part of a FEN tells.
+/// The optional third part of a FEN.
 #[derive(Default)]
-struct Rest {
-    /// The team that is asked: `w` has White at table A, `b` at table B.
+struct FenSuffix {
+    /// The team to move in the timed order: `w` has white at board A, `b` at board B.
     team: Option<Side>,
-    /// The table that is asked for, in the fixed order: `A` or `B`.
-    due: Option<Table>,
-    /// The tables whose games are drawn by repetition: `A=`, `B=`.
+    /// The board to move at in the fixed order: `A` or `B`.
+    next_board: Option<BoardId>,
+    /// The boards that are drawn by repetition: `A=`, `B=`.
     drawn: [bool; 2],
-    /// White's and Black's time at table A and theirs at table B, in milliseconds.
+    /// The clocks of white and black at A and at B, in milliseconds.
     clocks: Clocks,
 }
 
-impl Tables {
-    /// Reads a FEN of the game of `rules`: those of both tables, and if need be the rest. What is
-    /// left out is added to `repairs`.
+impl BughousePosition {
+    /// Parses a FEN of the game of `rules`. What is dropped is added to `repairs`.
     pub(in crate::rules) fn from_fen(
         rules: &Arc<Bughouse>,
         fen: &str,
         chess960: bool,
         repairs: &mut Vec<FenRepair>,
-    ) -> Result<Tables, FenError> {
+    ) -> Result<BughousePosition, FenError> {
         let parts: Vec<&str> = fen.split('|').collect();
-        let (a, b, rest) = match parts[..] {
+        let (a, b, suffix) = match parts[..] {
             [a, b] => (a, b, ""),
-            [a, b, rest] => (a, b, rest),
-            _ => return Err(FenError::syntax(fen, "it is not that of two tables, as \"A|B\"")),
+            [a, b, suffix] => (a, b, suffix),
+            _ => return Err(FenError::syntax(fen, FenFault::BoardCount)),
         };
-        let rest = Rest::read(rest.trim_end_matches(';'))
-            .map_err(|reason| FenError::syntax(fen, reason))?;
-        let mut read = |part: &str, table: Table| {
+        let suffix = FenSuffix::parse(suffix.trim_end_matches(';'))
+            .map_err(|fault| FenError::syntax(fen, fault))?;
+        let mut parse_board = |part: &str, board: BoardId| {
             let mut dropped = Vec::new();
-            let chess = ChessPosition::from_fen(&rules.board, part.trim(), chess960, &mut dropped);
-            let chess = chess.map_err(|error| error.within(fen))?;
-            let board = Some(table);
+            let chess = ChessPosition::from_fen(&rules.board, part.trim(), chess960, &mut dropped)
+                .map_err(|error| error.within(fen))?;
+            let drawn = suffix.drawn[board as usize];
+            let board = Some(board);
             repairs.extend(dropped.into_iter().map(|dropped| FenRepair { board, dropped }));
-            Ok(Game::new(chess, rest.drawn[table as usize], rules.blockable))
+            Ok(BoardState::new(chess, drawn, rules.mate_blockable))
         };
-        let mut tables = Tables {
+        let mut position = BughousePosition {
             rules: Arc::clone(rules),
-            games: [read(a, Table::A)?, read(b, Table::B)?],
-            clocks: rest.clocks,
+            boards: [parse_board(a, BoardId::A)?, parse_board(b, BoardId::B)?],
+            clocks: suffix.clocks,
             team: Side::WHITE,
             mid_turn: false,
-            due: Table::A,
-            quiet: true,
+            next_board: BoardId::A,
+            reversible: true,
             over: None,
         };
-        tables.settle();
-        tables.begin();
-        if let Some(team) = rest.team {
-            tables.turn_to_team(team);
+        position.update_outcome();
+        position.set_default_turn();
+        if let Some(team) = suffix.team {
+            position.set_team_to_move(team);
         }
-        if let Some(due) = rest.due.filter(|_| rules.order == Order::Fixed) {
-            tables.turn_to_due(due);
+        if let Some(board) = suffix.next_board
+            && rules.order == TurnOrder::Fixed
+            && position.board(board).is_open()
+        {
+            position.next_board = board;
+            position.team = position.on_turn(board);
         }
-        Ok(tables)
+        Ok(position)
     }
 
-    /// Asks whoever is asked if nothing is said.
-    fn begin(&mut self) {
+    /// Sets the team to move that a FEN without a suffix stands for.
+    fn set_default_turn(&mut self) {
+        if self.over.is_some() {
+            return;
+        }
         match self.rules.order {
-            _ if self.over.is_some() => {}
-            Order::Timed => {
-                (self.team, self.mid_turn) = (Side::BLACK, false);
-                self.turn_to_team(Side::WHITE);
+            TurnOrder::Timed => {
+                self.team = Side::BLACK;
+                self.mid_turn = false;
+                self.set_team_to_move(Side::WHITE);
             }
-            Order::Fixed => self.call(0),
-        }
-    }
-
-    /// Asks the seat on turn at `table`, if it can move.
-    fn turn_to_due(&mut self, table: Table) {
-        if self.game(table).is_open() {
-            (self.due, self.team) = (table, self.on_turn(table));
+            TurnOrder::Fixed => self.select_player(0),
         }
     }
 
     pub(super) fn to_fen(&self) -> String {
-        let mut usual = self.clone();
-        usual.begin();
-        let mut rest = Vec::new();
+        let mut default = self.clone();
+        default.set_default_turn();
+        let mut suffix = Vec::new();
         match self.rules.order {
-            Order::Timed if self.team == usual.team => {}
-            Order::Timed if self.team == Side::WHITE => rest.push("w".to_owned()),
-            Order::Timed => rest.push("b".to_owned()),
-            Order::Fixed if (self.due, self.team) == (usual.due, usual.team) => {}
-            Order::Fixed => rest.push(format!("{:?}", self.due)),
+            TurnOrder::Timed if self.team == default.team => {}
+            TurnOrder::Timed if self.team == Side::WHITE => suffix.push("w".to_owned()),
+            TurnOrder::Timed => suffix.push("b".to_owned()),
+            TurnOrder::Fixed
+                if self.next_board == default.next_board && self.team == default.team => {}
+            TurnOrder::Fixed => suffix.push(format!("{:?}", self.next_board)),
         }
-        let drawn = Table::ALL.into_iter().filter(|&table| self.game(table).is_drawn());
-        rest.extend(drawn.map(|table| format!("{table:?}=")));
+        let drawn = BoardId::ALL.into_iter().filter(|&board| self.board(board).is_drawn());
+        suffix.extend(drawn.map(|board| format!("{board:?}=")));
         if !self.clocks.unknown() {
             let times = self.clocks.0.iter().flat_map(|clock| [clock.white, clock.black]);
-            rest.extend(times.map(|time| time.to_string()));
+            suffix.extend(times.map(|time| time.to_string()));
         }
-        let boards = self.games.each_ref().map(|game| game.chess.fen()).join("|");
-        if rest.is_empty() { boards } else { format!("{boards}|{}", rest.join(" ")) }
+        let boards = self.boards.each_ref().map(|board| board.chess.fen()).join("|");
+        if suffix.is_empty() { boards } else { format!("{boards}|{}", suffix.join(" ")) }
     }
 }
 
-impl Rest {
-    fn read(text: &str) -> Result<Rest, String> {
-        let mut rest = Rest::default();
+impl FenSuffix {
+    fn parse(text: &str) -> Result<FenSuffix, FenFault> {
+        let mut suffix = FenSuffix::default();
         let mut times = Vec::new();
         for word in text.split_ascii_whitespace() {
             match word {
-                "w" => rest.team = Some(Side::WHITE),
-                "b" => rest.team = Some(Side::BLACK),
-                "A" => rest.due = Some(Table::A),
-                "B" => rest.due = Some(Table::B),
-                "A=" => rest.drawn[0] = true,
-                "B=" => rest.drawn[1] = true,
-                _ => times.push(word.parse().map_err(|_| format!("behind the tables \"{word}\""))?),
+                "w" => suffix.team = Some(Side::WHITE),
+                "b" => suffix.team = Some(Side::BLACK),
+                "A" => suffix.next_board = Some(BoardId::A),
+                "B" => suffix.next_board = Some(BoardId::B),
+                "A=" => suffix.drawn[0] = true,
+                "B=" => suffix.drawn[1] = true,
+                _ => {
+                    let time = word.parse().map_err(|_| FenFault::BoardSuffix(word.to_owned()))?;
+                    times.push(time);
+                }
             }
         }
         match times[..] {
             [] => {}
             [white_a, black_a, white_b, black_b] => {
-                let clock = |white, black| ByColor { white, black };
-                rest.clocks = Clocks([clock(white_a, black_a), clock(white_b, black_b)]);
+                suffix.clocks = Clocks([
+                    ByColor { white: white_a, black: black_a },
+                    ByColor { white: white_b, black: black_b },
+                ]);
             }
-            _ => return Err(format!("there are {} clocks, not 4", times.len())),
+            _ => return Err(FenFault::ClockCount(times.len())),
         }
-        Ok(rest)
+        Ok(suffix)
     }
 }

@@ -1,138 +1,147 @@
-//! Who moves when.
+//! The order of play.
 //!
-//! In the fixed order the four seats follow one another. In the order of time any seat that is on
-//! turn may move at any moment; so that there is a game to search, the teams take turns: a turn is
-//! a move at each table where the team is on turn, in either order, and instead of the last of them
-//! it may sit, if its clock there is longer than that of the opponent who is on turn at the other
-//! table. So whoever is sat upon has less time and must move: no game can pass for ever.
+//! In the fixed order the four players move one after another. In the timed order any player on turn
+//! may move at any moment. To make this a game that can be searched, the teams alternate: a turn
+//! consists of a move on each board on which the team is on turn, in any order. Instead of the last of
+//! these moves the team may sit, if its clock there shows more time than that of the opponent who is on
+//! turn at the other board. The player being sat on has less time and must move, so that no game goes on
+//! without moves forever.
 
 use shakmaty::Color;
 
 use super::clocks::Lead;
-use super::{Standing, Tables, color_of, opponents, team_of};
-use crate::rules::{Side, Table};
+use super::{BoardStatus, BughousePosition, color_of, opponents, team_of};
+use crate::rules::{BoardId, Side};
 
-/// Who moves when.
+/// The order of play.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// Teams take turns at all tables where they are on turn, and sit where their clocks allow it.
+pub enum TurnOrder {
+    /// The teams alternate, move on all boards where they are on turn, and may sit.
     Timed,
-    /// White at A, White at B, Black at B, Black at A (Bug0, section III.A).
+    /// White at A, white at B, black at B, black at A (Bug0, section III.A).
     Fixed,
 }
 
-const SEATS: [(Table, Color); 4] = [
-    (Table::A, Color::White),
-    (Table::B, Color::White),
-    (Table::B, Color::Black),
-    (Table::A, Color::Black),
+/// The players in the fixed order.
+const FIXED_ORDER: [(BoardId, Color); 4] = [
+    (BoardId::A, Color::White),
+    (BoardId::B, Color::White),
+    (BoardId::B, Color::Black),
+    (BoardId::A, Color::Black),
 ];
 
-impl Tables {
-    /// Whether `team` can move at `table`, and the order of play does not speak against it.
-    pub(super) fn is_asked(&self, table: Table, team: Side) -> bool {
-        let due = self.rules.order == Order::Timed || table == self.due;
-        self.over.is_none() && due && self.can_move(table, team)
+impl BughousePosition {
+    /// Returns `true` if `team` may move at `board` now.
+    pub(super) fn may_move(&self, board: BoardId, team: Side) -> bool {
+        let in_order = self.rules.order == TurnOrder::Timed || board == self.next_board;
+        self.over.is_none() && in_order && self.can_move(board, team)
     }
 
-    fn can_move(&self, table: Table, team: Side) -> bool {
-        self.game(table).is_open() && self.on_turn(table) == team
+    fn can_move(&self, board: BoardId, team: Side) -> bool {
+        self.board(board).is_open() && self.on_turn(board) == team
     }
 
-    fn moves_somewhere(&self, team: Side) -> bool {
-        Table::ALL.into_iter().any(|table| self.can_move(table, team))
+    fn can_move_somewhere(&self, team: Side) -> bool {
+        BoardId::ALL.into_iter().any(|board| self.can_move(board, team))
     }
 
-    /// The table at which the team could sit, as far as its clocks allow it: the only one where it
-    /// can move, while the opponents can move at the other.
-    fn sits_at(&self) -> Option<Table> {
-        let timed = self.rules.order == Order::Timed && self.over.is_none();
-        let alone = |table: &Table| {
-            self.can_move(*table, self.team) && self.can_move(table.other(), opponents(self.team))
-        };
-        Table::ALL.into_iter().find(alone).filter(|_| timed)
+    /// Returns the board at which the team could sit if its clock allows it: the only one where it can
+    /// move, while the opponents can move at the other.
+    fn sitting_board(&self) -> Option<BoardId> {
+        if self.rules.order != TurnOrder::Timed || self.over.is_some() {
+            return None;
+        }
+        BoardId::ALL.into_iter().find(|&board| {
+            self.can_move(board, self.team) && self.can_move(board.other(), opponents(self.team))
+        })
     }
 
-    fn lead(&self, team: Side, table: Table) -> Lead {
-        self.clocks.compare(table, color_of(team, table))
+    fn lead(&self, team: Side, board: BoardId) -> Lead {
+        self.clocks.compare(board, color_of(team, board))
     }
 
-    /// Whether the team may sit: it would not be the one to run out of time.
+    /// Returns `true` if the team may sit because it has more time.
     pub(super) fn may_sit(&self) -> bool {
-        self.sits_at().is_some_and(|table| self.lead(self.team, table) == Lead::Ahead)
+        self.sitting_board().is_some_and(|board| self.lead(self.team, board) == Lead::Ahead)
     }
 
-    /// Whether the team could sit for a while though that is no move: nobody knows who would run
-    /// out of time.
-    pub(super) fn could_sit(&self) -> bool {
-        self.sits_at().is_some_and(|table| self.lead(self.team, table) == Lead::Level)
+    /// Returns `true` if the clocks do not decide whether the team may sit.
+    pub(super) fn may_sit_is_unknown(&self) -> bool {
+        self.sitting_board().is_some_and(|board| self.lead(self.team, board) == Lead::Level)
     }
 
-    /// Whether a team that is in check at `table` and has no move there cannot hope for a man: the
-    /// partner does not play any more, or the opponent who is on turn with the partner just waits.
-    pub(super) fn is_hopeless(&self, table: Table) -> bool {
-        let (team, other) = (self.on_turn(table), table.other());
-        let waited = self.rules.order == Order::Timed
+    /// Returns `true` if the player on turn at `board`, mated there, cannot get a piece that blocks the
+    /// check: the partner cannot move, or the opponent of the partner is on turn and can sit.
+    pub(super) fn is_mate_final(&self, board: BoardId) -> bool {
+        let team = self.on_turn(board);
+        let other = board.other();
+        let opponent_sits = self.rules.order == TurnOrder::Timed
             && self.on_turn(other) != team
-            && self.lead(team, table) == Lead::Behind;
-        self.game(other).standing != Standing::Open || waited
+            && self.lead(team, board) == Lead::Behind;
+        self.board(other).status != BoardStatus::Open || opponent_sits
     }
 
-    /// Ends the turn without a move at the table where one could be made.
+    /// Ends the turn without a move at a board where one is possible.
     pub(super) fn sit(&mut self) {
-        self.quiet |= !self.mid_turn;
-        self.pass_on();
+        self.reversible |= !self.mid_turn;
+        self.end_turn();
     }
 
-    /// Says who is asked after a move at `table`.
-    pub(super) fn follow(&mut self, table: Table) {
+    /// Determines who moves after a move at `board`.
+    pub(super) fn select_next_team(&mut self, board: BoardId) {
         match self.rules.order {
-            Order::Timed if self.moves_somewhere(self.team) => self.mid_turn = true,
-            Order::Timed => self.pass_on(),
-            Order::Fixed => {
-                let mover = (table, !self.game(table).color());
-                self.call(SEATS.iter().position(|&seat| seat == mover).unwrap_or(0) + 1);
+            TurnOrder::Timed if self.can_move_somewhere(self.team) => self.mid_turn = true,
+            TurnOrder::Timed => self.end_turn(),
+            TurnOrder::Fixed => {
+                let mover = (board, !self.board(board).color());
+                let number = FIXED_ORDER.iter().position(|&player| player == mover).unwrap_or(0);
+                self.select_player(number + 1);
             }
         }
     }
 
-    /// Asks the opponents, or the same team again if they cannot move.
-    fn pass_on(&mut self) {
+    /// Lets the opponents move, or the same team again if they cannot move.
+    fn end_turn(&mut self) {
         self.mid_turn = false;
         let others = opponents(self.team);
-        if self.moves_somewhere(others) {
+        if self.can_move_somewhere(others) {
             self.team = others;
         }
     }
 
-    /// Asks the first seat from the one numbered `first` on that can move.
-    pub(super) fn call(&mut self, first: usize) {
-        let seats = (first..first + SEATS.len()).map(|nth| SEATS[nth % SEATS.len()]);
-        let mut able = seats
-            .map(|(table, color)| (table, team_of(table, color)))
-            .filter(|&(table, team)| self.can_move(table, team));
-        if let Some((table, team)) = able.next() {
-            (self.due, self.team) = (table, team);
+    /// Lets the first player that can move be the one to move, from number `first` of the fixed order.
+    pub(super) fn select_player(&mut self, first: usize) {
+        for number in first..first + FIXED_ORDER.len() {
+            let (board, color) = FIXED_ORDER[number % FIXED_ORDER.len()];
+            let team = team_of(board, color);
+            if self.can_move(board, team) {
+                self.next_board = board;
+                self.team = team;
+                return;
+            }
         }
     }
 
-    /// Asks `team` for its turn, if it can move at all and there is a choice of who moves first.
-    pub(super) fn turn_to_team(&mut self, team: Side) -> bool {
-        let able = self.rules.order == Order::Timed && self.over.is_none();
-        let able = able && self.moves_somewhere(team);
-        if able && team != self.team {
-            (self.team, self.mid_turn) = (team, false);
+    /// Makes `team` the one to move in the timed order. Returns whether it can move.
+    pub(super) fn set_team_to_move(&mut self, team: Side) -> bool {
+        let possible = self.rules.order == TurnOrder::Timed
+            && self.over.is_none()
+            && self.can_move_somewhere(team);
+        if possible && team != self.team {
+            self.team = team;
+            self.mid_turn = false;
         }
-        able
+        possible
     }
 
-    /// Asks whoever is on turn at `table`, even if a draw might have been claimed there.
-    pub(super) fn turn_to_table(&mut self, table: Table) -> bool {
-        if self.rules.order != Order::Timed {
+    /// Makes the team on turn at `board` the one to move in the timed order, even if a draw could have
+    /// been claimed there. Returns whether it can move.
+    pub(super) fn set_player_to_move(&mut self, board: BoardId) -> bool {
+        if self.rules.order != TurnOrder::Timed {
             return false;
         }
-        self.games[table as usize].reopen();
-        self.settle();
-        self.turn_to_team(self.on_turn(table))
+        self.boards[board as usize].reopen();
+        self.update_outcome();
+        self.set_team_to_move(self.on_turn(board))
     }
 }

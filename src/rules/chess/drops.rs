@@ -1,23 +1,26 @@
-//! Drops of men in hand.
+//! Drops of pieces in hand.
 
 use shakmaty::{Bitboard, File, Role, Square};
 
-use super::attack::Danger;
+use super::attack::CheckInfo;
 use super::{ChessPosition, Drops};
 use crate::rules::{Move, MoveList};
 
 impl ChessPosition {
-    /// Adds every drop that leaves no king in check.
-    pub(super) fn drops(&self, danger: Danger, out: &mut MoveList) {
-        for (role, squares) in self.drop_squares(danger) {
+    /// Adds the legal drops.
+    pub(super) fn add_drops(&self, check_info: CheckInfo, out: &mut MoveList) {
+        for (role, squares) in self.drop_squares(check_info) {
             out.extend(squares.into_iter().map(|to| Move::Drop { role, to }));
         }
     }
 
-    /// Where the men in hand may be dropped.
-    pub(super) fn drop_squares(&self, danger: Danger) -> impl Iterator<Item = (Role, Bitboard)> {
-        let squares = self.open_to_drops(danger);
-        let rules = self.variant_rules.drops.as_ref().filter(|_| squares.any());
+    /// Returns the squares on which each piece in hand can be dropped.
+    pub(super) fn drop_squares(
+        &self,
+        check_info: CheckInfo,
+    ) -> impl Iterator<Item = (Role, Bitboard)> {
+        let squares = self.open_to_drops(check_info);
+        let rules = if squares.any() { self.variant_rules.drops.as_ref() } else { None };
         rules.into_iter().flat_map(move |drops| {
             let held = |role: &Role| self.hands[self.turn][*role] > 0;
             Role::ALL
@@ -27,15 +30,15 @@ impl ChessPosition {
         })
     }
 
-    /// The empty squares on which a man averts whatever check there is.
-    fn open_to_drops(&self, danger: Danger) -> Bitboard {
+    /// Returns the empty squares on which a dropped piece blocks the check, if there is one.
+    fn open_to_drops(&self, check_info: CheckInfo) -> Bitboard {
         let squares = self.empty();
-        // The duck needs a square, too.
-        let room = self.variant_rules.walls.is_none() || squares.more_than_one();
-        if room { squares & danger.evasions } else { Bitboard::EMPTY }
+        // A wall needs another empty square.
+        let has_room = self.variant_rules.walls.is_none() || squares.more_than_one();
+        if has_room { squares & check_info.evasions } else { Bitboard::EMPTY }
     }
 
-    /// Where the rules let the mover drop a man of `role`.
+    /// Returns the squares on which the rules allow drops of `role`.
     fn drop_area(&self, drops: &Drops, role: Role) -> Bitboard {
         let area = if role == Role::Pawn { drops.pawn_area } else { drops.area };
         let mut squares = area[self.turn];
@@ -46,21 +49,21 @@ impl ChessPosition {
             };
             squares = squares.into_iter().filter(|to| !attacked(to)).collect();
         }
-        if let Some((_, most)) = drops.no_doubled.filter(|(doubled, _)| *doubled == role) {
-            let men = self.board.by_role(role) & self.board.by_color(self.turn);
-            let full = |file: &Bitboard| (men & *file).count() as u32 >= most;
+        if let Some((_, limit)) = drops.no_doubled.filter(|(doubled, _)| *doubled == role) {
+            let pieces = self.board.by_role(role) & self.board.by_color(self.turn);
+            let full = |file: &Bitboard| (pieces & *file).count() as u32 >= limit;
             let files = File::ALL.into_iter().map(Bitboard::from_file).filter(full);
             squares &= !files.fold(Bitboard::EMPTY, |all, file| all | file);
         }
         if drops.opposite_bishops {
-            squares = self.leaving_both_colours(squares, drops, role);
+            squares = self.allowing_opposite_bishops(squares, drops, role);
         }
         squares
     }
 
-    /// Those of `squares` on which a man of `role` leaves the mover's bishops room to stand on
-    /// squares of both colours, as many on each (Fairy-Stockfish, `Position::legal`).
-    fn leaving_both_colours(&self, squares: Bitboard, drops: &Drops, role: Role) -> Bitboard {
+    /// Returns the squares of `squares` on which a drop of `role` leaves room for the bishops on squares of
+    /// both colors, the same number on each (Fairy-Stockfish, `Position::legal`).
+    fn allowing_opposite_bishops(&self, squares: Bitboard, drops: &Drops, role: Role) -> Bitboard {
         let us = self.turn;
         let bishops = self.board.bishops() & self.board.by_color(us);
         let all = bishops.count() + usize::from(self.hands[us][Role::Bishop]);

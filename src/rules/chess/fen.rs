@@ -1,27 +1,27 @@
-//! FEN of boards of any size.
+//! FEN of chess variants.
 
 use std::sync::Arc;
 
 use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, File, Piece, Role, Square};
 
 use super::{Castling, ChessPosition, VariantRules, Walling};
-use crate::rules::notation::{self, CastlingFault, DroppedPart, FenError, square};
+use crate::rules::notation::{self, CastlingFault, DroppedPart, FenError, FenFault, square};
 
 impl ChessPosition {
-    /// Reads a FEN of the game of `variant_rules`; all fields after the board may be missing. A board on
-    /// which the mover could take the king is accepted, as the reference program does, though no
-    /// game reaches it. `chess960` says how castling is written in moves, and that `KQkq` mean the
-    /// outermost rooks. What is left out is added to `dropped`.
+    /// Parses a FEN of the game of `variant_rules`. All fields after the board are optional. Positions in
+    /// which the side to move could capture the king are accepted, as in Fairy-Stockfish. With
+    /// `chess960`, moves write castling as king takes rook, and `KQkq` stand for the outermost rooks.
+    /// Impossible castling rights and en passant squares are added to `dropped`.
     pub(in crate::rules) fn from_fen(
         variant_rules: &Arc<VariantRules>,
         fen: &str,
         chess960: bool,
         dropped: &mut Vec<DroppedPart>,
     ) -> Result<ChessPosition, FenError> {
-        let syntax = |reason: String| FenError::syntax(fen, reason);
+        let syntax = |fault: FenFault| FenError::syntax(fen, fault);
         let mut fields = notation::without_operations(fen)?.split_ascii_whitespace().peekable();
-        let men = fields.next().unwrap_or_default();
-        let (board, hands) = split_hands(variant_rules, men).map_err(syntax)?;
+        let pieces = fields.next().unwrap_or_default();
+        let (board, pocket) = split_pocket(variant_rules, pieces).map_err(syntax)?;
         let counted = variant_rules.checks.counted.unwrap_or(0);
         let mut position = ChessPosition {
             variant_rules: Arc::clone(variant_rules),
@@ -32,7 +32,7 @@ impl ChessPosition {
             rights: Bitboard::EMPTY,
             en_passant: None,
             walls: Bitboard::EMPTY,
-            owed: None,
+            pending_wall: None,
             checks: ByColor { white: counted, black: counted },
             decided: None,
             restricted: variant_rules.is_restricted(),
@@ -41,28 +41,30 @@ impl ChessPosition {
             fullmoves: 1,
             chess960,
         };
-        position.read_board(board).map_err(syntax)?;
-        position.hands = parse_hands(variant_rules, hands).map_err(syntax)?;
+        position.parse_board(board).map_err(syntax)?;
+        position.hands = parse_pocket(variant_rules, pocket).map_err(syntax)?;
         position.turn = match fields.next() {
             None | Some("w") => Color::White,
             Some("b") => Color::Black,
-            Some(other) => return Err(syntax(format!("the side to move is \"{other}\""))),
+            Some(other) => return Err(syntax(FenFault::SideToMove(other.to_owned()))),
         };
         // Games without castling and en passant are often written without these fields.
-        let mut right = || fields.next_if(|field| !field.starts_with(|c: char| c.is_ascii_digit()));
-        let (castling, en_passant) = (right().unwrap_or("-"), right().unwrap_or("-"));
-        position.read_castling(castling, dropped).map_err(syntax)?;
+        let mut optional_field =
+            || fields.next_if(|field| !field.starts_with(|c: char| c.is_ascii_digit()));
+        let castling = optional_field().unwrap_or("-");
+        let en_passant = optional_field().unwrap_or("-");
+        position.parse_castling(castling, dropped).map_err(syntax)?;
         let en_passant = parse_en_passant(variant_rules, en_passant).map_err(syntax)?;
         if counted > 0
             && let Some(left) = fields.next_if(|field| field.contains('+'))
         {
             position.checks = parse_checks(left, counted).map_err(syntax)?;
         }
-        let mut counter = |name: &str, default: u32| match fields.next() {
+        let mut counter = |name: &'static str, default: u32| match fields.next() {
             None | Some("-") => Ok(default),
-            Some(text) => {
-                text.parse::<u32>().map_err(|_| syntax(format!("the {name} is \"{text}\"")))
-            }
+            Some(text) => text
+                .parse::<u32>()
+                .map_err(|_| syntax(FenFault::Counter { name, text: text.to_owned() })),
         };
         position.halfmoves = counter("half-move clock", 0)?;
         position.fullmoves = counter("move number", 1)?.max(1);
@@ -72,9 +74,9 @@ impl ChessPosition {
             position.checks = parse_checks(given, counted).map_err(syntax)?;
         }
         if let Some(rest) = fields.next() {
-            return Err(syntax(format!("nothing may follow the move number, but \"{rest}\"")));
+            return Err(syntax(FenFault::TrailingText(rest.to_owned())));
         }
-        position.check().map_err(|reason| FenError::illegal(fen, reason))?;
+        position.check().map_err(|fault| FenError::illegal(fen, fault))?;
         if let Some(square) = en_passant {
             if !position.was_passed(square) {
                 dropped.push(DroppedPart::EnPassant { square });
@@ -85,33 +87,29 @@ impl ChessPosition {
         Ok(position)
     }
 
-    /// What the FEN's syntax cannot rule out.
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// Checks what the syntax of a FEN cannot rule out.
+    pub(super) fn check(&self) -> Result<(), FenFault> {
         for color in Color::ALL {
-            let kings = (self.board.kings() & self.board.by_color(color)).count();
-            let kings = kings + usize::from(self.hands[color][Role::King]);
-            if self.variant_rules.royal && kings != self.variant_rules.kings[color] {
-                return Err(format!("{color} has {kings} kings"));
+            let kings_on_board = (self.board.kings() & self.board.by_color(color)).count();
+            let count = kings_on_board + usize::from(self.hands[color][Role::King]);
+            if self.variant_rules.royal && count != self.variant_rules.kings[color] {
+                return Err(FenFault::KingCount { color, count });
             }
             let pawns = self.board.pawns() & self.board.by_color(color);
             let dropped =
                 self.variant_rules.drops.map_or(Bitboard::EMPTY, |drops| drops.pawn_area[color]);
             if (pawns & self.variant_rules.promotion.area[color] & !dropped).any() {
-                return Err(format!("a pawn of {color} stands where it promotes"));
+                return Err(FenFault::PawnOnPromotionSquare(color));
             }
         }
         Ok(())
     }
 
-    fn read_board(&mut self, text: &str) -> Result<(), String> {
+    fn parse_board(&mut self, text: &str) -> Result<(), FenFault> {
         let variant_rules = Arc::clone(&self.variant_rules);
         let ranks = text.split('/').collect::<Vec<_>>();
         if ranks.len() != variant_rules.ranks {
-            return Err(format!(
-                "the board has {} ranks, not {}",
-                variant_rules.ranks,
-                ranks.len()
-            ));
+            return Err(FenFault::RankCount { expected: variant_rules.ranks, found: ranks.len() });
         }
         for (line, rank) in ranks.into_iter().zip((0..variant_rules.ranks).rev()) {
             let mut file = 0;
@@ -122,12 +120,12 @@ impl ChessPosition {
                 }
                 let last = file.checked_sub(1).filter(|&last| last < variant_rules.files);
                 if letter == '~' {
-                    let man = last.map(|last| square(last, rank));
-                    let man = man.filter(|&man| self.board.occupied().contains(man));
-                    let man = man.ok_or("there is no man before a '~'")?;
-                    // Where it does not matter who is promoted, nobody is told apart.
-                    if variant_rules.tells_promoted() {
-                        self.promoted = self.promoted.with(man);
+                    let piece = last
+                        .map(|last| square(last, rank))
+                        .filter(|&piece| self.board.occupied().contains(piece))
+                        .ok_or(FenFault::PromotedMark)?;
+                    if variant_rules.tracks_promoted() {
+                        self.promoted = self.promoted.with(piece);
                     }
                     continue;
                 }
@@ -136,37 +134,42 @@ impl ChessPosition {
                 if letter == '*' && variant_rules.barriers {
                     let duck = variant_rules.walls.is_some_and(|walls| walls.rule == Walling::Duck);
                     if duck && self.walls.any() {
-                        return Err("there are two ducks".to_owned());
+                        return Err(FenFault::DuckCount);
                     }
                     self.walls |= here.map_or(Bitboard::EMPTY, Bitboard::from_square);
                     continue;
                 }
                 let piece =
                     Piece::from_char(letter).filter(|p| variant_rules.roles.contains(&p.role));
-                let piece = piece.ok_or_else(|| format!("'{letter}' is no man of this game"))?;
+                let piece = piece.ok_or(FenFault::Piece(letter))?;
                 if let Some(here) = here {
                     self.board.set_piece_at(here, piece);
                 }
             }
             if file != variant_rules.files {
-                return Err(format!(
-                    "rank \"{line}\" has {file} files, not {}",
-                    variant_rules.files
-                ));
+                return Err(FenFault::FileCount {
+                    rank: line.to_owned(),
+                    expected: variant_rules.files,
+                    found: file,
+                });
             }
         }
         Ok(())
     }
 
-    /// Reads the castling rights, as `KQkq` or as the files of the rooks. A right without its king or
-    /// rook is dropped. In games without castling nothing is read: some programs write `KQkq` there.
-    fn read_castling(&mut self, text: &str, dropped: &mut Vec<DroppedPart>) -> Result<(), String> {
+    /// Parses the castling rights, as `KQkq` or as the files of the rooks. A right without its king or rook
+    /// is dropped. In games without castling the rights are ignored: some programs write `KQkq` there.
+    fn parse_castling(
+        &mut self,
+        text: &str,
+        dropped: &mut Vec<DroppedPart>,
+    ) -> Result<(), FenFault> {
         if text == "-" {
             return Ok(());
         }
         let known = |letter: char| matches!(letter.to_ascii_lowercase(), 'a'..='h' | 'k' | 'q');
         if !text.chars().all(known) {
-            return Err(format!("castling is said by KQkq or by the rooks' files, not \"{text}\""));
+            return Err(FenFault::Castling(text.to_owned()));
         }
         let Some(rules) = self.variant_rules.castling else { return Ok(()) };
         let chess960 = self.chess960 || self.is_of_chess960(&rules, text);
@@ -204,7 +207,7 @@ impl ChessPosition {
             None if at_home => on_rank(if king_side { home.king_rook } else { home.queen_rook }),
             None => self
                 .outermost_rook(rules, color, king, king_side)
-                .ok_or(CastlingFault::NoRookBeside { king, king_side })?,
+                .ok_or(CastlingFault::NoRookOnSide { king, king_side })?,
         };
         let own = self.board.rooks() & self.board.by_color(color) & self.area;
         if !own.contains(named) {
@@ -267,12 +270,12 @@ impl ChessPosition {
         })
     }
 
-    /// The castling field: `KQkq` for rooks at home, else the files of the rooks.
+    /// Returns the castling field: `KQkq` for rooks at home, otherwise the files of the rooks.
     fn castling_field(&self) -> String {
         let mut text = String::new();
         for color in Color::ALL {
             let Some(king) = self.castling_king(color) else { continue };
-            // From the h-file on, as the field writes them.
+            // In the order of the field, from the h-file.
             for rook in (self.rights & self.board.by_color(color)).into_iter().rev() {
                 let letter = if self.chess960 || !self.castles_from_home(color, king, rook) {
                     rook.file().char()
@@ -300,15 +303,15 @@ impl ChessPosition {
             && !self.board.occupied().contains(from)
     }
 
-    /// The position as FEN, all six fields.
+    /// Returns the position as FEN with all six fields.
     pub(super) fn to_fen(&self) -> String {
         let mut text = String::new();
         for rank in (0..self.variant_rules.ranks).rev() {
             let mut gap = 0;
             for file in 0..self.variant_rules.files {
                 let here = square(file, rank);
-                let man = self.board.piece_at(here).map(Piece::char);
-                let Some(letter) = man.or(self.walls.contains(here).then_some('*')) else {
+                let piece = self.board.piece_at(here).map(Piece::char);
+                let Some(letter) = piece.or(self.walls.contains(here).then_some('*')) else {
                     gap += 1;
                     continue;
                 };
@@ -337,67 +340,76 @@ impl ChessPosition {
             Some(_) => format!("{}+{} ", self.checks.white, self.checks.black),
             None => String::new(),
         };
-        let (turn, moves) = (self.turn.char(), self.fullmoves);
-        text + &format!(" {turn} {castling} {en_passant} {checks}{} {moves}", self.halfmoves)
+        let turn = self.turn.char();
+        let ChessPosition { halfmoves, fullmoves, .. } = self;
+        text + &format!(" {turn} {castling} {en_passant} {checks}{halfmoves} {fullmoves}")
     }
 }
 
-/// The board and the men in hand: behind it in brackets, or as a rank too many.
-fn split_hands<'a>(
+/// Splits the first field into the board and the pieces in hand, which follow it in brackets or as an
+/// additional rank.
+fn split_pocket<'a>(
     variant_rules: &VariantRules,
     text: &'a str,
-) -> Result<(&'a str, &'a str), String> {
+) -> Result<(&'a str, &'a str), FenFault> {
     if variant_rules.drops.is_none() {
-        let bare = text.strip_suffix("[]").or_else(|| text.strip_suffix("[-]"));
-        return Ok((bare.unwrap_or(text), ""));
+        let board = text.strip_suffix("[]").or_else(|| text.strip_suffix("[-]"));
+        return Ok((board.unwrap_or(text), ""));
     }
-    if let Some((board, hands)) = text.split_once('[') {
-        let hands = hands.strip_suffix(']').ok_or("the hands have no end")?;
-        return Ok((board, if hands == "-" { "" } else { hands }));
+    if let Some((board, pocket)) = text.split_once('[') {
+        let pocket = pocket.strip_suffix(']').ok_or(FenFault::UnclosedPocket)?;
+        return Ok((board, if pocket == "-" { "" } else { pocket }));
     }
-    let ninth = text.matches('/').count() == variant_rules.ranks;
-    Ok(text.rsplit_once('/').filter(|_| ninth).unwrap_or((text, "")))
+    let has_pocket_rank = text.matches('/').count() == variant_rules.ranks;
+    match text.rsplit_once('/') {
+        Some(parts) if has_pocket_rank => Ok(parts),
+        _ => Ok((text, "")),
+    }
 }
 
-fn parse_hands(variant_rules: &VariantRules, text: &str) -> Result<ByColor<ByRole<u8>>, String> {
-    let droppable = variant_rules.droppable();
+fn parse_pocket(variant_rules: &VariantRules, text: &str) -> Result<ByColor<ByRole<u8>>, FenFault> {
+    let drop_roles = variant_rules.drop_roles();
     let mut hands = ByColor::<ByRole<u8>>::default();
     for letter in text.chars() {
-        let man = Piece::from_char(letter).filter(|man| droppable.contains(&man.role));
-        let man = man.ok_or_else(|| format!("'{letter}' can be in no hand"))?;
-        let count = &mut hands[man.color][man.role];
-        *count = count.checked_add(1).filter(|&n| n <= MOST).ok_or("too many men in hand")?;
+        let piece = Piece::from_char(letter)
+            .filter(|piece| drop_roles.contains(&piece.role))
+            .ok_or(FenFault::PocketPiece(letter))?;
+        let count = &mut hands[piece.color][piece.role];
+        if *count == MAX_POCKET_COUNT {
+            return Err(FenFault::PocketCount);
+        }
+        *count += 1;
     }
     Ok(hands)
 }
 
-/// The most men of a role in a hand: as many as there are squares.
-pub(super) const MOST: u8 = 64;
+/// The maximum number of pieces of a role in a pocket.
+pub(super) const MAX_POCKET_COUNT: u8 = 64;
 
-fn parse_en_passant(variant_rules: &VariantRules, text: &str) -> Result<Option<Square>, String> {
+fn parse_en_passant(variant_rules: &VariantRules, text: &str) -> Result<Option<Square>, FenFault> {
     if text == "-" {
         return Ok(None);
     }
     if Color::ALL.into_iter().all(|color| variant_rules.double_step[color].is_empty()) {
-        let reason = "this game has no en passant, so \"-\" stands for it";
-        return Err(format!("{reason}, not \"{text}\""));
+        return Err(FenFault::NoEnPassant(text.to_owned()));
     }
-    let square = Square::from_ascii(text.as_bytes()).ok();
-    square
-        .filter(|&square| variant_rules.area().contains(square))
-        .map(Some)
-        .ok_or_else(|| format!("the square of en passant is \"{text}\""))
+    match Square::from_ascii(text.as_bytes()) {
+        Ok(square) if variant_rules.area().contains(square) => Ok(Some(square)),
+        _ => Err(FenFault::EnPassant(text.to_owned())),
+    }
 }
 
-/// The checks that are left to each side: `2+3`, or those given: `+1+0`.
-fn parse_checks(text: &str, counted: u8) -> Result<ByColor<u8>, String> {
-    let bad = || format!("the checks are \"{text}\", not like \"3+3\" or \"+0+0\"");
+/// Parses the remaining checks of each side, `2+3`, or the given checks, `+1+0`.
+fn parse_checks(text: &str, counted: u8) -> Result<ByColor<u8>, FenFault> {
+    let invalid = || FenFault::Checks(text.to_owned());
     let given = text.strip_prefix('+');
-    let (white, black) = given.unwrap_or(text).split_once('+').ok_or_else(bad)?;
-    let read = |number: &str| {
-        let number = number.parse::<u8>().ok().filter(|&number| number <= counted);
-        number.map(|number| if given.is_some() { counted - number } else { number })
+    let (white, black) = given.unwrap_or(text).split_once('+').ok_or_else(invalid)?;
+    let remaining = |number: &str| {
+        let number = number.parse::<u8>().ok().filter(|&number| number <= counted)?;
+        Some(if given.is_some() { counted - number } else { number })
     };
-    let left = read(white).zip(read(black)).ok_or_else(bad)?;
-    Ok(ByColor { white: left.0, black: left.1 })
+    Ok(ByColor {
+        white: remaining(white).ok_or_else(invalid)?,
+        black: remaining(black).ok_or_else(invalid)?,
+    })
 }

@@ -1,35 +1,37 @@
-//! Kings that are taken: how games are won in which no king is royal, whoever has none has lost, and the
-//! duck ends each turn.
+//! Search for captures of the king in duck chess: kings are not royal, a side without a king has lost, and
+//! each turn ends with the duck.
 
 use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
-use super::{ChessPosition, Verdict, Walling};
+use super::{ChessPosition, EndValue, Walling};
 use crate::rules::{Mate, Move, MoveList, Rules};
 
-/// A look for kings that can be taken, and how many more positions it may visit.
+/// A search for captures of the king.
 struct KingCaptureSearch {
     attacker: Color,
+    /// The number of positions that may still be visited.
     left: u32,
 }
 
 impl ChessPosition {
-    /// Whether a game is won by taking the king, and any duck may end a turn.
+    /// Returns `true` if capturing the king wins and any square for the duck is legal.
     pub(super) fn wins_by_king_capture(&self) -> bool {
         let variant_rules = &self.variant_rules;
-        let duck =
-            variant_rules.walls.is_some_and(|walls| walls.rule == Walling::Duck && !walls.instead);
+        let duck = variant_rules
+            .walls
+            .is_some_and(|walls| walls.rule == Walling::Duck && !walls.wall_or_move);
         let kings = variant_rules.extinction.as_ref().is_some_and(|rule| {
-            let one = rule.count == 0 && rule.opponents == 0 && !rule.claim;
-            one && rule.roles.contains(&Role::King) && rule.value == Verdict::Loss
+            let single = rule.piece_count == 0 && rule.opponent_piece_count == 0 && !rule.claim;
+            single && rule.roles.contains(&Role::King) && rule.value == EndValue::Loss
         });
         duck && kings
-            && !variant_rules.wall_may_lack()
+            && !variant_rules.wall_may_be_impossible()
             && !self.restricted
             && variant_rules.blast.is_none()
     }
 
-    /// A win of the side to move that takes the king in at most so many of its turns, two at most, found
-    /// within so many positions. Repetition and counters do not enter.
+    /// Searches for a capture of the king in at most `turns` turns, and at most two, of the side to move,
+    /// visiting at most `positions` positions. Repetitions and counters are ignored.
     pub(super) fn find_king_capture(&self, turns: u8, positions: u32) -> Option<Mate> {
         let mut search = KingCaptureSearch { attacker: self.turn, left: positions };
         if self.mid_turn() {
@@ -37,37 +39,39 @@ impl ChessPosition {
                 let m = self.wall_squares().first().map(Move::Wall)?;
                 return Some(Mate { m, turns: 1 });
             }
-            let duck = if turns > 1 { search.duck(self)? } else { return None };
+            let duck = if turns > 1 { search.find_duck(self)? } else { return None };
             return Some(Mate { m: Move::Wall(duck), turns: 2 });
         }
-        if turns == 0 || self.ended().is_some() {
+        if turns == 0 || self.variant_end().is_some() {
             return None;
         }
         let king = self.kings(!self.turn).single_square()?;
         let mut legal = MoveList::new();
-        self.turns(&mut legal);
-        let takes = |m: &&Move| matches!(m, Move::Step { to, .. } if *to == king);
-        if let Some(&m) = legal.iter().find(takes) {
+        self.add_moves(&mut legal);
+        let captures_king = |m: &&Move| matches!(m, Move::Step { to, .. } if *to == king);
+        if let Some(&m) = legal.iter().find(captures_king) {
             return Some(Mate { m, turns: 1 });
         }
-        let mut first = legal.into_iter().filter(|_| turns > 1);
-        let m = first.find(|&m| {
+        if turns == 1 {
+            return None;
+        }
+        let m = legal.into_iter().find(|&m| {
             let mut after = self.clone();
             after.play_unchecked(m);
-            search.duck(&after).is_some()
-        });
-        m.map(|m| Mate { m, turns: 2 })
+            search.find_duck(&after).is_some()
+        })?;
+        Some(Mate { m, turns: 2 })
     }
 
-    /// Whether the other side will take the king of the side to move in its next turn, whatever is done
-    /// about it: of one that is attacked already, if so many positions tell.
+    /// Returns `true` if at most `positions` positions prove that the opponent captures the king of the side
+    /// to move in its next turn. The king must be attacked already.
     pub(super) fn king_is_lost(&self, positions: u32) -> bool {
         let mut search = KingCaptureSearch { attacker: !self.turn, left: positions };
         let Some(king) = self.kings(self.turn).single_square() else { return false };
         let mut open = self.clone();
         open.walls = Bitboard::EMPTY;
         let (attackers_of_king, blocks) = search.attack(&open, king);
-        if attackers_of_king.is_empty() || self.ended().is_some() {
+        if attackers_of_king.is_empty() || self.variant_end().is_some() {
             return false;
         }
         if self.mid_turn() {
@@ -80,16 +84,17 @@ impl ChessPosition {
         self.board.kings() & self.board.by_color(color)
     }
 
-    /// The position after the turn if it ended without a duck.
+    /// Returns the position after the turn, as if it ended without a duck.
     fn without_duck(&self) -> ChessPosition {
         let mut open = self.clone();
-        (open.owed, open.walls) = (None, Bitboard::EMPTY);
+        open.pending_wall = None;
+        open.walls = Bitboard::EMPTY;
         open.end_turn();
         open
     }
 
-    /// The squares on which a duck might prevent a move.
-    fn in_the_way(&self, m: Move) -> Bitboard {
+    /// Returns the squares on which a duck could prevent a move.
+    fn blocking_squares(&self, m: Move) -> Bitboard {
         match m {
             Move::Step { from, to, .. } if self.castles(from, to).is_some() => {
                 Bitboard::from_rank(from.rank())
@@ -101,26 +106,26 @@ impl ChessPosition {
     }
 }
 
-/// How a king may escape that stands where it does.
+/// Whether an attacked king can escape.
 enum Escape {
-    /// Not at all.
+    /// It cannot escape.
     No,
-    /// Behind a duck on one of these squares.
+    /// It is safe if the duck is on one of these squares.
     Behind(Bitboard),
-    /// Nothing attacks it.
+    /// It is not attacked.
     Free,
 }
 
 impl KingCaptureSearch {
-    /// A duck to end the turn with, after which the king can be taken whatever the other side does.
-    fn duck(&mut self, position: &ChessPosition) -> Option<Square> {
+    /// Returns a square for the duck after which the king is lost whatever the opponent plays.
+    fn find_duck(&mut self, position: &ChessPosition) -> Option<Square> {
         let open = position.without_duck();
         let king = open.kings(open.turn).single_square()?;
         let (attackers_of_king, blocks) = self.attack(&open, king);
         if attackers_of_king.is_empty() {
             return None;
         }
-        // If no duck helps, only who moves the king, takes a man or steps between may escape.
+        // If the duck cannot block, only king moves, captures and blocks can help.
         let lines = |lines: Bitboard, attacker| lines | attacks::between(attacker, king);
         let useful = attackers_of_king.into_iter().fold(attackers_of_king, lines)
             | open.kings(self.attacker);
@@ -131,35 +136,36 @@ impl KingCaptureSearch {
             _ => true,
         };
         let mut replies = MoveList::new();
-        open.turns(&mut replies);
-        let mut ducks = position.wall_squares();
+        open.add_moves(&mut replies);
+        let mut duck_squares = position.wall_squares();
         for m in replies.into_iter().filter(|m| blocks.any() || may_help(m)) {
-            ducks &= match self.escape(&open, m, Bitboard::EMPTY)? {
+            duck_squares &= match self.escape(&open, m, Bitboard::EMPTY)? {
                 Escape::No => continue,
-                Escape::Behind(blocks) if blocks.more_than_one() => open.in_the_way(m),
-                Escape::Behind(block) => open.in_the_way(m) | block,
-                Escape::Free => open.in_the_way(m),
+                Escape::Behind(blocks) if blocks.more_than_one() => open.blocking_squares(m),
+                Escape::Behind(block) => open.blocking_squares(m) | block,
+                Escape::Free => open.blocking_squares(m),
             };
-            if ducks.is_empty() {
+            if duck_squares.is_empty() {
                 return None;
             }
         }
-        ducks.into_iter().find(|&duck| self.holds(position, duck) == Some(true))
+        duck_squares.into_iter().find(|&duck| self.wins_with_duck(position, duck) == Some(true))
     }
 
-    /// [`KingCaptureSearch::is_inescapable`] after a turn that ends with this duck.
-    fn holds(&mut self, position: &ChessPosition, duck: Square) -> Option<bool> {
+    /// Applies [`KingCaptureSearch::is_inescapable`] to the position after the duck is placed.
+    fn wins_with_duck(&mut self, position: &ChessPosition, duck: Square) -> Option<bool> {
         let mut after = position.clone();
         after.play_unchecked(Move::Wall(duck));
         self.is_inescapable(&after)
     }
 
-    /// Whether each move leaves the king to be taken, and there is one; `None` if that takes too long.
+    /// Returns whether there are legal moves and each loses the king, or `None` if the limit of positions is
+    /// reached.
     fn is_inescapable(&mut self, position: &ChessPosition) -> Option<bool> {
         let mut replies = MoveList::new();
-        position.turns(&mut replies);
-        // Whoever cannot move has won, or drawn.
-        if position.ended().is_some() || replies.is_empty() {
+        position.add_moves(&mut replies);
+        // A side without a legal move has won or drawn.
+        if position.variant_end().is_some() || replies.is_empty() {
             return Some(false);
         }
         for m in replies {
@@ -170,17 +176,18 @@ impl KingCaptureSearch {
         Some(true)
     }
 
-    /// How the king escapes by `m` from the duck's old place, where it may not stay; `None` if no more
-    /// positions may be visited.
+    /// Returns whether the king escapes by `m`. The duck must leave its square `duck`. `None` if the limit of
+    /// positions is reached.
     fn escape(&mut self, position: &ChessPosition, m: Move, duck: Bitboard) -> Option<Escape> {
         self.left = self.left.checked_sub(1)?;
         let mut after = position.clone();
         after.play_unchecked(m);
         after.walls = Bitboard::EMPTY;
         let king = after.kings(!self.attacker).single_square();
-        let Some(king) = king.filter(|_| after.ended().is_none()) else {
+        let Some(king) = king else { return Some(Escape::Free) };
+        if after.variant_end().is_some() {
             return Some(Escape::Free);
-        };
+        }
         let (attackers_of_king, blocks) = self.attack(&after, king);
         let blocks = blocks & !duck;
         Some(match attackers_of_king.first() {
@@ -190,11 +197,11 @@ impl KingCaptureSearch {
         })
     }
 
-    /// Who attacks the king, and the squares on which a duck stops them all.
+    /// Returns the attackers of the king, and the squares on which a duck blocks all of them.
     fn attack(&self, position: &ChessPosition, king: Square) -> (Bitboard, Bitboard) {
-        let men = position.board.by_color(self.attacker);
+        let pieces = position.board.by_color(self.attacker);
         let attackers_of_king =
-            position.attackers(king, !self.attacker, position.board.occupied(), men);
+            position.attackers(king, !self.attacker, position.board.occupied(), pieces);
         let between = |blocks: Bitboard, attacker| blocks & attacks::between(attacker, king);
         (attackers_of_king, attackers_of_king.into_iter().fold(Bitboard::FULL, between))
     }

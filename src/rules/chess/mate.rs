@@ -1,34 +1,39 @@
-//! Mates by checks alone, each of which the other side must answer.
+//! Mate search: mates in which all moves of the mating side give check.
 
 use shakmaty::{Bitboard, Role, Square, attacks};
 
-use super::attack::Danger;
-use super::{ChessPosition, Verdict};
+use super::attack::CheckInfo;
+use super::{ChessPosition, EndValue};
 use crate::rules::{Mate, Move, MoveList, Rules};
 
-/// A look for mates, and how many more positions it may visit.
+/// A search for mates.
 struct MateSearch {
+    /// The number of positions that may still be visited.
     left: u32,
 }
 
 impl ChessPosition {
-    /// A mate of the side to move in at most so many turns, each of its moves a check, found within so
-    /// many positions. Repetition and counters do not enter.
+    /// Searches for a mate of the side to move in at most `turns` turns in which all its moves give check,
+    /// visiting at most `positions` positions. Repetitions and counters are ignored.
     pub(super) fn find_mate(&self, turns: u8, positions: u32) -> Option<Mate> {
         let variant_rules = &self.variant_rules;
-        let plain =
+        let is_supported =
             !self.restricted && variant_rules.walls.is_none() && variant_rules.blast.is_none();
-        if !plain || variant_rules.ends.checkmate != Verdict::Loss || self.ended().is_some() {
+        if !is_supported
+            || variant_rules.ends.checkmate != EndValue::Loss
+            || self.variant_end().is_some()
+        {
             return None;
         }
-        let mut look = MateSearch { left: positions };
-        (1..=turns).find_map(|turns| look.attack(self, turns).map(|m| Mate { m, turns }))
+        let mut search = MateSearch { left: positions };
+        (1..=turns).find_map(|turns| search.attack(self, turns).map(|m| Mate { m, turns }))
     }
 
-    /// The moves that may give check: all that do but castling.
-    fn checking_moves(&self, king: Square, danger: Danger, out: &mut MoveList) {
-        let (us, blocked) = (self.turn, self.board.occupied() | self.closed());
-        let from = |role: Role| match role {
+    /// Adds the moves that can give check: all checks but castling.
+    fn checking_moves(&self, king: Square, check_info: CheckInfo, out: &mut MoveList) {
+        let us = self.turn;
+        let blocked = self.board.occupied() | self.closed();
+        let checks_by = |role: Role| match role {
             Role::Pawn => attacks::pawn_attacks(!us, king),
             Role::Knight => attacks::knight_attacks(king),
             Role::Bishop => attacks::bishop_attacks(king, blocked),
@@ -36,23 +41,23 @@ impl ChessPosition {
             Role::Queen => attacks::queen_attacks(king, blocked),
             Role::King => Bitboard::EMPTY,
         };
-        for (role, squares) in self.drop_squares(danger) {
-            out.extend((squares & from(role)).into_iter().map(|to| Move::Drop { role, to }));
+        for (role, squares) in self.drop_squares(check_info) {
+            out.extend((squares & checks_by(role)).into_iter().map(|to| Move::Drop { role, to }));
         }
-        let uncovering = self.uncovering(king);
+        let discoverers = self.discoverers(king);
         let promoting = self.variant_rules.promotion.area[us];
-        self.each_man(danger, |start, to, pawn| {
+        self.for_each_piece(check_info, |start, to, pawn| {
             let role = self.board.role_at(start).unwrap_or(Role::King);
-            let open = uncovering.contains(start);
+            let open = discoverers.contains(start);
             let passing = self.en_passant.map_or(Bitboard::EMPTY, Bitboard::from_square);
-            let may = |role| if open { Bitboard::FULL } else { from(role) };
+            let may = |role| if open { Bitboard::FULL } else { checks_by(role) };
             let plain = if pawn { to & !promoting } else { to };
             let checks = plain & (may(role) | if pawn { passing } else { Bitboard::EMPTY });
             let step = |to| Move::Step { from: start, to, promotion: None };
             out.extend(checks.into_iter().map(step));
             if pawn && (to & promoting).any() {
                 for role in self.promotions() {
-                    // It may attack through the square that it left.
+                    // The piece can attack through the square that it left.
                     let behind = attacks::attacks(
                         king,
                         shakmaty::Piece { color: us, role },
@@ -66,21 +71,24 @@ impl ChessPosition {
         });
     }
 
-    /// The mover's men without which another of its men would attack the other side's king.
-    fn uncovering(&self, king: Square) -> Bitboard {
-        let (us, board, closed) = (self.board.by_color(self.turn), &self.board, self.closed());
-        let far = us
+    /// Returns the pieces of the side to move whose moves can give a discovered check.
+    fn discoverers(&self, king: Square) -> Bitboard {
+        let us = self.board.by_color(self.turn);
+        let board = &self.board;
+        let closed = self.closed();
+        let snipers = us
             & (attacks::rook_attacks(king, closed) & board.rooks_and_queens()
                 | attacks::bishop_attacks(king, closed) & board.bishops_and_queens());
         let between = |sniper| attacks::between(king, sniper) & board.occupied();
-        let alone = |men: &Bitboard| !men.more_than_one();
-        us & far.into_iter().map(between).filter(alone).fold(Bitboard::EMPTY, |all, men| all | men)
+        let alone = |pieces: &Bitboard| !pieces.more_than_one();
+        let blockers = snipers.into_iter().map(between).filter(alone);
+        us & blockers.fold(Bitboard::EMPTY, |all, blocker| all | blocker)
     }
 
-    /// How many answers the side to move has, in check as it is; none if that has lost it the game, by
-    /// mate or by another rule. `None` if it is not in check or has won.
-    fn answers(&self) -> Option<u64> {
-        if let Some(end) = self.ended() {
+    /// Returns the number of legal replies of the side to move, which is in check; 0 if it has lost, by mate
+    /// or another rule. `None` if it is not in check or has won.
+    fn count_replies(&self) -> Option<u64> {
+        if let Some(end) = self.variant_end() {
             return (end.winner == Some((!self.turn).into())).then_some(0);
         }
         if self.in_check(self.turn) { self.count_moves() } else { None }
@@ -88,37 +96,37 @@ impl ChessPosition {
 }
 
 impl MateSearch {
-    /// A check that mates in so many turns or fewer.
+    /// Returns a check that mates in at most `turns` turns.
     fn attack(&mut self, position: &ChessPosition, turns: u8) -> Option<Move> {
         let king = position.royal(!position.turn)?;
         let mut checks = MoveList::new();
-        position.checking_moves(king, position.danger(), &mut checks);
+        position.checking_moves(king, position.check_info(), &mut checks);
         let mut tried = Vec::new();
         for m in checks {
             self.left = self.left.checked_sub(1)?;
             let mut after = position.clone();
             after.play_unchecked(m);
-            match after.answers() {
+            match after.count_replies() {
                 Some(0) => return Some(m),
-                Some(answers) if turns > 1 => tried.push((answers, m, after)),
+                Some(replies) if turns > 1 => tried.push((replies, m, after)),
                 _ => {}
             }
         }
-        // Whoever has fewer answers is mated sooner.
-        tried.sort_by_key(|(answers, ..)| *answers);
+        // Checks with fewer replies are more likely to mate.
+        tried.sort_by_key(|(replies, ..)| *replies);
         let mated = tried.into_iter().find(|(_, _, after)| self.defend(after, turns - 1));
         mated.map(|(_, m, _)| m)
     }
 
-    /// Whether every answer is mated in so many turns or fewer.
+    /// Returns `true` if every reply is mated in at most `turns` turns.
     fn defend(&mut self, position: &ChessPosition, turns: u8) -> bool {
-        let mut answers = MoveList::new();
-        position.turns(&mut answers);
-        answers.into_iter().all(|m| {
+        let mut replies = MoveList::new();
+        position.add_moves(&mut replies);
+        replies.into_iter().all(|m| {
             let mut after = position.clone();
             after.play_unchecked(m);
-            // An answer may win by another rule.
-            after.ended().is_none() && self.attack(&after, turns).is_some()
+            // A reply can win by another rule.
+            after.variant_end().is_none() && self.attack(&after, turns).is_some()
         })
     }
 }

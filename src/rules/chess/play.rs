@@ -1,25 +1,26 @@
-//! What a move changes.
+//! Making moves.
 
 use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 
 use super::ChessPosition;
 use super::attack::forward;
-use super::castling::Path;
-use super::walls::Owed;
+use super::castling::CastlingPath;
+use super::walls::PendingWall;
 use crate::rules::Move;
 
 impl ChessPosition {
-    /// Plays a move but does not end the turn: men, hands, rights, counters and what is owed.
-    pub(super) fn play_men(&mut self, m: Move) {
+    /// Makes a move without ending the turn: updates pieces, pockets, rights, counters and the pending
+    /// wall.
+    pub(super) fn make_move(&mut self, m: Move) {
         self.en_passant = match m {
             Move::Step { from, to, promotion } => self.step(from, to, promotion),
-            Move::Drop { role, to } => self.drop_man(role, to),
+            Move::Drop { role, to } => self.drop_piece(role, to),
             Move::Wall(to) => self.wall(to),
             Move::Place(_) | Move::Second(_) | Move::Pass => None,
         };
     }
 
-    /// Moves a man, castles, or captures. Returns the square that a pawn went over.
+    /// Moves a piece, castles, or captures. Returns the square that a pawn passed.
     fn step(&mut self, from: Square, to: Square, promotion: Option<Role>) -> Option<Square> {
         if let Some(path) = self.castles(from, to) {
             self.castle(path);
@@ -36,62 +37,64 @@ impl ChessPosition {
         }
         let was_promoted = self.promoted.contains(from);
         self.promoted = self.promoted.without(from);
-        if was_promoted || promotion.is_some() && self.variant_rules.tells_promoted() {
+        if was_promoted || promotion.is_some() && self.variant_rules.tracks_promoted() {
             self.promoted = self.promoted.with(to);
         }
         let role = promotion.unwrap_or(piece.role);
         let piece = Piece { role, ..piece };
-        self.put_man(to, piece);
+        self.put_piece(to, piece);
         let blown = if captured { self.blow_up(to) } else { Bitboard::EMPTY };
-        // Of the men there are a pawn alone cannot go back.
-        let counts = pawn && self.variant_rules.ends.clocks[self.turn].contains(&Role::Pawn);
-        let anew = captured || counts || promotion.is_some();
-        self.halfmoves = if anew { 0 } else { self.halfmoves.saturating_add(1) };
-        self.owe(Owed { blown, ..Owed::after(Some(from), to, piece) });
-        let double = pawn && from.file() == to.file() && from.distance(to) == 2;
-        forward(self.turn, Bitboard::from_square(from)).first().filter(|_| double)
+        // Only moves of pawns are irreversible.
+        let irreversible_pawn =
+            pawn && self.variant_rules.ends.n_move_types[self.turn].contains(&Role::Pawn);
+        let resets_clock = captured || irreversible_pawn || promotion.is_some();
+        self.halfmoves = if resets_clock { 0 } else { self.halfmoves.saturating_add(1) };
+        self.require_wall(PendingWall { blown, ..PendingWall::after(Some(from), to, piece) });
+        let double_step = pawn && from.file() == to.file() && from.distance(to) == 2;
+        if double_step { forward(self.turn, Bitboard::from_square(from)).first() } else { None }
     }
 
-    /// Owes a wall after a move of a man, if the game asks for it.
-    fn owe(&mut self, owed: Owed) {
-        self.owed = self.variant_rules.walls.filter(|walls| !walls.instead).map(|_| owed);
+    /// Sets the pending wall after a move of a piece, if a wall must follow.
+    fn require_wall(&mut self, pending_wall: PendingWall) {
+        let wall_follows = self.variant_rules.walls.is_some_and(|walls| !walls.wall_or_move);
+        self.pending_wall = wall_follows.then_some(pending_wall);
     }
 
-    /// Puts a man on its new square. Where it is one more king on the rank of castling, and the one
-    /// that castles would no longer be known from the board, the rights end.
-    fn put_man(&mut self, to: Square, man: Piece) {
-        let is_king = man.role == Role::King;
-        let before = is_king.then(|| self.castling_king(man.color)).flatten();
-        self.board.set_piece_at(to, man);
-        if before.is_some_and(|king| self.castling_king(man.color) != Some(king)) {
-            self.rights &= !self.board.by_color(man.color);
+    /// Puts a piece on its new square. Castling rights are lost if another king comes to the castling rank
+    /// and the board no longer determines the king that castles.
+    fn put_piece(&mut self, to: Square, piece: Piece) {
+        let is_king = piece.role == Role::King;
+        let before = if is_king { self.castling_king(piece.color) } else { None };
+        self.board.set_piece_at(to, piece);
+        if before.is_some_and(|king| self.castling_king(piece.color) != Some(king)) {
+            self.rights &= !self.board.by_color(piece.color);
         }
     }
 
-    /// Takes what stands on `square`; says whether anything did.
+    /// Captures the piece on `square`. Returns whether there was one.
     fn capture(&mut self, square: Square) -> bool {
-        let Some(man) = self.board.remove_piece_at(square) else { return false };
-        self.take_to_hand(square, man);
+        let Some(piece) = self.board.remove_piece_at(square) else { return false };
+        self.add_captured(square, piece);
         true
     }
 
-    /// Gives a man that is gone from `square` to the other side's hand, where men go there.
-    fn take_to_hand(&mut self, square: Square, man: Piece) {
+    /// Adds the piece removed from `square` to the pocket of the other side, if captured pieces go there.
+    fn add_captured(&mut self, square: Square, piece: Piece) {
         let promoted = self.promoted.contains(square);
         self.promoted = self.promoted.without(square);
         if let Some(drops) = self.variant_rules.drops.filter(|drops| drops.captures_to_hand) {
             let demoted = promoted && !drops.keeps_promoted;
-            let role = if demoted { Role::Pawn } else { man.role };
-            // Only a FEN leaves a royal king to be taken; nobody could drop it.
+            let role = if demoted { Role::Pawn } else { piece.role };
+            // A royal king can only be captured after an illegal FEN, and cannot be dropped.
             if role == Role::King && self.variant_rules.royal && !drops.kings {
                 return;
             }
-            let hand = &mut self.hands[!man.color][role];
-            *hand = hand.saturating_add(1);
+            let count = &mut self.hands[!piece.color][role];
+            *count = count.saturating_add(1);
         }
     }
 
-    /// Takes the rights to castle with what stands on `square`, before it goes.
+    /// Removes the castling rights of the piece on `square`, before it leaves.
     fn lose_rights(&mut self, square: Square) {
         if self.rights.is_empty() {
             return;
@@ -104,7 +107,8 @@ impl ChessPosition {
         self.rights = self.rights.without(square);
     }
 
-    /// After a capture on `center`, where captures do so. Returns the squares that are empty now.
+    /// Applies the blast of a capture on `center`, if the game has blasts. Returns the squares that are
+    /// empty now.
     fn blow_up(&mut self, center: Square) -> Bitboard {
         let Some(immune) = &self.variant_rules.blast else { return Bitboard::EMPTY };
         let around = attacks::king_attacks(center) & !self.board.pawns();
@@ -114,25 +118,26 @@ impl ChessPosition {
         }
         for square in blast {
             self.lose_rights(square);
-            if let Some(man) = self.board.remove_piece_at(square) {
-                self.take_to_hand(square, man);
+            if let Some(piece) = self.board.remove_piece_at(square) {
+                self.add_captured(square, piece);
             }
         }
         blast
     }
 
-    fn castle(&mut self, path: Path) {
+    fn castle(&mut self, path: CastlingPath) {
         let color = self.turn;
-        let guarded =
-            self.last_men().is_some_and(|rule| self.pseudo_royals(rule, color).contains(path.king));
+        let guarded = self
+            .pseudo_royal_rule()
+            .is_some_and(|rule| self.pseudo_royals(rule, color).contains(path.king));
         self.board.discard_piece_at(path.king);
         self.board.discard_piece_at(path.rook);
         let king = Piece { color, role: Role::King };
         self.board.set_piece_at(path.king_to, king);
         self.board.set_piece_at(path.rook_to, Piece { color, role: Role::Rook });
         self.rights &= !self.board.by_color(color) & !Bitboard::from_rank(path.king.rank());
-        let counts = self.variant_rules.ends.clocks[color].contains(&Role::King);
-        self.halfmoves = if counts { 0 } else { self.halfmoves.saturating_add(1) };
+        let resets_clock = self.variant_rules.ends.n_move_types[color].contains(&Role::King);
+        self.halfmoves = if resets_clock { 0 } else { self.halfmoves.saturating_add(1) };
         let Some(rules) = self.variant_rules.castling else { return };
         let king_side = path.is_king_side();
         if rules.wins[color][usize::from(!king_side)] {
@@ -144,44 +149,43 @@ impl ChessPosition {
             self.rights = self.rights.without(rook);
         }
         let written = if self.writes_rook(path) { path.rook } else { path.king_to };
-        self.owe(Owed {
+        self.require_wall(PendingWall {
             castled: Some(path),
             guarded,
-            ..Owed::after(Some(path.king), written, king)
+            ..PendingWall::after(Some(path.king), written, king)
         });
     }
 
-    /// Puts a man from the hand on the board.
-    fn drop_man(&mut self, role: Role, to: Square) -> Option<Square> {
-        let hand = &mut self.hands[self.turn][role];
-        *hand = hand.saturating_sub(1);
+    /// Drops a piece from the pocket.
+    fn drop_piece(&mut self, role: Role, to: Square) -> Option<Square> {
+        let count = &mut self.hands[self.turn][role];
+        *count = count.saturating_sub(1);
         let piece = Piece { color: self.turn, role };
-        self.put_man(to, piece);
+        self.put_piece(to, piece);
         self.gain_rights(to, role);
         self.halfmoves = 0;
-        self.owe(Owed::after(None, to, piece));
+        self.require_wall(PendingWall::after(None, to, piece));
         None
     }
 
-    /// Puts a wall down. Returns the square that a pawn went over before, unless it is closed now.
+    /// Places a wall. Returns the square that a pawn passed in the same turn.
     fn wall(&mut self, to: Square) -> Option<Square> {
-        // A wall without a move is counted like one.
-        self.halfmoves = self.halfmoves.saturating_add(u32::from(self.owed.is_none()));
-        let passed = self.en_passant.filter(|_| self.owed.is_some());
-        self.owed = None;
+        // A wall that is a whole turn counts as a reversible move.
+        self.halfmoves = self.halfmoves.saturating_add(u32::from(self.pending_wall.is_none()));
+        let passed = if self.pending_wall.is_some() { self.en_passant } else { None };
+        self.pending_wall = None;
         self.put_wall(to);
         passed
     }
 
-    /// Ends the turn, unless a wall is to follow.
+    /// Ends the turn, unless a wall must follow.
     pub(super) fn end_ply(&mut self) {
-        let Some(square) = self.en_passant.filter(|_| self.owed.is_some()) else {
-            if self.owed.is_none() {
-                self.end_turn();
-            }
+        if self.pending_wall.is_none() {
+            self.end_turn();
             return;
-        };
-        // Whether the pawn can be taken depends on the wall, but by whom does not.
+        }
+        let Some(square) = self.en_passant else { return };
+        // The wall can prevent the en passant capture, but it does not change which pawns attack the square.
         let pawns = self.board.pawns() & self.board.by_color(!self.turn);
         if (attacks::pawn_attacks(self.turn, square) & pawns).is_empty() {
             self.en_passant = None;

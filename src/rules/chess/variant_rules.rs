@@ -1,300 +1,297 @@
-//! The variant_rules along which the games of this family differ.
+//! The rules in which chess variants differ.
 //!
-//! What each means is said here; the reference where programs differ is Fairy-Stockfish, whose
-//! `variants.ini` names the same things.
+//! The rules follow Fairy-Stockfish, whose `variants.ini` uses the same terms. The keys are documented in
+//! `variants.ini`.
 
 use shakmaty::{Bitboard, ByColor, ByRole, Color, Rank, Role};
 
 use crate::rules::notation::area;
 
-/// The rules of one game of this family.
+/// The rules of one chess variant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VariantRules {
-    /// Files of the board, 1 to 8.
+    /// The number of files of the board, 1 to 8.
     pub files: usize,
-    /// Ranks of the board, 1 to 8.
+    /// The number of ranks of the board, 1 to 8.
     pub ranks: usize,
-    /// The men of the game.
+    /// The pieces of the game.
     pub roles: Vec<Role>,
-    /// Whether kings are royal, so that a check must be answered. Otherwise they are
-    /// men like others, which go as kings go and can be taken.
+    /// Whether kings are royal, so that a check must be answered. Otherwise they are commoners, which
+    /// move like kings and can be captured.
     pub royal: bool,
-    /// How many royal kings each side has, on the board or in hand: one or none.
+    /// The number of royal kings of each side, on the board or in hand: 0 or 1.
     pub kings: ByColor<usize>,
-    /// What checks of royal kings may and do.
+    /// The rules of checks.
     pub checks: Checks,
-    /// Men without which a side has lost.
+    /// Loss or win by having too few pieces of a kind.
     pub extinction: Option<Extinction>,
     /// Squares that a side wins by reaching.
     pub flag: Option<Flag>,
-    /// What pawns become.
+    /// The rules of promotion.
     pub promotion: Promotion,
-    /// Where a pawn may go two squares at once; empty without double steps.
+    /// The squares from which pawns can move two squares. Empty without double steps.
     pub double_step: ByColor<Bitboard>,
-    /// Where each side may capture en passant.
+    /// The squares on which each side can capture en passant.
     pub en_passant: ByColor<Bitboard>,
-    /// Castling, if there is any.
+    /// The rules of castling, if there is castling.
     pub castling: Option<Castling>,
-    /// What ends are worth, and when a draw may be claimed.
+    /// The values of the ends of a game, and when draws can be claimed.
     pub ends: Ends,
-    /// Whether a capture must be made if one is legal.
+    /// Whether captures are compulsory.
     pub must_capture: bool,
-    /// What a capture blows up, if anything: the man that captures, and all men around it but pawns
-    /// and those of these roles.
+    /// Whether captures blow up the capturing piece and all pieces around it except pawns. The roles
+    /// listed are immune.
     pub blast: Option<Vec<Role>>,
-    /// Men that cannot capture their like.
+    /// Pieces that cannot capture pieces of the same kind.
     pub mutually_immune: Vec<Role>,
-    /// Drops of men in hand, if there are any.
+    /// The rules of drops, if pieces in hand can be dropped.
     pub drops: Option<Drops>,
-    /// Whether and how a turn ends with a wall.
+    /// The rules of walls, if players place walls.
     pub walls: Option<Walls>,
-    /// Whether there may be walls on the board.
+    /// Whether there can be walls on the board.
     pub barriers: bool,
 }
 
-/// What checks may and do.
+/// The rules of checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Checks {
-    /// Whether a move may give check.
+    /// Whether moves may give check.
     pub allowed: bool,
-    /// Whether a drop may.
+    /// Whether drops may give check.
     pub by_drops: bool,
-    /// How many checks win, if they are counted.
+    /// The number of checks that win, if checks are counted.
     pub counted: Option<u8>,
 }
 
-/// What pawns become, and where.
+/// The rules of promotion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Promotion {
-    /// What the pawns of each colour may become, the usual choice first.
+    /// The pieces that pawns of each color can promote to, the usual choice first.
     pub kinds: ByColor<Vec<Role>>,
-    /// Where they must.
+    /// The squares on which pawns of each color must promote.
     pub area: ByColor<Bitboard>,
-    /// How many men of a role a side may have on the board by promotion; 0 for any number.
+    /// The number of pieces of a role that a side can have on the board by promotion; 0 for no limit.
     pub limits: ByRole<u8>,
 }
 
-/// Where castling leads.
+/// The rules of castling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Castling {
-    /// The rank on which it happens, as each colour counts from 0.
+    /// The rank of castling, from the side of each color, counted from 0.
     pub rank: usize,
-    /// The file of the king that castles, where it has a choice of kings.
+    /// The file of the castling king, if there are several kings.
     pub king: usize,
-    /// Where king and rooks stand at the start of a game. Castling from other squares is written as
-    /// that of Chess960.
+    /// The home squares of king and rooks. Castling from other squares is written as in Chess960.
     pub home: ByColor<CastlingHome>,
-    /// The file of the king after castling to the side of the h-file; the rook goes before it.
+    /// The destination file of the king on the king side. The rook goes to the file before it.
     pub king_side: usize,
-    /// The file of the king after castling to the side of the a-file; the rook goes behind it.
+    /// The destination file of the king on the queen side. The rook goes to the file after it.
     pub queen_side: usize,
-    /// The file from which the rook of the king's side is looked for, inwards.
+    /// The outermost file of a castling rook on the king side.
     pub king_rook: usize,
-    /// The file from which the rook of the queen's side is looked for, inwards.
+    /// The outermost file of a castling rook on the queen side.
     pub queen_rook: usize,
-    /// Whether nobody may castle to the side to which the opponent did.
+    /// Whether a side may not castle to the side to which the opponent has castled.
     pub opposite: bool,
-    /// Whether a king and a rook that were dropped on their squares may castle.
+    /// Whether a king and a rook that were dropped on their home squares can castle.
     pub dropped: bool,
-    /// To which sides castling wins, and losing the right to it loses: the king's, the queen's.
+    /// The sides, king side and queen side, on which castling wins and the loss of the right loses.
     pub wins: ByColor<[bool; 2]>,
 }
 
 /// The files of a king and its rooks at the start of a game, to which `KQkq` in a FEN refer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CastlingHome {
-    /// The king.
+    /// The file of the king.
     pub king: usize,
-    /// The rook of the king's side.
+    /// The file of the rook on the king side.
     pub king_rook: usize,
-    /// The rook of the queen's side.
+    /// The file of the rook on the queen side.
     pub queen_rook: usize,
 }
 
-/// A side that has too few men of a role has lost, or whatever `value` says.
+/// The end of the game if a side has too few pieces of a kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Extinction {
-    /// The roles, each for itself.
+    /// The roles, each counted separately.
     pub roles: Vec<Role>,
-    /// Whether all men together count like those of a role.
+    /// Whether all pieces together are counted as well.
     pub all: bool,
-    /// So many are too few, and fewer.
-    pub count: u32,
-    /// But only while the other side has at least so many.
-    pub opponents: u32,
-    /// And one more for the side to move, which could restore the balance at once.
+    /// The largest number of pieces that is too few.
+    pub piece_count: u32,
+    /// The smallest number of pieces of the opponent for which the rule applies.
+    pub opponent_piece_count: u32,
+    /// Whether the opponent needs one more piece if the side is to move, as the side could capture one.
     pub claim: bool,
-    /// Whether the last men of these roles are royal: they may not be left to be taken.
+    /// Whether the last pieces of these roles are royal: moves may not leave them attacked.
     pub pseudo_royal: bool,
-    /// What the side gets.
-    pub value: Verdict,
+    /// The value for the side.
+    pub value: EndValue,
 }
 
-/// A side that has men in its region has won.
+/// The win of a side whose pieces reach a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flag {
-    /// Which men of each colour; all without a role.
-    pub man: ByColor<Option<Role>>,
-    /// Where they must get.
+    /// The piece of each color that counts; `None` for any piece.
+    pub piece: ByColor<Option<Role>>,
+    /// The region of each color.
     pub region: ByColor<Bitboard>,
-    /// How many of them.
+    /// The number of pieces required.
     pub count: u32,
-    /// Whether fewer are enough once the region is full.
+    /// Whether fewer pieces are enough if the region has no empty square.
     pub blocked: bool,
-    /// Whether the other side has a turn left to get there as well.
+    /// Whether the opponent has one more turn to reach its region as well.
     pub reply: bool,
-    /// Whether they must not stand attacked.
+    /// Whether the pieces must not be attacked.
     pub safe: bool,
 }
 
-/// What ends are worth.
+/// The values of the ends of a game, and when draws can be claimed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ends {
-    /// What the side to move gets that has no legal move and is in check.
-    pub checkmate: Verdict,
-    /// What the side to move gets that has no legal move and is not in check.
-    pub stalemate: Verdict,
-    /// Whether it gets that only with fewer men than the other side, the opposite with more, and a
-    /// draw with as many.
-    pub stalemate_by_men: bool,
-    /// A draw may be claimed after so many moves of each side without a capture, a drop or a move
-    /// of `clocks`; 0 for never.
-    pub moves: u32,
-    /// The men of each side whose moves start that count anew.
-    pub clocks: ByColor<Vec<Role>>,
-    /// A position may be claimed that stands for this time; 0 for never.
-    pub folds: u32,
-    /// What the side to move gets then.
-    pub fold: Verdict,
-    /// Whether White gets it instead.
-    pub fold_is_whites: bool,
-    /// Whether the game ends as a draw when no square is empty.
+    /// The value for a side to move that has no legal move and is in check.
+    pub checkmate: EndValue,
+    /// The value for a side to move that has no legal move and is not in check.
+    pub stalemate: EndValue,
+    /// Whether `stalemate` is the value for the side with fewer pieces. Equal numbers are a draw.
+    pub stalemate_piece_count: bool,
+    /// The number of moves of each side without a capture, a drop or a move of `n_move_types` after which
+    /// a draw can be claimed; 0 for never.
+    pub n_move_rule: u32,
+    /// The pieces of each side whose moves reset the counter of `n_move_rule`.
+    pub n_move_types: ByColor<Vec<Role>>,
+    /// The number of occurrences of a position after which a repetition can be claimed; 0 for never.
+    pub n_fold_rule: u32,
+    /// The value of a repetition for the side to move.
+    pub n_fold_value: EndValue,
+    /// Whether `n_fold_value` is the value for white instead.
+    pub n_fold_absolute: bool,
+    /// Whether the game is drawn if no square is empty.
     pub full_board: bool,
-    /// Who wins what would be a draw.
-    pub odds: Option<Odds>,
+    /// The side that wins draws, if any.
+    pub draw_odds: Option<DrawOdds>,
 }
 
-/// Who wins what would be a draw.
+/// The side that wins draws.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Odds {
-    /// One colour.
+pub enum DrawOdds {
+    /// One color.
     To(Color),
-    /// Whoever has more men on the board; nobody with as many.
-    More,
+    /// The side with more pieces on the board. Equal numbers are a draw.
+    MorePieces,
 }
 
-/// How men are dropped.
+/// The rules of drops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Drops {
-    /// Whether captured men go to the hand of the side that took them; else they leave the game.
+    /// Whether captured pieces go to the pocket of the capturing side. Otherwise they leave the board.
     pub captures_to_hand: bool,
-    /// Whether a promoted man stays what it is when it goes to a hand; else it is a pawn again.
+    /// Whether a captured promoted piece keeps its role. Otherwise it becomes a pawn again.
     pub keeps_promoted: bool,
-    /// Whether the game has a second board, whose players are given what is taken here.
+    /// Whether the game is one of two boards, whose other board gets the captured pieces.
     pub two_boards: bool,
-    /// Whether royal kings are in hand at the start, too.
+    /// Whether royal kings are in hand at the start.
     pub kings: bool,
-    /// Where men of each colour are dropped.
+    /// The squares on which pieces of each color can be dropped.
     pub area: ByColor<Bitboard>,
-    /// Where pawns of each colour are dropped.
+    /// The squares on which pawns of each color can be dropped.
     pub pawn_area: ByColor<Bitboard>,
-    /// Which man must be dropped before any other move, if any.
-    pub must: Option<Must>,
-    /// Men of a role that are not dropped on a file which has so many of them already.
+    /// The pieces that must be dropped before any other move, if any.
+    pub must: Option<MustDrop>,
+    /// A role that cannot be dropped on a file that already has this number of such pieces.
     pub no_doubled: Option<(Role, u32)>,
-    /// Whether the bishops of a side must be dropped on squares of both colours.
+    /// Whether the bishops of a side must be dropped on squares of both colors.
     pub opposite_bishops: bool,
 }
 
-/// What must be dropped as long as it is in hand.
+/// Pieces that must be dropped while they are in hand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Must {
-    /// Any man.
+pub enum MustDrop {
+    /// Any piece.
     Any,
-    /// Men of one role.
+    /// Pieces of one role.
     Only(Role),
 }
 
-/// How a turn ends with a wall on an empty square, which no man may enter or pass.
+/// The rules of walls: squares that no piece can enter or pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Walls {
-    /// Which squares may be closed.
+    /// Where a wall can be placed.
     pub rule: Walling,
-    /// Where each colour may do so.
+    /// The squares on which each color can place walls.
     pub area: ByColor<Bitboard>,
-    /// Whether the wall is a turn of its own instead, which has no other move.
-    pub instead: bool,
+    /// Whether a turn is either a move or a wall. Otherwise a wall follows each move.
+    pub wall_or_move: bool,
 }
 
-/// Which squares may be closed.
+/// Where a wall can be placed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Walling {
-    /// Any: there is one wall, the duck, which leaves its square.
+    /// On any empty square. There is only one wall, the duck, which leaves its square.
     Duck,
-    /// Where the man that moved could go on to.
+    /// On squares to which the moved piece could move next.
     Arrow,
-    /// The one that the man has left.
+    /// On the square that the moved piece has left.
     Past,
-    /// Those at the edge of the board or beside a wall.
+    /// At the edge of the board or next to a wall.
     Edge,
-    /// Any.
+    /// On any empty square.
     Static,
 }
 
-/// What an end is worth to the side that it befalls.
+/// The value of an end of the game for one side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// It wins.
+pub enum EndValue {
+    /// The side wins.
     Win,
-    /// Nobody wins.
+    /// The game is drawn.
     Draw,
-    /// It loses.
+    /// The side loses.
     Loss,
 }
 
 impl VariantRules {
-    /// The squares of the board.
+    /// Returns the squares of the board.
     pub fn area(&self) -> Bitboard {
         area(self.files, self.ranks)
     }
 
-    /// What pawns may become, of either colour, the usual choice first.
+    /// Returns the pieces that pawns of any color can promote to, the usual choice first.
     pub fn promotions(&self) -> Vec<Role> {
-        let mut all = self.promotion.kinds.white.clone();
-        all.extend(
-            self.promotion
-                .kinds
-                .black
-                .iter()
-                .filter(|role| !all.contains(role))
-                .copied()
-                .collect::<Vec<_>>(),
-        );
-        all
+        let mut roles = self.promotion.kinds.white.clone();
+        for &role in &self.promotion.kinds.black {
+            if !roles.contains(&role) {
+                roles.push(role);
+            }
+        }
+        roles
     }
 
-    /// The rank on which `color` castles, whether it can or not.
+    /// Returns the castling rank of `color`, also in games without castling.
     pub(super) fn castling_rank(&self, color: Color) -> Rank {
         let rank = self.castling.map_or(0, |castling| castling.rank);
         Rank::new(color.fold_wb(rank, self.ranks - 1 - rank) as u32)
     }
 
-    /// The men that can be in hand.
-    pub(super) fn droppable(&self) -> Vec<Role> {
+    /// Returns the pieces that can be in hand.
+    pub(super) fn drop_roles(&self) -> Vec<Role> {
         let Some(drops) = self.drops else { return Vec::new() };
-        let stays = |role: &Role| *role == Role::King && self.royal && !drops.kings;
-        self.roles.iter().copied().filter(|role| !stays(role)).collect()
+        let mut roles = self.roles.clone();
+        if self.royal && !drops.kings {
+            roles.retain(|&role| role != Role::King);
+        }
+        roles
     }
 
-    /// Whether promoted men are told apart: where it matters to whoever gets them.
-    pub(super) fn tells_promoted(&self) -> bool {
+    /// Returns `true` if promoted pieces must be distinguished: captured ones become pawns again.
+    pub(super) fn tracks_promoted(&self) -> bool {
         self.drops.is_some_and(|drops| {
             drops.captures_to_hand && !drops.keeps_promoted || drops.two_boards
         })
     }
 
-    /// Whether captured men come back.
-    pub(super) fn recycles(&self) -> bool {
+    /// Returns `true` if captured pieces come back by drops.
+    pub(super) fn returns_captures(&self) -> bool {
         self.drops.is_some_and(|drops| drops.captures_to_hand)
     }
 }

@@ -1,172 +1,172 @@
-//! Walls: what a turn ends with, and turns that are nothing else.
+//! Walls that end a turn, and walls that are a whole turn.
 
 use shakmaty::{Bitboard, Piece, Role, Square, attacks};
 
-use super::attack::{Danger, forward};
-use super::castling::Path;
+use super::attack::{CheckInfo, forward};
+use super::castling::CastlingPath;
 use super::{ChessPosition, VariantRules, Walling, Walls};
 use crate::rules::{Move, MoveList};
 
-/// What a turn that has begun still owes.
+/// The wall that must follow a move, and what restricts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Owed {
-    /// Where the man went, as the move is written.
+pub(super) struct PendingWall {
+    /// The destination of the move, as it is written.
     pub(super) at: Square,
-    /// The piece that moved, though its move may have blown it up.
+    /// The moved piece, even if it was blown up.
     pub(super) piece: Piece,
-    /// Where it came from, unless from the hand.
+    /// The origin of the move; `None` for a drop.
     pub(super) from: Option<Square>,
-    /// What the move has blown up: no wall goes there at once.
+    /// The squares that the move has blown up. The wall cannot be placed there.
     pub(super) blown: Bitboard,
-    /// The castling that the turn began with.
-    pub(super) castled: Option<Path>,
-    /// Whether its king must not be attacked on the squares that it has left and passed.
+    /// The path if the move was castling.
+    pub(super) castled: Option<CastlingPath>,
+    /// Whether the castling king must not be attacked on the squares that it has left and passed.
     pub(super) guarded: bool,
 }
 
-impl Owed {
-    /// What is owed after a man went `from` -> `at`.
-    pub(super) fn after(from: Option<Square>, at: Square, piece: Piece) -> Owed {
-        Owed { at, piece, from, blown: Bitboard::EMPTY, castled: None, guarded: false }
+impl PendingWall {
+    /// Creates the pending wall after a move of `piece` to `at`.
+    pub(super) fn after(from: Option<Square>, at: Square, piece: Piece) -> PendingWall {
+        PendingWall { at, piece, from, blown: Bitboard::EMPTY, castled: None, guarded: false }
     }
 }
 
 impl VariantRules {
-    /// Whether the mover must look for a wall before it moves: else there always is one.
-    pub(super) fn wall_may_lack(&self) -> bool {
+    /// Returns `true` if there may be no legal wall after a move, so that the move is illegal.
+    pub(super) fn wall_may_be_impossible(&self) -> bool {
         let all = |walls: &Walls| Bitboard::FULL == walls.area.white & walls.area.black;
         let royal = self.royal || self.extinction.as_ref().is_some_and(|rule| rule.pseudo_royal);
         self.walls.is_some_and(|walls| walls.rule != Walling::Duck || !all(&walls) || royal)
     }
 
-    /// Returns `true` if a royal king may hide behind the duck that ends its side's turn.
+    /// Returns `true` if the duck that ends a turn can shield the royal king of the side to move.
     pub(super) fn hides_kings(&self) -> bool {
-        self.has_duck_and_kings() && self.walls.is_some_and(|walls| !walls.instead)
+        self.has_duck_and_kings() && self.walls.is_some_and(|walls| !walls.wall_or_move)
     }
 
-    /// Returns `true` if the duck may leave a square on which it kept a royal king from attack.
+    /// Returns `true` if the game has a duck and royal kings, which the duck can shield.
     fn has_duck_and_kings(&self) -> bool {
         self.royal && self.walls.is_some_and(|walls| walls.rule == Walling::Duck)
     }
 }
 
 impl ChessPosition {
-    /// Adds every wall that may end the turn.
-    pub(super) fn walls(&self, out: &mut MoveList) {
+    /// Adds the legal walls.
+    pub(super) fn add_walls(&self, out: &mut MoveList) {
         out.extend(self.wall_squares().into_iter().map(Move::Wall));
     }
 
     pub(super) fn wall_squares(&self) -> Bitboard {
-        let Some((rule, owed)) = self.variant_rules.walls.zip(self.owed) else {
+        let Some((walls, pending_wall)) = self.variant_rules.walls.zip(self.pending_wall) else {
             return Bitboard::EMPTY;
         };
-        let squares = self.empty() & rule.area[self.turn] & !owed.blown;
-        let squares = squares
-            & match rule.rule {
-                Walling::Duck | Walling::Static => Bitboard::FULL,
-                Walling::Arrow => self.arrows(owed),
-                Walling::Past => owed.from.map_or(Bitboard::EMPTY, Bitboard::from_square),
-                Walling::Edge => self.edge(),
-            };
-        squares.into_iter().filter(|&square| self.wall_protects(owed, square)).collect()
+        let by_rule = match walls.rule {
+            Walling::Duck | Walling::Static => Bitboard::FULL,
+            Walling::Arrow => self.arrow_squares(pending_wall),
+            Walling::Past => pending_wall.from.map_or(Bitboard::EMPTY, Bitboard::from_square),
+            Walling::Edge => self.edge_squares(),
+        };
+        let squares = self.empty() & walls.area[self.turn] & !pending_wall.blown & by_rule;
+        squares.into_iter().filter(|&square| self.wall_protects(pending_wall, square)).collect()
     }
 
-    /// Where the piece that moved could go on to without a capture. What its move has blown up still
-    /// stands in the way, and a pawn goes one square (Fairy-Stockfish, `make_move_and_gating`).
-    fn arrows(&self, owed: Owed) -> Bitboard {
-        let from = owed.castled.map_or(owed.at, |path| path.king_to);
-        match owed.piece {
+    /// Returns the squares to which the moved piece could move next. Blown up pieces still block, and a
+    /// pawn moves one square (Fairy-Stockfish, `make_move_and_gating`).
+    fn arrow_squares(&self, pending_wall: PendingWall) -> Bitboard {
+        let from = pending_wall.castled.map_or(pending_wall.at, |path| path.king_to);
+        match pending_wall.piece {
             Piece { role: Role::Pawn, color } => {
                 forward(color, Bitboard::from_square(from)) & self.empty()
             }
             piece => {
-                let blocked = self.board.occupied() | self.closed() | owed.blown;
+                let blocked = self.board.occupied() | self.closed() | pending_wall.blown;
                 attacks::attacks(from, piece, blocked)
             }
         }
     }
 
-    /// The edge of the board, and what is beside a wall.
-    fn edge(&self) -> Bitboard {
-        let (east, north) = (self.variant_rules.files - 1, self.variant_rules.ranks - 1);
-        let rim = |square: &Square| {
-            let (file, rank) = (usize::from(square.file()), usize::from(square.rank()));
-            file == 0 || file == east || rank == 0 || rank == north
+    /// Returns the squares at the edge of the board and those next to a wall.
+    fn edge_squares(&self) -> Bitboard {
+        let last_file = self.variant_rules.files - 1;
+        let last_rank = self.variant_rules.ranks - 1;
+        let is_at_edge = |square: &Square| {
+            let file = usize::from(square.file());
+            let rank = usize::from(square.rank());
+            file == 0 || file == last_file || rank == 0 || rank == last_rank
         };
-        let rim: Bitboard = self.area.into_iter().filter(rim).collect();
-        let beside = |wall| attacks::rook_attacks(wall, Bitboard::FULL);
-        self.walls.into_iter().map(beside).fold(rim, |all, some| all | some)
+        let edge: Bitboard = self.area.into_iter().filter(is_at_edge).collect();
+        let next_to = |wall| attacks::rook_attacks(wall, Bitboard::FULL);
+        self.walls.into_iter().map(next_to).fold(edge, |all, some| all | some)
     }
 
-    /// Whether what is royal of the mover is safe with a wall on `square`. A royal king must have
-    /// been safe without it, but from the duck it may hide behind.
-    fn wall_protects(&self, owed: Owed, square: Square) -> bool {
-        let last = self.last_men();
-        if !self.variant_rules.has_duck_and_kings() && last.is_none() {
+    /// Returns `true` if the royal and pseudo-royal pieces of the side to move are safe with a wall on
+    /// `square`. A royal king must have been safe without the wall, unless the wall is the duck.
+    fn wall_protects(&self, pending_wall: PendingWall, square: Square) -> bool {
+        let pseudo_royal_rule = self.pseudo_royal_rule();
+        if !self.variant_rules.has_duck_and_kings() && pseudo_royal_rule.is_none() {
             return true;
         }
         let us = self.turn;
         let mut closed = self.clone();
         closed.put_wall(square);
-        if let Some(rule) = last {
-            let gone = |color| {
-                let men = |role| (self.board.by_role(role) & self.board.by_color(color)).count();
-                rule.roles.iter().any(|&role| men(role) as u32 <= rule.count)
+        if let Some(rule) = pseudo_royal_rule {
+            let is_lost = |color| {
+                let pieces = |role| (self.board.by_role(role) & self.board.by_color(color)).count();
+                rule.roles.iter().any(|&role| pieces(role) as u32 <= rule.piece_count)
             };
-            if gone(us) || gone(!us) {
-                return !gone(us);
+            if is_lost(us) || is_lost(!us) {
+                return !is_lost(us);
             }
             let theirs = self.pseudo_royals(rule, !us);
-            let walks_safely = |path: Path| {
+            let castles_safely = |path: CastlingPath| {
                 let mut before = closed.clone();
                 before.board.discard_piece_at(path.king_to);
                 before.board.discard_piece_at(path.rook_to);
                 before.board.set_piece_at(path.rook, Piece { color: us, role: Role::Rook });
-                before.walks_safely(path, theirs)
+                before.castles_safely(path, theirs)
             };
-            if owed.guarded && !owed.castled.is_none_or(walks_safely) {
+            if pending_wall.guarded && !pending_wall.castled.is_none_or(castles_safely) {
                 return false;
             }
         }
         !closed.is_threatened(us)
     }
 
-    /// Whether a move that begins the turn can be followed by a wall, if one must follow.
-    pub(super) fn leaves_a_wall(&self, m: Move) -> bool {
+    /// Returns `true` if a wall can follow a move, or none must follow.
+    pub(super) fn allows_wall(&self, m: Move) -> bool {
         let mut after = self.clone();
-        after.play_men(m);
-        after.owed.is_none() || after.wall_squares().any()
+        after.make_move(m);
+        after.pending_wall.is_none() || after.wall_squares().any()
     }
 
-    /// Adds the walls that are turns of their own, where there are such.
-    pub(super) fn lone_walls(&self, danger: Danger, out: &mut MoveList) {
-        let instead = self.variant_rules.walls.is_some_and(|walls| walls.instead);
-        // Whoever is in check must move: a wall does not help.
-        if instead && danger.checkers.is_empty() {
-            let mut waits = self.clone();
-            waits.owed = self.waiting_man().and_then(|at| {
+    /// Adds the walls that are a whole turn, if the game has them.
+    pub(super) fn add_wall_turns(&self, check_info: CheckInfo, out: &mut MoveList) {
+        // A wall does not answer a check.
+        if self.has_wall_turns() && check_info.checkers.is_empty() {
+            let mut position = self.clone();
+            position.pending_wall = self.wall_turn_piece().and_then(|at| {
                 let piece = self.board.piece_at(at)?;
-                Some(Owed::after(None, at, piece))
+                Some(PendingWall::after(None, at, piece))
             });
-            waits.walls(out);
+            position.add_walls(out);
         }
     }
 
-    /// The man that a wall without a move is written with: it stays where it is.
-    pub(super) fn waiting_man(&self) -> Option<Square> {
+    /// Returns the piece with which a wall without a move is written: it moves to its own square.
+    pub(super) fn wall_turn_piece(&self) -> Option<Square> {
         self.board.by_color(self.turn).first()
     }
 
-    /// What follows in the text of a move that is a turn without a wall, where turns are one or the
-    /// other: Fairy-Stockfish writes a wall there that is none. It is on a1 after a move on the board,
-    /// and after a drop on the square whose number is that of the piece in its list.
-    pub(super) fn no_wall(&self, m: Move) -> String {
+    /// Returns the suffix of a move without a wall if a turn is a move or a wall. Fairy-Stockfish writes a
+    /// dummy wall: on a1 after a step, and after a drop on the square with the number of the piece in its
+    /// list.
+    pub(super) fn no_wall_suffix(&self, m: Move) -> String {
         match m {
             Move::Step { from, to, .. } => match self.castles(from, to) {
-                Some(path) if !self.writes_rook(path) => self.no_wall_from(path.king_to),
-                _ => self.no_wall_from(to),
+                Some(path) if !self.writes_rook(path) => self.no_wall_suffix_at(path.king_to),
+                _ => self.no_wall_suffix_at(to),
             },
-            Move::Drop { role, to } if self.chooses_wall() => {
+            Move::Drop { role, to } if self.has_wall_turns() => {
                 let number = match role {
                     Role::Pawn => Square::B1,
                     Role::Knight => Square::C1,
@@ -182,17 +182,17 @@ impl ChessPosition {
         }
     }
 
-    /// The same after a move on the board that ends on `to`.
-    pub(super) fn no_wall_from(&self, to: Square) -> String {
-        if self.chooses_wall() { format!(",{to}{}", Square::A1) } else { String::new() }
+    /// Returns the suffix of a step to `to`.
+    pub(super) fn no_wall_suffix_at(&self, to: Square) -> String {
+        if self.has_wall_turns() { format!(",{to}{}", Square::A1) } else { String::new() }
     }
 
     /// Returns `true` if a turn is a move or a wall.
-    pub(super) fn chooses_wall(&self) -> bool {
-        self.variant_rules.walls.is_some_and(|walls| walls.instead)
+    pub(super) fn has_wall_turns(&self) -> bool {
+        self.variant_rules.walls.is_some_and(|walls| walls.wall_or_move)
     }
 
-    /// Puts a wall down; the duck leaves its square.
+    /// Places a wall. The duck leaves its old square.
     pub(super) fn put_wall(&mut self, square: Square) {
         if self.variant_rules.walls.is_some_and(|walls| walls.rule == Walling::Duck) {
             self.walls = Bitboard::EMPTY;

@@ -1,4 +1,4 @@
-//! What holds for every position of every game, whoever made it: shared by tests and fuzz targets.
+//! Properties of all positions of all variants, for tests and fuzz targets.
 
 #![allow(dead_code, reason = "each binary uses its part")]
 
@@ -14,25 +14,25 @@ pub(crate) fn legal_moves(position: &Position) -> MoveList {
     legal
 }
 
-/// Plays moves as long as there are any and `choose` gives one of so many; gives every position on
-/// the way.
+/// Plays moves until the game ends or `choose`, which is called with the number of legal moves, returns
+/// `None`. Returns all positions.
 pub(crate) fn play(
     start: Position,
     mut choose: impl FnMut(usize) -> Option<usize>,
 ) -> Vec<Position> {
-    let mut way = vec![start];
-    while let Some(position) = way.last() {
+    let mut positions = vec![start];
+    while let Some(position) = positions.last() {
         let legal = legal_moves(position);
         let chosen = if legal.is_empty() { None } else { choose(legal.len()) };
         let Some(chosen) = chosen else { break };
         let mut next = position.clone();
         next.play_unchecked(legal[chosen]);
-        way.push(next);
+        positions.push(next);
     }
-    way
+    positions
 }
 
-/// What holds for every position.
+/// Checks the properties of a position.
 pub(crate) fn check(variant: &Variant, position: &Position, chess960: bool) {
     check_moves(position);
     if !position.mid_turn() {
@@ -42,7 +42,7 @@ pub(crate) fn check(variant: &Variant, position: &Position, chess960: bool) {
     }
 }
 
-/// What holds for the moves of every position, and for what they lead to.
+/// Checks the properties of the legal moves of a position and of the outcome.
 pub(crate) fn check_moves(position: &Position) {
     let legal = legal_moves(position);
     let fen = position.fen();
@@ -63,7 +63,7 @@ pub(crate) fn check_moves(position: &Position) {
             assert!(legal.is_empty(), "{fen}");
             let sides = position.game_spec().sides;
             let scores: i8 = Side::all(sides).map(|side| outcome.score(side)).sum();
-            // One wins and all others lose, or nobody does either.
+            // One side wins and all others lose, or all draw.
             let wanted = if outcome.winner.is_some() { 2 - sides as i8 } else { 0 };
             assert_eq!(scores, wanted, "{fen}");
         }
@@ -71,7 +71,7 @@ pub(crate) fn check_moves(position: &Position) {
     assert!(!position.diagram().is_empty());
 }
 
-/// What a position and the one that was read from its FEN have in common.
+/// Checks that a position equals the one parsed from its FEN.
 pub(crate) fn check_same(position: &Position, again: &Position) {
     let fen = position.fen();
     assert_eq!(again.fen(), fen);
@@ -80,8 +80,7 @@ pub(crate) fn check_same(position: &Position, again: &Position) {
     assert_eq!(again.outcome(), position.outcome(), "{fen}");
 }
 
-/// Every legal move has an index of its own, so that whoever reads an index knows the move; and
-/// planes hold numbers.
+/// Checks that legal moves have distinct policy indices, and that planes hold finite values in range.
 pub(crate) fn check_encoding(encoding: &Encoding, position: &Position) {
     let mut owner: HashMap<_, Move> = HashMap::new();
     let fen = position.fen();

@@ -1,6 +1,6 @@
-//! Small ONNX models, written byte by byte, and what they should compute.
+//! Small ONNX models, written byte by byte, and their expected outputs.
 
-/// One protobuf field of bytes.
+/// Returns a protobuf field of bytes.
 fn bytes(field: u64, content: &[u8]) -> Vec<u8> {
     let mut out = varint(field << 3 | 2);
     out.extend(varint(content.len() as u64));
@@ -8,7 +8,7 @@ fn bytes(field: u64, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// One protobuf field of a number.
+/// Returns a protobuf field of a number.
 fn int(field: u64, value: u64) -> Vec<u8> {
     [varint(field << 3), varint(value)].concat()
 }
@@ -23,11 +23,11 @@ fn varint(mut value: u64) -> Vec<u8> {
     out
 }
 
-/// ONNX's numbers for types.
+/// Element types of ONNX.
 pub(crate) const FLOAT: u64 = 1;
 pub(crate) const DOUBLE: u64 = 11;
 
-/// A model under construction; a dimension below nought is the open batch.
+/// A model under construction. A negative dimension is an open batch.
 #[derive(Default)]
 pub(crate) struct Model {
     nodes: Vec<u8>,
@@ -54,7 +54,7 @@ impl Model {
         self
     }
 
-    /// An operation with attributes that are lists of integers, or, of one, an integer.
+    /// Adds a node. An attribute is a list of integers or, if it has one element, an integer.
     pub(crate) fn node(
         mut self,
         kind: &str,
@@ -97,7 +97,7 @@ impl Model {
         self
     }
 
-    /// The file, without a seal.
+    /// Returns the file, without a checksum.
     pub(crate) fn finish(self) -> Vec<u8> {
         let name = bytes(2, b"test");
         let graph = [self.nodes, name, self.weights, self.inputs, self.outputs].concat();
@@ -121,10 +121,10 @@ pub(crate) const SIDE: usize = 4;
 pub(crate) const HIDDEN: usize = 8;
 pub(crate) const POLICY: usize = 20;
 pub(crate) const OUTCOMES: usize = 3;
-/// Numbers of one position.
+/// The number of elements of one position.
 pub(crate) const PLANES: usize = CHANNELS * SIDE * SIDE;
 
-/// Numbers between -0.5 and 0.5, the same for the same seed.
+/// Returns pseudo-random numbers in [-0.5, 0.5).
 pub(crate) fn numbers(seed: u64, count: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -143,7 +143,7 @@ fn head(seed: u64, size: usize) -> Vec<f32> {
     numbers(seed, HIDDEN * SIDE * SIDE * size)
 }
 
-/// A real network: a 3x3 convolution, then three heads. `batch` below nought leaves it open.
+/// Returns a network with a 3x3 convolution and three heads. A negative `batch` is open.
 pub(crate) fn network(batch: i64) -> Model {
     let flat = HIDDEN * SIDE * SIDE;
     Model::default()
@@ -166,7 +166,7 @@ pub(crate) fn network(batch: i64) -> Model {
         .metadata("variants", "chess duck")
 }
 
-/// What [`network`] computes of one position: policy, outcome and moves left.
+/// Computes the outputs of [`network`] for one position: policy, outcome and moves left.
 pub(crate) fn reference(planes: &[f32]) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
     let filters = filters();
     let mut hidden = Vec::new();

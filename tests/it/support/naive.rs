@@ -1,14 +1,15 @@
-//! Small games solved without any thought, against which tables are held.
+//! A simple solver of small games, to check solved tables against.
 
 use menagerie::rules::{MoveList, Position, Value};
 use menagerie::tablebase::{Entry, Image, Index, SolvedTable};
 use menagerie::variant::Variant;
 
-/// Solves a game by looking one ply further ahead each time, from drawn everywhere, until that
-/// changes nothing.
+/// Solves a game by value iteration: all positions start as draws, and values are updated from their
+/// successors until nothing changes.
 pub(crate) fn table(variant: &Variant) -> SolvedTable {
-    let index = Index::new(variant).expect("the game's positions have numbers");
-    let (mut graph, mut values) = (Vec::new(), Vec::new());
+    let index = Index::new(variant).expect("numbered positions");
+    let mut graph = Vec::new();
+    let mut values = Vec::new();
     for number in 0..index.len() {
         let mut position = variant.start();
         let real = index.set_up(number, Image::default(), &mut position);
@@ -19,18 +20,18 @@ pub(crate) fn table(variant: &Variant) -> SolvedTable {
     let mut now: Vec<Value> =
         values.iter().map(|(_, ended)| ended.unwrap_or(Value::Draw)).collect();
     loop {
-        let best = |(nth, next): (usize, &Vec<usize>)| {
-            let after = next.iter().map(|&nth| now[nth].before());
-            after.max_by_key(|value| value.rank()).unwrap_or(now[nth])
+        let best = |(number, next): (usize, &Vec<usize>)| {
+            let after = next.iter().map(|&number| now[number].before());
+            after.max_by_key(|value| value.rank()).unwrap_or(now[number])
         };
-        let further: Vec<Value> = graph.iter().enumerate().map(best).collect();
-        if further == now {
+        let updated: Vec<Value> = graph.iter().enumerate().map(best).collect();
+        if updated == now {
             break;
         }
-        now = further;
+        now = updated;
     }
     let entry = |((real, ended), value): (&(bool, Option<Value>), Value)| match (real, ended) {
-        (false, _) => Entry::NOBODY,
+        (false, _) => Entry::NONE,
         (true, Some(Value::Draw)) => Entry::ENDED,
         (true, _) => Entry::of(value).expect("no win is that long"),
     };
@@ -38,7 +39,7 @@ pub(crate) fn table(variant: &Variant) -> SolvedTable {
     SolvedTable::new(variant, index, entries)
 }
 
-/// The numbers of the positions after each move, or how the game has ended.
+/// Returns the numbers of the positions after each move, or the value if the game has ended.
 fn after(index: &Index, position: &Position) -> (Vec<usize>, Option<Value>) {
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);

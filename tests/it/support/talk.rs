@@ -1,15 +1,15 @@
-//! Talking with the engine's executable, and transcripts of such talks.
+//! Sessions with the engine's executable, and transcripts of sessions.
 //!
-//! A transcript has a command a line:
+//! Each line of a transcript is one of:
 //!
-//! - `> text`: say it;
-//! - `= pattern`: the next line from the engine matches; reports (`info depth ..`) do not count;
-//! - `~ pattern`: some line to come matches, those before it are passed over;
-//! - `! pattern`: none of the lines that the next `~` passes over matches;
+//! - `> text`: send a line to the engine;
+//! - `= pattern`: the next line of the engine matches, search reports (`info depth ..`) not counted;
+//! - `~ pattern`: a later line matches, lines before it are skipped;
+//! - `! pattern`: no line that the next `~` skips matches;
 //! - `#` begins a comment. In a pattern, `*` stands for any text.
 //!
-//! At its end the input is closed, and the engine must end well. The transcripts of a dialect lie in
-//! a folder of its name.
+//! At the end the input is closed, and the engine must exit successfully. The transcripts of a protocol are
+//! in the folder of its name.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -18,17 +18,17 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use std::{fs, thread};
 
-/// Whoever waits longer waits in vain: it fails instead of hanging.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The maximum time to wait for a line.
+const LINE_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The executable, with an environment that says nothing of networks.
+/// Returns the command of the engine, without environment variables that affect it.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_menagerie"));
     command.env_remove("ORT_DYLIB_PATH").env_remove("RUST_LOG");
     command
 }
 
-/// A file of the test's own.
+/// Writes a temporary file. Returns its path.
 pub(crate) fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&path, bytes).expect("the file can be written");
@@ -51,7 +51,7 @@ impl Engine {
         let output = BufReader::new(child.stdout.take().expect("a pipe"));
         let (sender, lines) = channel();
         thread::spawn(move || {
-            // Ends, and closes the engine's output, when nobody wants the lines any more.
+            // Ends, and closes the engine's output, when the receiver is dropped.
             for line in output.lines().map_while(Result::ok) {
                 if sender.send(line).is_err() {
                     break;
@@ -63,7 +63,7 @@ impl Engine {
 
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().expect("the input is open");
-        input.write_all(bytes).and_then(|()| input.flush()).expect("the engine listens");
+        input.write_all(bytes).and_then(|()| input.flush()).expect("the engine reads its input");
     }
 
     pub(crate) fn say(&mut self, line: &str) {
@@ -72,24 +72,24 @@ impl Engine {
 
     fn line(&mut self, wanted: &str) -> String {
         let lines = self.lines.as_ref().expect("the output is open");
-        let line = lines.recv_timeout(PATIENCE);
-        let line = line.unwrap_or_else(|_| panic!("no line is \"{wanted}\""));
+        let line = lines.recv_timeout(LINE_TIMEOUT);
+        let line = line.unwrap_or_else(|_| panic!("no line matches \"{wanted}\""));
         println!("{line}");
         line
     }
 
-    /// The next line that is no report, which must match.
+    /// Returns the next line that is not a search report. It must match.
     pub(crate) fn next(&mut self, pattern: &str) -> String {
         loop {
             let line = self.line(pattern);
             if !line.starts_with("info depth ") || pattern.starts_with("info depth ") {
-                assert!(matches(pattern, &line), "\"{line}\" is not \"{pattern}\"");
+                assert!(matches(pattern, &line), "\"{line}\" does not match \"{pattern}\"");
                 return line;
             }
         }
     }
 
-    /// The next line that matches.
+    /// Returns the next line that matches.
     pub(crate) fn until(&mut self, pattern: &str) -> String {
         self.until_without(pattern, &[])
     }
@@ -105,7 +105,7 @@ impl Engine {
         }
     }
 
-    /// All lines to come.
+    /// Returns all remaining lines.
     pub(crate) fn rest(&mut self) -> Vec<String> {
         self.lines.take().expect("the output is open").iter().collect()
     }
@@ -114,13 +114,13 @@ impl Engine {
         self.lines = None;
     }
 
-    /// Closes the input; the engine must end well.
+    /// Closes the input. The engine must exit successfully.
     pub(crate) fn end(&mut self) {
         self.input = None;
         self.ended();
     }
 
-    /// The engine must end well.
+    /// Waits for the engine, which must exit successfully.
     pub(crate) fn ended(&mut self) {
         let status = self.child.wait().expect("the engine has a status");
         assert!(status.success(), "{status}");
@@ -129,12 +129,12 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // Nothing to do if it has ended, as it should have.
+        // The error of an engine that has already exited is ignored.
         let _ = self.child.kill();
     }
 }
 
-/// Whether `line` is what `pattern` says, in which `*` stands for any text.
+/// Returns `true` if `line` matches `pattern`, in which `*` matches any text.
 pub(crate) fn matches(pattern: &str, line: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -148,8 +148,8 @@ pub(crate) fn matches(pattern: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Makes each named file in a folder of tests/transcripts a test, and one more of there being no
-/// other.
+/// Defines a test for each named file in a folder of tests/transcripts, and a test that there are no other
+/// files.
 #[allow(unused_macros, reason = "not every test binary has transcripts")]
 macro_rules! transcripts {
     ($folder:literal: $($name:ident)*) => {
@@ -171,7 +171,7 @@ fn transcripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts")
 }
 
-/// The transcripts in a folder are those with these names.
+/// Checks that a folder has no other transcripts than those with these names.
 pub(crate) fn are_all(folder: &str, names: &[&str]) {
     for file in fs::read_dir(transcripts().join(folder)).expect("the transcripts can be read") {
         let path = file.expect("an entry").path();
@@ -180,7 +180,7 @@ pub(crate) fn are_all(folder: &str, names: &[&str]) {
     }
 }
 
-/// Goes through the transcript in the file `path`.
+/// Runs the transcript in the file `path`.
 pub(crate) fn transcript(path: &str) {
     let file = transcripts().join(path);
     let text = fs::read_to_string(file).expect("the transcript can be read");
@@ -194,7 +194,7 @@ pub(crate) fn transcript(path: &str) {
             ("=", pattern) => drop(engine.next(pattern)),
             ("~", pattern) => drop(engine.until_without(pattern, &std::mem::take(&mut never))),
             ("!", pattern) => never.push(pattern.to_owned()),
-            _ => panic!("{path}:{}: what is \"{line}\"?", number + 1),
+            _ => panic!("{path}:{}: invalid line \"{line}\"", number + 1),
         }
     }
     engine.end();

@@ -1,20 +1,20 @@
-//! The modules of a crate, and which uses which.
+//! The modules of a crate, and the uses among them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::{Source, Written};
 
-/// A module by the names of the modules that lead to it; the crate's root has none.
+/// The path of a module. That of the crate's root is empty.
 type Module = Vec<String>;
 
-/// The modules of one crate and the names that they give to things by `use`.
+/// The modules of a crate, and the names that they import.
 pub(crate) struct Modules<'a> {
     files: BTreeMap<Module, &'a Source>,
-    /// What a `use` in a module calls by a name: the path, as written there.
+    /// By module and imported name, the path of the `use`.
     names: BTreeMap<(Module, &'a str), &'a Written>,
 }
 
-/// That a file uses something of another module.
+/// The use of an item of another module in a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Use<'a> {
     pub(crate) from: Module,
@@ -24,7 +24,7 @@ pub(crate) struct Use<'a> {
 }
 
 impl<'a> Modules<'a> {
-    /// The modules of the crate whose root is `folder`'s `lib.rs`.
+    /// Returns the modules of the crate whose root is `lib.rs` in `folder`.
     pub(crate) fn new(sources: &'a [Source], folder: &str) -> Modules<'a> {
         let mut files = BTreeMap::new();
         let mut names = BTreeMap::new();
@@ -40,8 +40,7 @@ impl<'a> Modules<'a> {
         Modules { files, names }
     }
 
-    /// Every path that leads into another module of the crate, with the module that defines what
-    /// it names, whoever re-exports it.
+    /// Returns all paths to other modules of the crate, each with the module that defines the item.
     pub(crate) fn uses(&self) -> Vec<Use<'a>> {
         let mut uses = Vec::new();
         for (from, file) in &self.files {
@@ -54,7 +53,7 @@ impl<'a> Modules<'a> {
         uses
     }
 
-    /// The module that defines what a path in `from` names; `None` if it is of another crate.
+    /// Returns the module that defines the item of a path in `from`, or `None` if it is in another crate.
     fn target(&self, from: &Module, written: &Written, depth: usize) -> Option<Module> {
         let mut base = from.clone();
         let mut rest = &written.segments[..];
@@ -63,7 +62,7 @@ impl<'a> Modules<'a> {
             "crate" => base.clear(),
             "self" => {}
             "super" => drop(base.pop()),
-            // A child of the module that says so; all else is an extern crate or was imported.
+            // A child of the module. Anything else is an extern crate or an imported name.
             name => {
                 let child = [&from[..], &[name.to_owned()]].concat();
                 return self
@@ -80,7 +79,7 @@ impl<'a> Modules<'a> {
         self.find(base, rest, depth)
     }
 
-    /// The module that defines `rest` as seen in the module `base`.
+    /// Returns the module that defines `rest` as seen from the module `base`.
     fn find(&self, mut base: Module, mut rest: &[String], depth: usize) -> Option<Module> {
         while let Some((name, after)) = rest.split_first() {
             let child = [&base[..], std::slice::from_ref(name)].concat();
@@ -88,7 +87,7 @@ impl<'a> Modules<'a> {
                 (base, rest) = (child, after);
                 continue;
             }
-            // A name that the module has from elsewhere. The limit ends a `use` of itself.
+            // A name that the module imports. The limit stops a `use` of itself.
             return match self.names.get(&(base.clone(), name.as_str())) {
                 Some(written) if depth < 8 => self.target(&base, written, depth + 1),
                 _ => Some(base),
@@ -98,7 +97,7 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// The module of a file: `src/a/b.rs` is `a::b`.
+/// Returns the module of a file: `a::b` for `src/a/b.rs`.
 fn module(path: &str, folder: &str) -> Option<Module> {
     let inner = path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".rs")?;
     match inner {
@@ -109,11 +108,11 @@ fn module(path: &str, folder: &str) -> Option<Module> {
     }
 }
 
-/// The circles among modules, each as the uses that make it.
+/// Returns the cycles of modules, each as its uses.
 ///
-/// A module whose file declares, re-exports and delegates to the modules below it is one thing with
-/// them: that it uses them is no edge. That they use what its own file defines is one.
-pub(crate) fn circles<'a>(uses: &[Use<'a>]) -> Vec<Vec<Use<'a>>> {
+/// The use of a child module is not an edge, because a parent declares, re-exports and delegates to its
+/// children. The use of a parent is an edge.
+pub(crate) fn cycles<'a>(uses: &[Use<'a>]) -> Vec<Vec<Use<'a>>> {
     let mut edges: BTreeMap<&Module, Vec<&Use<'a>>> = BTreeMap::new();
     for edge in uses.iter().filter(|edge| !edge.to.starts_with(&edge.from)) {
         let known = edges.entry(&edge.from).or_default();
@@ -121,32 +120,32 @@ pub(crate) fn circles<'a>(uses: &[Use<'a>]) -> Vec<Vec<Use<'a>>> {
             known.push(edge);
         }
     }
-    let mut circles = Vec::new();
+    let mut cycles = Vec::new();
     let mut done = BTreeSet::new();
     for &start in edges.keys() {
-        walk(start, &edges, &mut Vec::new(), &mut done, &mut circles);
+        walk(start, &edges, &mut Vec::new(), &mut done, &mut cycles);
     }
-    circles
+    cycles
 }
 
 fn walk<'u, 'a>(
     module: &'u Module,
     edges: &BTreeMap<&'u Module, Vec<&'u Use<'a>>>,
-    way: &mut Vec<&'u Use<'a>>,
+    path: &mut Vec<&'u Use<'a>>,
     done: &mut BTreeSet<&'u Module>,
-    circles: &mut Vec<Vec<Use<'a>>>,
+    cycles: &mut Vec<Vec<Use<'a>>>,
 ) {
-    if let Some(start) = way.iter().position(|edge| edge.from == *module) {
-        circles.push(way[start..].iter().map(|&edge| edge.clone()).collect());
+    if let Some(start) = path.iter().position(|edge| edge.from == *module) {
+        cycles.push(path[start..].iter().map(|&edge| edge.clone()).collect());
         return;
     }
     if done.contains(module) {
         return;
     }
     for &edge in edges.get(module).into_iter().flatten() {
-        way.push(edge);
-        walk(&edge.to, edges, way, done, circles);
-        way.pop();
+        path.push(edge);
+        walk(&edge.to, edges, path, done, cycles);
+        path.pop();
     }
     done.insert(module);
 }

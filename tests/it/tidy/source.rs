@@ -1,4 +1,4 @@
-//! A source file as words with line numbers, without comments and without test code.
+//! Source files as tokens with line numbers, without comments, and optionally without test code.
 
 use std::fs;
 use std::path::Path;
@@ -6,31 +6,31 @@ use std::str::FromStr;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// One word of a source text: an identifier, a literal, a bracket, `::`, or a single sign.
+/// A token: an identifier, a literal, a bracket, `::`, or a single punctuation character.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Word {
     pub(crate) text: String,
     pub(crate) line: usize,
 }
 
-/// A path as it is written, such as `super::node::Node`.
+/// A path in a source, such as `super::node::Node`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Written {
     pub(crate) segments: Vec<String>,
     pub(crate) line: usize,
-    /// The name that a `use` gives it here; `*` for a glob; `None` if it is no `use`.
+    /// The name that a `use` imports, `*` for a glob, or `None` outside `use`.
     pub(crate) name: Option<String>,
 }
 
-/// A Rust file of the checkout.
+/// A Rust source file.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// From the checkout's root on, with `/`.
+    /// The path relative to the root of the checkout, with `/`.
     pub(crate) path: String,
     pub(crate) text: String,
-    /// All words but those of comments and documentation.
+    /// All tokens, without comments and documentation.
     pub(crate) all: Vec<Word>,
-    /// Those of them that are not under `#[cfg(test)]`.
+    /// The tokens that are not under `#[cfg(test)]`.
     pub(crate) words: Vec<Word>,
     pub(crate) paths: Vec<Written>,
 }
@@ -38,20 +38,21 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn new(path: &str, text: &str) -> Source {
         let stream = TokenStream::from_str(text).unwrap_or_else(|error| panic!("{path}: {error}"));
-        let (mut all, mut words) = (Vec::new(), Vec::new());
+        let mut all = Vec::new();
+        let mut words = Vec::new();
         flatten(stream.clone(), false, &mut all);
         flatten(stream, true, &mut words);
         let paths = written(&words);
         Source { path: path.to_owned(), text: text.to_owned(), all, words, paths }
     }
 
-    /// Whether the file is of the library, a module's own or one below it.
+    /// Returns `true` if the file is that of a module or of its descendants.
     pub(crate) fn is_within(&self, module: &str) -> bool {
         let rest = self.path.strip_prefix(module);
         rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
     }
 
-    /// Words with those before and after them; an empty one beyond the ends.
+    /// Returns the tokens, each with those before and after it. Beyond the ends they are empty.
     pub(crate) fn neighbours(&self) -> impl Iterator<Item = (&str, &Word, &str)> {
         let text = |at: Option<usize>| {
             at.and_then(|at| self.words.get(at)).map_or("", |word| word.text.as_str())
@@ -61,7 +62,7 @@ impl Source {
     }
 }
 
-/// All Rust files below some folders of the checkout at `root`.
+/// Returns all Rust files in folders of the checkout at `root`.
 pub(crate) fn read(root: &Path, folders: &[&str]) -> Vec<Source> {
     let mut found = Vec::new();
     for folder in folders {
@@ -88,8 +89,8 @@ fn collect(root: &Path, folder: &str, found: &mut Vec<Source>) {
     }
 }
 
-/// Appends the words of a stream; `live` leaves out what is under `#[cfg(test)]`.
-fn flatten(stream: TokenStream, live: bool, words: &mut Vec<Word>) {
+/// Appends the tokens of a stream. `skip_tests` omits those under `#[cfg(test)]`.
+fn flatten(stream: TokenStream, skip_tests: bool, words: &mut Vec<Word>) {
     let trees: Vec<TokenTree> = stream.into_iter().collect();
     let mut at = 0;
     while let Some(tree) = trees.get(at) {
@@ -98,7 +99,7 @@ fn flatten(stream: TokenStream, live: bool, words: &mut Vec<Word>) {
                 at += length;
                 continue;
             }
-            if live && attribute == "cfg (test)" {
+            if skip_tests && attribute == "cfg (test)" {
                 at += length + item_length(&trees[at + length..]);
                 continue;
             }
@@ -113,7 +114,7 @@ fn flatten(stream: TokenStream, live: bool, words: &mut Vec<Word>) {
                     Delimiter::None => ("", ""),
                 };
                 words.push(Word { text: open.to_owned(), line });
-                flatten(group.stream(), live, words);
+                flatten(group.stream(), skip_tests, words);
                 let line = group.span_close().start().line;
                 words.push(Word { text: close.to_owned(), line });
             }
@@ -131,7 +132,7 @@ fn is_colon(tree: &TokenTree) -> bool {
     matches!(tree, TokenTree::Punct(sign) if sign.as_char() == ':')
 }
 
-/// The attribute at the front: how many trees it takes, and what stands in its brackets.
+/// Returns the number of trees of an attribute at the front, and the text in its brackets.
 fn attribute(trees: &[TokenTree]) -> Option<(usize, String)> {
     let sign = |at: usize, wanted: char| matches!(trees.get(at), Some(TokenTree::Punct(sign)) if sign.as_char() == wanted);
     let at = 1 + usize::from(sign(1, '!'));
@@ -141,7 +142,7 @@ fn attribute(trees: &[TokenTree]) -> Option<(usize, String)> {
     }
 }
 
-/// How many trees the item at the front takes: to its braces, or to a semicolon.
+/// Returns the number of trees of the item at the front, up to its braces or a semicolon.
 fn item_length(trees: &[TokenTree]) -> usize {
     let end = trees.iter().position(|tree| match tree {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
@@ -155,7 +156,7 @@ fn is_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// All paths of more than one segment, and all that `use` names.
+/// Returns all paths of more than one segment, and all paths in `use`.
 fn written(words: &[Word]) -> Vec<Written> {
     let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
     let mut paths = Vec::new();
@@ -177,7 +178,7 @@ fn written(words: &[Word]) -> Vec<Written> {
     paths
 }
 
-/// Reads a tree of `use` from `at` on; gives the place after it.
+/// Reads a `use` tree from `at` on. Returns the index after it.
 fn use_tree(words: &[Word], mut at: usize, prefix: &[String], paths: &mut Vec<Written>) -> usize {
     let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
     let mut segments = prefix.to_vec();

@@ -7,7 +7,7 @@
 //! planes, and what is linear in the planes is linear in these 1,824 features. The planes are not
 //! flipped for the side to move.
 
-use menagerie::rules::{Color, Move, Position, Role, Side, Square, Table, View};
+use menagerie::rules::{BoardId, Color, Move, Position, Role, Side, Square, View};
 
 /// The number of features of a position.
 pub const FEATURE_COUNT: usize = 2 + 2 * BOARD_FEATURES;
@@ -29,14 +29,14 @@ pub struct ToMove {
     /// The team.
     pub team: Side,
     /// The board.
-    pub board: Table,
+    pub board: BoardId,
 }
 
 impl ToMove {
     /// Returns the team and the board that are to move in `position`.
     pub fn in_position(position: &Position) -> ToMove {
-        let is_board_a = board_view(position, Table::A).seat.asked;
-        ToMove { team: position.turn(), board: if is_board_a { Table::A } else { Table::B } }
+        let is_board_a = board_view(position, BoardId::A).seat.asked;
+        ToMove { team: position.turn(), board: if is_board_a { BoardId::A } else { BoardId::B } }
     }
 
     /// Returns the team and the board of the move `m` in `position`, where more than one board may be
@@ -47,9 +47,9 @@ impl ToMove {
 }
 
 /// The view of a board, whichever side is to move.
-fn board_view(position: &Position, board: Table) -> View<'_> {
-    let mover_is_white = (position.turn() == Side::WHITE) == (board == Table::A);
-    position.view().table_of(Color::from_white(mover_is_white))
+fn board_view(position: &Position, board: BoardId) -> View<'_> {
+    let mover_is_white = (position.turn() == Side::WHITE) == (board == BoardId::A);
+    position.view().board_view(Color::from_white(mover_is_white))
 }
 
 /// The features of a position that are not 0: indices, in ascending order, and values.
@@ -61,8 +61,8 @@ impl Features {
     pub fn from_position(position: &Position, to_move: ToMove) -> Features {
         let mut features = Features(Vec::with_capacity(96));
         features.add_uniform(0, u32::from(to_move.team == Side::WHITE));
-        features.add_uniform(1, u32::from(to_move.board == Table::B));
-        for (index, board) in Table::ALL.into_iter().enumerate() {
+        features.add_uniform(1, u32::from(to_move.board == BoardId::B));
+        for (index, board) in BoardId::ALL.into_iter().enumerate() {
             features.add_board(2 + index * BOARD_FEATURES, &board_view(position, board));
         }
         features
@@ -104,7 +104,7 @@ impl Features {
     }
 }
 
-/// Pairs of colours and `roles`, in the order of the planes.
+/// Pairs of colors and `roles`, in the order of the planes.
 fn pieces(roles: &'static [Role]) -> impl Iterator<Item = (Color, Role)> {
     Color::ALL.into_iter().flat_map(move |color| roles.iter().map(move |&role| (color, role)))
 }

@@ -51,7 +51,7 @@ impl Greedy {
     /// If the file cannot be read or is not valid, or the variant is not played on two boards.
     pub fn open(file: &Path, variant: &Variant) -> Result<Greedy, GreedyError> {
         let path = file.to_owned();
-        if !variant.has_tables() {
+        if !variant.has_two_boards() {
             return Err(GreedyError::Variant { path, variant: variant.name().to_owned() });
         }
         let bytes = match std::fs::read(file) {

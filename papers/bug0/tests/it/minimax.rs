@@ -2,7 +2,7 @@
 
 use bug0::minimax::static_eval::evaluate;
 use bug0::minimax::{MATE_SCORE, Minimax};
-use menagerie::rules::{Move, MoveList, Position, Reason, Side, Table};
+use menagerie::rules::{BoardId, Move, MoveList, Position, Reason, Side};
 use menagerie::variant::Catalogue;
 use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
@@ -101,8 +101,8 @@ proptest! {
         }
         let position = random_position("bughouse2fixed", 120, seed);
         if position.result().is_none() {
-            let table = if position.view().seat.asked { Table::A } else { Table::B };
-            let board = position.at_table(table).expect("a board");
+            let table = if position.view().seat.asked { BoardId::A } else { BoardId::B };
+            let board = position.board_position(table).expect("a board");
             let value = Minimax::new(1).value(&position, 2);
             prop_assert_eq!(value, plain_minimax(&board, 2, true), "{}", position.fen());
         }

@@ -9,7 +9,7 @@ use bug0::regression::fit::{FitSettings, Fitter, RegressionKind};
 use bug0::regression::greedy::Greedy;
 use bug0::regression::model::{Model, Node, Tree};
 use bug0::regression::samples::{SampleError, Samples, discounted_value, draw_samples};
-use menagerie::rules::{MoveList, Table};
+use menagerie::rules::{BoardId, MoveList};
 use menagerie::variant::{Catalogue, Variant};
 use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
@@ -44,7 +44,7 @@ fn features_of_the_start_have_the_norm_of_the_planes() {
     assert_eq!(FEATURE_COUNT, 1824);
     let start = variant("bughouse2fixed").start();
     let to_move = ToMove::in_position(&start);
-    assert_eq!(to_move.board, Table::A);
+    assert_eq!(to_move.board, BoardId::A);
     let Features(features) = Features::from_position(&start, to_move);
     // Side 0 is to move; each board has 32 pieces and four castling rights.
     assert_eq!(features.len(), 1 + 2 * (32 + 4));

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
-use menagerie::rules::blind::{Played, Request, Truth};
+use menagerie::rules::rbc::{Played, Request, Truth};
 use menagerie::rules::{Color, Square};
 use menagerie_rbc::GameHistory;
 use menagerie_rbc::json::{format_move, format_sense_result, format_square, format_tagged};

@@ -1,23 +1,23 @@
-//! The games of a match as BPGN, which `readers/bpgn.rs` reads back.
+//! The games of a match in BPGN, which `readers/bpgn.rs` reads.
 
 use std::fmt::Write;
 
-use menagerie::rules::{Side, Table};
+use menagerie::rules::{BoardId, Side};
 use menagerie::variant::Variant;
 
-use super::TIME;
+use super::END_BY_TIME;
 use crate::arena::game::{Played, result};
 use crate::arena::pgn::{event, tag, termination, wrap};
-use crate::arena::schedule::Schedule;
+use crate::arena::schedule::MatchSchedule;
 use crate::arena::spec::PlayerSpec;
-use crate::readers::bpgn::{Ending, Seat};
+use crate::readers::bpgn::{LossReason, Seat};
 use crate::san;
 
-/// All games, each with its tags and the moves of both tables in the order of time, and in braces
-/// the seconds that their movers had left. The tag `FEN` tells both boards' opening.
+/// Returns all games: their tags, and the moves of both boards in the order of time, with the seconds left to
+/// the movers in braces. The tag `FEN` has both boards.
 pub fn games(
     variant: &Variant,
-    schedule: &Schedule,
+    schedule: &MatchSchedule,
     players: &[PlayerSpec],
     games: &[Played],
 ) -> String {
@@ -31,13 +31,13 @@ pub fn games(
 fn write(
     text: &mut String,
     variant: &Variant,
-    schedule: &Schedule,
+    schedule: &MatchSchedule,
     players: &[PlayerSpec],
     game: &Played,
 ) {
     let name = |side: Side| {
         let name = &schedule.names[schedule.ids[game.seats[side.index()]]];
-        // How a game ended is told by the loser's name and what stands behind it.
+        // The comment at the end is the name of the loser and a reason, separated by a space.
         name.replace([' ', '{', '}'], "_")
     };
     event(text, variant, schedule, game);
@@ -56,10 +56,10 @@ fn write(
         [] => {}
     }
     let loser = game.scores.iter().position(|&score| score < 0).map(Side::new);
-    // The mark at the end is White's at the board that ended, which the detail begins with.
+    // The result is that of White on the board on which the game ended, which the detail begins with.
     let board = Seat::ALL.iter().find(|(_, key)| game.detail.starts_with(key));
     let white = match board.map(|(seat, _)| seat.board) {
-        Some(Table::B) => result(&[game.scores[1], game.scores[0]]),
+        Some(BoardId::B) => result(&[game.scores[1], game.scores[0]]),
         _ => result(&game.scores),
     };
     tag(text, "Result", white);
@@ -72,14 +72,14 @@ fn write(
     let mut words = moves(variant, game);
     let ending = match (loser, &*game.end) {
         (Some(side), end) => {
-            let fate = match end {
-                "checkmate" | "stalemate" => Ending::Mated,
-                TIME => Ending::Time,
-                "resignation" => Ending::Resigned,
-                // Who makes an illegal move or ends leaves its seat.
-                _ => Ending::Left,
+            let reason = match end {
+                "checkmate" | "stalemate" => LossReason::Mate,
+                END_BY_TIME => LossReason::Time,
+                "resignation" => LossReason::Resignation,
+                // An illegal move and a crash count as leaving the game.
+                _ => LossReason::Disconnection,
             };
-            format!("{{{} {}}}", name(side), fate.words())
+            format!("{{{} {}}}", name(side), reason.text())
         }
         (None, end) => format!("{{Game drawn by {end}}}"),
     };
@@ -88,31 +88,31 @@ fn write(
     wrap(text, &words);
 }
 
-/// The moves of a game with their numbers and clocks: `1A. e4{59.512}`.
+/// Returns the moves of a game with their numbers and clocks: `1A. e4{59.512}`.
 fn moves(variant: &Variant, game: &Played) -> Vec<String> {
     let mut words = Vec::new();
     let Ok(mut position) = variant.position(&game.start, false) else { return words };
-    // A table at which Black begins has a first number whose White's move is missing.
-    let mut plies = Table::ALL.map(|table| {
-        position.at_table(table).map_or(0, |board| usize::from(board.view().turn.is_black()))
+    // If Black moves first on a board, the first number has no move of White.
+    let mut plies = BoardId::ALL.map(|board| {
+        position.board_position(board).map_or(0, |board| usize::from(board.view().turn.is_black()))
     });
     let mut left = game.left.iter();
     for turn in &game.turns {
         let ply = position.parse_turn(turn).and_then(|plies| plies.first().copied());
         let Some((board, m)) = ply.map(|ply| ply.split()) else { return words };
-        let Some(table) = position.at_table(board) else { return words };
-        let color = table.view().turn;
-        let letter = if board == Table::A { 'a' } else { 'b' };
+        let Some(state) = position.board_position(board) else { return words };
+        let color = state.view().turn;
+        let letter = if board == BoardId::A { 'a' } else { 'b' };
         let letter = if color.is_white() { letter.to_ascii_uppercase() } else { letter };
         let count = &mut plies[board as usize];
         let number = *count / 2 + 1;
         *count += 1;
-        let san = san::write(&table, &[m]);
-        // Servers write the letter of a pawn that is dropped.
+        let san = san::write(&state, &[m]);
+        // Chess servers write the letter of a dropped pawn.
         let pawn = if san.starts_with('@') { "P" } else { "" };
         let mut word = format!("{number}{letter}. {pawn}{san}");
         if let Some(left) = left.next() {
-            // Writing into a String cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(word, "{{{}.{:03}}}", left / 1000, left % 1000);
         }
         words.push(word);

@@ -1,109 +1,117 @@
-//! What the referee asks of a team, and what a team says.
+//! The interface between the referee and a team.
 
 use std::time::Instant;
 
-use menagerie::rules::{Color, Move, Position, Role, Side, Table};
+use menagerie::rules::{BoardId, Color, Move, Position, Role, Side};
 
-use super::clocks::Watch;
+use super::clocks::BughouseClocks;
+use crate::boards::BoardState;
 use crate::readers::bpgn::Seat;
-use crate::tables::Board;
 
-/// A game as all seats see it.
+/// A game of bughouse, which all four players see.
 #[derive(Debug)]
-pub(super) struct Situation {
+pub(super) struct BughouseGame {
     /// The FEN of the opening.
     pub(super) start: String,
-    /// The plies since then, as UCI writes them: `2N@f3`.
+    /// The plies after the opening, in the notation of UCI: `2N@f3`.
     pub(super) plies: Vec<String>,
     pub(super) position: Position,
-    pub(super) boards: [Board; 2],
-    pub(super) watch: Watch,
+    pub(super) boards: [BoardState; 2],
+    pub(super) clocks: BughouseClocks,
 }
 
 /// A ply that was played.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ply<'a> {
+pub(super) struct PlayedPly<'a> {
     pub(super) seat: Seat,
-    /// As the table's own game has it.
+    /// The move, in the game of the board.
     pub(super) m: Move,
-    /// How the table stood before.
+    /// The position of the board before the ply.
     pub(super) before: &'a Position,
-    /// The man that it gives to the other table, and to whose hand there.
-    pub(super) gives: Option<(Color, Role)>,
+    /// The piece that goes to a pocket of the other board, and the colour of that pocket.
+    pub(super) captured: Option<(Color, Role)>,
 }
 
-/// What a team says.
+/// What a team has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Said {
-    /// Moves at tables, as UCI writes each without its table: first the one that is legal first.
-    Moves(Vec<(Table, String)>),
-    /// It gives up, or makes the game impossible: why, as matches call it, the words about it, and
-    /// the table where, if it is of one.
-    Fails(&'static str, String, Option<Table>),
+pub(super) enum TeamEvent {
+    /// Moves, each with its board and in the notation of UCI without the number of the board. The first legal
+    /// one is played first.
+    Moves(Vec<(BoardId, String)>),
+    /// The team loses: the reason as in [`Played::end`](crate::arena::game::Played::end), details, and the
+    /// board, if only one is affected.
+    Fault(&'static str, String, Option<BoardId>),
 }
 
-/// Two partners at work: one process, or two. Whatever goes wrong with them is said by
-/// [`Team::hear`].
+/// Two partners: one process or two. Failures of a process are [`TeamEvent::Fault`].
 pub(super) trait Team {
-    /// A game begins in which it is that side.
+    /// Starts a game in which the team plays `side`.
     ///
     /// # Errors
-    /// If it cannot play at all.
-    fn begin(&mut self, side: Side, game: &Situation) -> anyhow::Result<()>;
+    /// If the team cannot play at all.
+    fn begin(&mut self, side: Side, game: &BughouseGame) -> anyhow::Result<()>;
 
-    /// A ply was played by anybody; `game` is what came of it.
-    fn played(&mut self, ply: Ply<'_>, game: &Situation, now: Instant);
+    /// Receives a ply that any player has played; `game` is the game after it.
+    fn on_ply(&mut self, ply: PlayedPly<'_>, game: &BughouseGame, now: Instant);
 
-    /// Asks for what is to be asked for, after anything has happened.
-    fn ask(&mut self, game: &Situation, now: Instant);
+    /// Starts or stops searches, as the state of the game requires. Called after every event.
+    fn update(&mut self, game: &BughouseGame, now: Instant);
 
-    /// When it wants to be asked again though nothing happens.
-    fn wake(&self) -> Option<Instant> {
+    /// Returns the time at which [`Team::update`] has to be called even without an event.
+    fn next_update(&self) -> Option<Instant> {
         None
     }
 
-    /// What it has said, and when.
-    fn hear(&mut self) -> Vec<(Instant, Said)>;
+    /// Returns the events since the last call, with their times.
+    fn events(&mut self) -> Vec<(Instant, TeamEvent)>;
 
-    /// The game is over: PGN's result for White at each table, and why.
-    fn end(&mut self, results: [&str; 2], why: &str);
+    /// Ends the game. `results` are those of White on each board, in the form of PGN.
+    fn end(&mut self, results: [&str; 2], reason: &str);
 }
 
-impl Situation {
-    /// A game from its opening; the clocks run from now on.
-    pub(super) fn new(start: &Position, watch: impl FnOnce([Color; 2]) -> Watch) -> Situation {
-        let boards = Board::both(start);
-        let watch = watch(boards.each_ref().map(|board| board.color));
-        let (start, position) = (start.fen(), start.clone());
-        Situation { start, plies: Vec::new(), position, boards, watch }
+impl BughouseGame {
+    /// Returns a game at its opening. `create_clocks` gets the side to move of each board.
+    pub(super) fn new(
+        start: &Position,
+        create_clocks: impl FnOnce([Color; 2]) -> BughouseClocks,
+    ) -> BughouseGame {
+        let boards = BoardState::both(start);
+        let clocks = create_clocks(boards.each_ref().map(|board| board.color));
+        BughouseGame {
+            start: start.fen(),
+            plies: Vec::new(),
+            position: start.clone(),
+            boards,
+            clocks,
+        }
     }
 
-    pub(super) fn board(&self, table: Table) -> &Board {
-        &self.boards[table as usize]
+    pub(super) fn board(&self, board: BoardId) -> &BoardState {
+        &self.boards[board as usize]
     }
 
-    /// Whether a seat of `side` is on turn at `table` and has a move.
-    pub(super) fn may_move(&self, side: Side, table: Table) -> bool {
-        let board = self.board(table);
-        board.open && Seat { board: table, color: board.color }.team() == side
+    /// Returns `true` if `side` is to move on `board` and has a legal move.
+    pub(super) fn may_move(&self, side: Side, board: BoardId) -> bool {
+        let state = self.board(board);
+        state.has_moves && Seat { board, color: state.color }.team() == side
     }
 
-    /// The ply that a text names at a table, in the words of that table's own game.
-    pub(super) fn ply(&self, table: Table, text: &str) -> Option<Move> {
-        let m = self.board(table).ply(text)?;
+    /// Returns the legal move that a text names, in the notation of the board's own game.
+    pub(super) fn parse_ply(&self, board: BoardId, text: &str) -> Option<Move> {
+        let m = self.board(board).parse_ply(text)?;
         let mut position = self.position.clone();
-        position.play(m.at(table)).then_some(m)
+        position.play(m.at(board)).then_some(m)
     }
 
-    /// Plays a ply that [`Situation::ply`] gave; says what the mover has left, in milliseconds.
+    /// Plays a legal move, and returns the milliseconds left to the mover.
     pub(super) fn play(&mut self, seat: Seat, m: Move, at: Instant) -> u64 {
         let text = self.board(seat.board).position.move_text(m);
         self.plies.push(format!("{}{text}", seat.board as usize + 1));
-        self.position.set_clocks(self.watch.all(at));
+        self.position.set_clocks(self.clocks.all(at));
         self.position.play(m.at(seat.board));
-        self.boards = Board::both(&self.position);
+        self.boards = BoardState::both(&self.position);
         let board = self.board(seat.board);
-        let next = (!board.drawn).then_some(board.color);
-        self.watch.moved(seat, next, at)
+        let next = if board.drawn { None } else { Some(board.color) };
+        self.clocks.on_move(seat, next, at)
     }
 }

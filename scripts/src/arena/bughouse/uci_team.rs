@@ -3,45 +3,52 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use menagerie::rules::{Color, Side, Table};
+use menagerie::rules::{BoardId, Color, Side};
 
-use super::team::{Ply, Said, Situation, Team};
-use super::{Wake, broken};
+use super::team::{BughouseGame, PlayedPly, Team, TeamEvent};
+use super::{WakeSender, crash};
 use crate::arena::spec::PlayerSpec;
-use crate::engine_process::{EngineError, EngineProcess, PATIENCE};
+use crate::engine_process::{EngineError, EngineProcess, REPLY_TIMEOUT};
 use crate::readers::bpgn::Seat;
 use crate::uci_engine::UciEngine;
 
-/// A team that sits is asked again after so long, though nothing has happened.
-const PERSISTENCE: Duration = Duration::from_secs(2);
+/// Time after which a sitting team searches again, although nothing has happened.
+const SIT_RETRY: Duration = Duration::from_secs(2);
 
-/// The process and what it was asked.
+/// A team in one process.
 pub(super) struct UciTeam {
     variant: String,
     spec: PlayerSpec,
-    wake: Wake,
+    wake: WakeSender,
     engine: Option<UciEngine>,
     side: Side,
-    /// It thinks, since so many plies of the game; nothing comes of it if the flag is set.
-    searcher: Option<(usize, bool)>,
-    /// It has answered, and left a table to its clock.
+    search: Option<TeamSearch>,
+    /// The last answer left a board without a move.
     passed: bool,
-    /// It sat when so many plies had been played, and is not asked again until then.
-    sits: Option<(usize, Instant)>,
+    /// The number of plies at which the team sat, and the time of the next search.
+    sitting: Option<(usize, Instant)>,
     failure: Option<EngineError>,
 }
 
+/// A search of the engine.
+struct TeamSearch {
+    /// The number of plies of the game when it was started.
+    plies: usize,
+    /// A later ply made its answer useless.
+    is_obsolete: bool,
+}
+
 impl UciTeam {
-    pub(super) fn new(variant: &str, spec: &PlayerSpec, wake: Wake) -> UciTeam {
+    pub(super) fn new(variant: &str, spec: &PlayerSpec, wake: WakeSender) -> UciTeam {
         UciTeam {
             variant: variant.to_owned(),
             spec: spec.clone(),
             wake,
             engine: None,
             side: Side::WHITE,
-            searcher: None,
+            search: None,
             passed: false,
-            sits: None,
+            sitting: None,
             failure: None,
         }
     }
@@ -50,190 +57,215 @@ impl UciTeam {
         let spec = &self.spec;
         let path = spec.file.as_deref().unwrap_or(Path::new(""));
         let arguments = spec.args.iter().flat_map(|text| text.split_whitespace());
-        let process = EngineProcess::start_heard(path, arguments, self.wake.caller())?;
-        let mut engine = UciEngine::shaken(process, PATIENCE)?;
+        let process = EngineProcess::start_with_callback(path, arguments, self.wake.callback())?;
+        let mut engine = UciEngine::connect(process, REPLY_TIMEOUT)?;
         for (option, value) in &spec.options {
-            engine.set(option, value)?;
+            engine.set_option(option, value)?;
         }
         if !spec.options.is_empty() {
-            // Options such as a file of games change what other options take.
-            engine.shake_hands()?;
+            // Options such as a file of variants change the values of other options.
+            engine.read_options()?;
         }
-        // hivemind plays one game only, and has no name for it.
-        if engine.has("UCI_Variant") {
-            engine.set("UCI_Variant", &self.variant)?;
+        // hivemind plays one variant only and has no option for it.
+        if engine.has_option("UCI_Variant") {
+            engine.set_option("UCI_Variant", &self.variant)?;
         }
         Ok(engine)
     }
 
-    /// The game and the limits of a search, after `position` and `go`.
-    fn question(&self, game: &Situation, now: Instant) -> (String, String) {
+    /// Returns the arguments of `position` and `go`.
+    fn search_arguments(&self, game: &BughouseGame, now: Instant) -> (String, String) {
         let mut position = format!("fen {}", game.start);
         if !game.plies.is_empty() {
             position.push_str(" moves ");
             position.push_str(&game.plies.join(" "));
         }
         let mut limits = Vec::new();
-        for (board, number) in [(Table::A, ""), (Table::B, "2")] {
+        for (board, number) in [(BoardId::A, ""), (BoardId::B, "2")] {
             for (color, letter) in [(Color::White, 'w'), (Color::Black, 'b')] {
                 let seat = Seat { board, color };
-                let left = game.watch.left(seat, now);
+                let left = game.clocks.left(seat, now);
                 limits.push(format!("{letter}time{number} {left}"));
-                let increment = game.watch.increment(seat);
+                let increment = game.clocks.increment(seat);
                 if increment > 0 {
                     limits.push(format!("{letter}inc{number} {increment}"));
                 }
             }
         }
-        let said = |word: &str, number: Option<u64>| number.map(|n| format!("{word} {n}"));
-        limits.extend(said("movetime", self.spec.movetime));
-        limits.extend(said("nodes", self.spec.visits.map(u64::from)));
-        limits.extend(said("depth", self.spec.depth.map(u64::from)));
+        let PlayerSpec { movetime, visits, depth, .. } = self.spec;
+        limits.extend(movetime.map(|milliseconds| format!("movetime {milliseconds}")));
+        limits.extend(visits.map(|nodes| format!("nodes {nodes}")));
+        limits.extend(depth.map(|depth| format!("depth {depth}")));
         (position, limits.join(" "))
     }
 
-    fn go(&mut self, game: &Situation, now: Instant) -> Result<(), EngineError> {
-        let (position, limits) = self.question(game, now);
-        let leads = game.watch.leader(now) == self.side;
+    fn start_search(&mut self, game: &BughouseGame, now: Instant) -> Result<(), EngineError> {
+        let (position, limits) = self.search_arguments(game, now);
+        let may_sit = game.clocks.team_ahead(now) == self.side;
         let Some(engine) = &mut self.engine else { return Ok(()) };
-        // Whoever cannot read four clocks is told who may sit.
-        if engine.has("Mode") && !engine.takes("Mode", "clock") {
-            let mode = if leads { "sit" } else { "go" };
-            engine.say(&format!("setoption name Mode value {mode}"))?;
+        // An engine that does not read four clocks gets the permission to sit as an option.
+        if engine.has_option("Mode") && !engine.accepts("Mode", "clock") {
+            let mode = if may_sit { "sit" } else { "go" };
+            engine.send(&format!("setoption name Mode value {mode}"))?;
         }
-        engine.begin(&position, &limits)?;
-        self.searcher = Some((game.plies.len(), false));
+        engine.start_search(&position, &limits)?;
+        self.search = Some(TeamSearch { plies: game.plies.len(), is_obsolete: false });
         Ok(())
     }
 
-    fn keep(&mut self, done: Result<(), EngineError>) {
-        if let Err(error) = done {
+    /// Notes the first failure of the engine.
+    fn note_failure(&mut self, result: Result<(), EngineError>) {
+        if let Err(error) = result {
             self.failure.get_or_insert(error);
         }
     }
 
-    /// What came of a line; `None` if nothing did.
-    fn understand(&mut self, line: &str) -> Option<Said> {
+    /// Returns the event of a line of the engine, if it is one.
+    fn parse_line(&mut self, line: &str) -> Option<TeamEvent> {
         if line.split_whitespace().next() != Some("bestmove") {
             return None;
         }
-        let (_, in_vain) = self.searcher.take()?;
-        if in_vain {
+        let search = self.search.take()?;
+        if search.is_obsolete {
             return None;
         }
-        let Some(moves) = line.split_whitespace().nth(1).and_then(moves) else {
-            return Some(Said::Fails("illegal move", format!("\"{line}\""), None));
+        let Some(moves) = line.split_whitespace().nth(1).and_then(parse_moves) else {
+            return Some(TeamEvent::Fault("illegal move", format!("\"{line}\""), None));
         };
         self.passed = moves.len() < 2;
-        (!moves.is_empty()).then_some(Said::Moves(moves))
+        if moves.is_empty() { None } else { Some(TeamEvent::Moves(moves)) }
     }
 }
 
-/// The moves of `(e2e4,pass)` or of `1e2e4,2d7d5`; `None` if it is neither.
-fn moves(text: &str) -> Option<Vec<(Table, String)>> {
-    let at = |table, text: &str| (text != "pass").then(|| (table, text.to_owned()));
+/// Returns the moves of `(e2e4,pass)` or `1e2e4,2d7d5`; `None` for other texts.
+fn parse_moves(text: &str) -> Option<Vec<(BoardId, String)>> {
     if matches!(text, "(none)" | "pass" | "0000") {
         return Some(Vec::new());
     }
+    let mut moves = Vec::new();
     if let Some(text) = text.strip_prefix('(') {
         let (a, b) = text.strip_suffix(')')?.split_once(',')?;
-        return Some([at(Table::A, a), at(Table::B, b)].into_iter().flatten().collect());
+        moves.extend([(BoardId::A, a), (BoardId::B, b)]);
+        moves.retain(|(_, text)| *text != "pass");
+    } else {
+        for text in text.split(',').filter(|text| *text != "pass") {
+            let numbered = |board, number| Some((board, text.strip_prefix(number)?));
+            let (board, text) = numbered(BoardId::A, '1').or_else(|| numbered(BoardId::B, '2'))?;
+            if text == "pass" {
+                return None;
+            }
+            moves.push((board, text));
+        }
     }
-    let plies = text.split(',').filter(|text| *text != "pass").map(|text| {
-        let numbered = |table, number| text.strip_prefix(number).map(|text| (table, text));
-        let (table, text) = numbered(Table::A, '1').or_else(|| numbered(Table::B, '2'))?;
-        at(table, text)
-    });
-    plies.collect()
+    Some(moves.into_iter().map(|(board, text)| (board, text.to_owned())).collect())
 }
 
 impl Team for UciTeam {
-    fn begin(&mut self, side: Side, _game: &Situation) -> anyhow::Result<()> {
-        (self.side, self.passed, self.sits) = (side, false, None);
+    fn begin(&mut self, side: Side, _game: &BughouseGame) -> anyhow::Result<()> {
+        self.side = side;
+        self.passed = false;
+        self.sitting = None;
         let team = if side == Side::WHITE { "white" } else { "black" };
-        let mut fresh = false;
+        let mut just_started = false;
         loop {
-            let mut engine = match self.engine.take().filter(|_| self.failure.is_none()) {
+            let mut running = self.engine.take();
+            if self.failure.is_some() {
+                running = None;
+            }
+            let mut engine = match running {
                 Some(engine) => engine,
                 None => {
-                    (fresh, self.failure, self.searcher) = (true, None, None);
+                    just_started = true;
+                    self.failure = None;
+                    self.search = None;
                     self.start()?
                 }
             };
-            let mut begin = || {
-                if self.searcher.take().is_some() {
-                    engine.say("stop")?;
-                    engine.answer("bestmove")?;
-                }
-                engine.new_game()?;
-                engine.set("Team", team)
-            };
-            match begin() {
+            let is_searching = self.search.take().is_some();
+            match begin_game(&mut engine, is_searching, team) {
                 Ok(()) => {
                     self.engine = Some(engine);
                     return Ok(());
                 }
-                // One that died since its last game, or hears no more, is started again.
-                Err(_) if !fresh => {}
+                // An engine that ended since its last game, or does not respond, is started again.
+                Err(_) if !just_started => {}
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    fn played(&mut self, _ply: Ply<'_>, _game: &Situation, _now: Instant) {}
+    fn on_ply(&mut self, _ply: PlayedPly<'_>, _game: &BughouseGame, _now: Instant) {}
 
-    fn ask(&mut self, game: &Situation, now: Instant) {
-        let count = game.plies.len();
+    fn update(&mut self, game: &BughouseGame, now: Instant) {
+        let plies = game.plies.len();
         if std::mem::take(&mut self.passed) {
-            self.sits = Some((count, now + PERSISTENCE));
+            self.sitting = Some((plies, now + SIT_RETRY));
         }
-        self.sits = self.sits.filter(|&(then, until)| then == count && now < until);
-        let done = match (&mut self.searcher, &mut self.engine) {
+        self.sitting = self.sitting.filter(|&(then, until)| then == plies && now < until);
+        let result = match (&mut self.search, &mut self.engine) {
             (_, None) => Ok(()),
-            // It thinks about what is the case no more.
-            (Some((about, in_vain @ false)), Some(engine)) if *about != count => {
-                *in_vain = true;
-                engine.say("stop")
+            (Some(search), Some(engine)) if search.plies != plies && !search.is_obsolete => {
+                search.is_obsolete = true;
+                engine.send("stop")
             }
             (Some(_), _) => Ok(()),
             (None, _) => {
-                let able = Table::ALL.iter().any(|&table| game.may_move(self.side, table));
-                if able && self.sits.is_none() { self.go(game, now) } else { Ok(()) }
+                let may_move = BoardId::ALL.iter().any(|&board| game.may_move(self.side, board));
+                if may_move && self.sitting.is_none() {
+                    self.start_search(game, now)
+                } else {
+                    Ok(())
+                }
             }
         };
-        self.keep(done);
+        self.note_failure(result);
     }
 
-    fn wake(&self) -> Option<Instant> {
-        self.sits.filter(|_| self.searcher.is_none()).map(|(_, until)| until)
+    fn next_update(&self) -> Option<Instant> {
+        match self.search {
+            None => self.sitting.map(|(_, until)| until),
+            Some(_) => None,
+        }
     }
 
-    fn hear(&mut self) -> Vec<(Instant, Said)> {
-        let mut said = Vec::new();
+    fn events(&mut self) -> Vec<(Instant, TeamEvent)> {
+        let mut events = Vec::new();
         while let Some(engine) = &mut self.engine {
             match engine.poll() {
                 Ok(Some((at, line))) => {
-                    said.extend(self.understand(&line).map(|said| (at, said)));
+                    events.extend(self.parse_line(&line).map(|event| (at, event)));
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    self.keep(Err(error));
+                    self.note_failure(Err(error));
                     break;
                 }
             }
         }
         if let Some(error) = &self.failure {
-            said.push((Instant::now(), broken(error, None)));
+            events.push((Instant::now(), crash(error, None)));
         }
-        said
+        events
     }
 
-    fn end(&mut self, _results: [&str; 2], _why: &str) {
-        // What it thinks about now is of no use.
-        let Some(engine) = self.engine.as_mut().filter(|_| self.searcher.is_some()) else { return };
-        let done = engine.say("stop");
-        self.keep(done);
+    fn end(&mut self, _results: [&str; 2], _reason: &str) {
+        if self.search.is_none() {
+            return;
+        }
+        let Some(engine) = &mut self.engine else { return };
+        let result = engine.send("stop");
+        self.note_failure(result);
     }
+}
+
+/// Prepares an engine for a game. If it is searching, waits for the end of that search.
+fn begin_game(engine: &mut UciEngine, is_searching: bool, team: &str) -> Result<(), EngineError> {
+    if is_searching {
+        engine.send("stop")?;
+        engine.read_until("bestmove")?;
+    }
+    engine.new_game()?;
+    engine.set_option("Team", team)
 }
 
 #[cfg(test)]
@@ -241,16 +273,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_are_read_in_either_form() {
-        let (a, b) = ((Table::A, "e2e4".to_owned()), (Table::B, "N@f3".to_owned()));
-        assert_eq!(moves("(e2e4,N@f3)"), Some(vec![a.clone(), b.clone()]));
-        assert_eq!(moves("(pass,N@f3)"), Some(vec![b.clone()]));
-        assert_eq!(moves("2N@f3,1e2e4"), Some(vec![b, a]));
+    fn uci_team_turns_have_two_forms() {
+        let a = (BoardId::A, "e2e4".to_owned());
+        let b = (BoardId::B, "N@f3".to_owned());
+        assert_eq!(parse_moves("(e2e4,N@f3)"), Some(vec![a.clone(), b.clone()]));
+        assert_eq!(parse_moves("(pass,N@f3)"), Some(vec![b.clone()]));
+        assert_eq!(parse_moves("2N@f3,1e2e4"), Some(vec![b, a]));
         for sitting in ["(pass,pass)", "(none)", "pass"] {
-            assert_eq!(moves(sitting), Some(vec![]), "{sitting}");
+            assert_eq!(parse_moves(sitting), Some(vec![]), "{sitting}");
         }
         for nonsense in ["e2e4", "(e2e4)", "(e2e4,pass", "", "3e2e4"] {
-            assert_eq!(moves(nonsense), None, "{nonsense}");
+            assert_eq!(parse_moves(nonsense), None, "{nonsense}");
         }
     }
 }

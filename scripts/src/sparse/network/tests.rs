@@ -28,7 +28,8 @@ fn batch(encoding: &SparseEncoding, positions: usize) -> Batch {
     let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let mut batch = Batch::new(encoding.shape().rows_per_move);
-    let (mut legal, mut input) = (MoveList::new(), SparseInput::default());
+    let mut legal = MoveList::new();
+    let mut input = SparseInput::default();
     let mut position = variant.start();
     while batch.len() < positions {
         position.legal_moves(&mut legal);
@@ -268,7 +269,8 @@ fn exported_weights_compute_what_the_network_computes() {
     network.forward(&batch, &[], 1.0);
     let weights = network.weights();
     weights.check().expect("whole weights");
-    let (hidden, half) = (weights.hidden_size, weights.hidden_size / 2);
+    let hidden = weights.hidden_size;
+    let half = weights.hidden_size / 2;
     let zeros = vec![0.0; weights.policy_size];
     for nth in 0..batch.len() {
         let mut sum = weights.input_bias.clone();

@@ -1,4 +1,4 @@
-//! What the tests of readers share.
+//! Helpers of the tests of readers.
 
 use std::fs;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ pub(crate) fn variant(name: &str) -> Arc<Variant> {
     Catalogue::shipped().get(name).expect("a shipped variant")
 }
 
-/// What the reader that `name` chooses makes of a file of these bytes.
+/// Reads a file with this name and content.
 pub(crate) fn read(name: &str, bytes: &[u8], game: &str) -> Games {
     let folder = TempDir::new().expect("a folder");
     let path = folder.path().join(name);

@@ -1,12 +1,12 @@
-//! Engines that are scripts of a shell.
+//! Engines that are shell scripts.
 
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Writes an executable script. A process of its own does: a file that this process has open for
-/// writing is inherited by whatever another test starts meanwhile, and cannot be executed until that
-/// has let go of it ("text file busy").
+/// Writes an executable script. A separate process writes the file: a file that this process has open for writing
+/// is inherited by processes that other tests start at the same time, and cannot be executed until they close it
+/// ("text file busy").
 pub(crate) fn executable(path: &Path, text: &str) {
     let mut shell = Command::new("sh")
         .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])

@@ -183,7 +183,7 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     fn load<T: Copy, const N: usize>(numbers: &[T; N], nth: usize) -> __m256i {
         assert!((nth + 1) * 32 <= size_of::<[T; N]>());
-        // SAFETY: the assertion says that the 32 bytes are within the array, and an unaligned load of
+        // SAFETY: the assertion ensures that the 32 bytes are within the array, and an unaligned load of
         // numbers has no other condition.
         unsafe { _mm256_loadu_si256(numbers.as_ptr().cast::<__m256i>().add(nth)) }
     }
@@ -193,7 +193,7 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     fn load_wide(line: &Line, nth: usize) -> __m256i {
         assert!(nth < QUARTERS);
-        // SAFETY: the assertion says that the 16 bytes are within the line, and an unaligned load has
+        // SAFETY: the assertion ensures that the 16 bytes are within the line, and an unaligned load has
         // no other condition.
         let bytes = unsafe { _mm_loadu_si128(line.0.as_ptr().cast::<__m128i>().add(nth)) };
         _mm256_cvtepi8_epi16(bytes)

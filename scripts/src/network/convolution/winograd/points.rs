@@ -1,10 +1,10 @@
-//! To the points and back: the matrices of F(4x4, 3x3), from either side.
+//! The transforms of F(4x4, 3x3) to the points and back.
 
 use pulp::Simd;
 
 use super::{POINTS, SPAN, TAPS, TILE};
 
-/// From a kernel to the points (`G`).
+/// The transform of a kernel to the points (`G`).
 const KERNEL: [[f32; TAPS]; SPAN] = [
     [1.0 / 4.0, 0.0, 0.0],
     [-1.0 / 6.0, -1.0 / 6.0, -1.0 / 6.0],
@@ -14,12 +14,12 @@ const KERNEL: [[f32; TAPS]; SPAN] = [
     [0.0, 0.0, 1.0],
 ];
 
-/// A matrix that lines of vectors are multiplied by.
-pub(super) trait Lines<const FROM: usize, const TO: usize> {
+/// A matrix by which lines of vectors are multiplied.
+pub(super) trait LineTransform<const FROM: usize, const TO: usize> {
     fn line<S: Simd>(simd: S, line: [S::f32s; FROM]) -> [S::f32s; TO];
 }
 
-/// From what a tile sees to the points (`B` transposed):
+/// The transform of the input of a tile to the points (`B` transposed):
 ///
 /// ```text
 /// 4  0 -5  0  1  0
@@ -29,9 +29,9 @@ pub(super) trait Lines<const FROM: usize, const TO: usize> {
 /// 0  2 -1 -2  1  0
 /// 0  4  0 -5  0  1
 /// ```
-pub(super) struct Seen;
+pub(super) struct InputTransform;
 
-impl Lines<SPAN, SPAN> for Seen {
+impl LineTransform<SPAN, SPAN> for InputTransform {
     #[inline(always)]
     fn line<S: Simd>(simd: S, [a, b, c, d, e, f]: [S::f32s; SPAN]) -> [S::f32s; SPAN] {
         let [p, q] = [add(simd, e, -4.0, c), add(simd, d, -4.0, b)];
@@ -47,10 +47,10 @@ impl Lines<SPAN, SPAN> for Seen {
     }
 }
 
-/// [`Seen`] turned.
-pub(super) struct SeenTurned;
+/// [`InputTransform`] transposed.
+pub(super) struct InputTransposed;
 
-impl Lines<SPAN, SPAN> for SeenTurned {
+impl LineTransform<SPAN, SPAN> for InputTransposed {
     #[inline(always)]
     fn line<S: Simd>(simd: S, [a, b, c, d, e, f]: [S::f32s; SPAN]) -> [S::f32s; SPAN] {
         let four_a = simd.mul_f32s(simd.splat_f32s(4.0), a);
@@ -73,7 +73,7 @@ impl Lines<SPAN, SPAN> for SeenTurned {
     }
 }
 
-/// From the points to a tile (`A` transposed):
+/// The transform of the points to the output of a tile (`A` transposed):
 ///
 /// ```text
 /// 1  1  1  1  1  0
@@ -81,9 +81,9 @@ impl Lines<SPAN, SPAN> for SeenTurned {
 /// 0  1  1  4  4  0
 /// 0  1 -1  8 -8  1
 /// ```
-pub(super) struct Made;
+pub(super) struct OutputTransform;
 
-impl Lines<SPAN, TILE> for Made {
+impl LineTransform<SPAN, TILE> for OutputTransform {
     #[inline(always)]
     fn line<S: Simd>(simd: S, [a, b, c, d, e, f]: [S::f32s; SPAN]) -> [S::f32s; TILE] {
         let [plus, minus] = [simd.add_f32s(b, c), simd.sub_f32s(b, c)];
@@ -97,10 +97,10 @@ impl Lines<SPAN, TILE> for Made {
     }
 }
 
-/// [`Made`] turned.
-pub(super) struct MadeTurned;
+/// [`OutputTransform`] transposed.
+pub(super) struct OutputTransposed;
 
-impl Lines<TILE, SPAN> for MadeTurned {
+impl LineTransform<TILE, SPAN> for OutputTransposed {
     #[inline(always)]
     fn line<S: Simd>(simd: S, [a, b, c, d]: [S::f32s; TILE]) -> [S::f32s; SPAN] {
         let [even, odd] = [simd.add_f32s(a, c), simd.add_f32s(b, d)];
@@ -116,26 +116,31 @@ impl Lines<TILE, SPAN> for MadeTurned {
     }
 }
 
-/// A sum and a vector so many times.
+/// Returns `sum + factor * vector`.
 #[inline(always)]
 fn add<S: Simd>(simd: S, sum: S::f32s, factor: f32, vector: S::f32s) -> S::f32s {
     simd.mul_add_e_f32s(simd.splat_f32s(factor), vector, sum)
 }
 
-/// A matrix times a square times the matrix turned.
+/// Returns M X M^T for a square X.
 #[inline(always)]
-pub(super) fn both<S: Simd, M: Lines<FROM, TO>, const FROM: usize, const TO: usize>(
+pub(super) fn transform_square<
+    S: Simd,
+    M: LineTransform<FROM, TO>,
+    const FROM: usize,
+    const TO: usize,
+>(
     simd: S,
     square: Aligned<[[S::f32s; FROM]; FROM]>,
 ) -> Aligned<[[S::f32s; TO]; TO]> {
-    let nought = simd.splat_f32s(0.0);
-    let mut half = Aligned([[nought; TO]; FROM]);
+    let zero = simd.splat_f32s(0.0);
+    let mut half = Aligned([[zero; TO]; FROM]);
     for (to, line) in half.0.iter_mut().zip(square.0) {
         *to = M::line(simd, line);
     }
-    let mut whole = Aligned([[nought; TO]; TO]);
+    let mut whole = Aligned([[zero; TO]; TO]);
     for column in 0..TO {
-        let mut line = [nought; FROM];
+        let mut line = [zero; FROM];
         for (to, half) in line.iter_mut().zip(&half.0) {
             *to = half[column];
         }
@@ -146,29 +151,31 @@ pub(super) fn both<S: Simd, M: Lines<FROM, TO>, const FROM: usize, const TO: usi
     whole
 }
 
-/// Begins where a line of the cache does, so that no vector lies in two of them.
+/// Aligned to a cache line, so that no vector lies in two of them.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Aligned<T>(pub(super) T);
 
-/// A kernel at the points.
+/// Returns a kernel at the points.
 pub(super) fn kernel_at_points(kernel: &[f32; TAPS * TAPS]) -> [f32; POINTS] {
     let half = |y: usize, tap: usize| -> f32 {
         (0..TAPS).map(|down| KERNEL[y][down] * kernel[down * TAPS + tap]).sum()
     };
     std::array::from_fn(|point| {
-        let (y, x) = (point / SPAN, point % SPAN);
+        let y = point / SPAN;
+        let x = point % SPAN;
         (0..TAPS).map(|right| half(y, right) * KERNEL[x][right]).sum()
     })
 }
 
-/// The gradient of a kernel by that at the points: the reverse of [`kernel_at_points`].
-pub(super) fn kernel_of_points(points: &[f32; POINTS]) -> [f32; TAPS * TAPS] {
+/// Returns the gradient of a kernel from the gradient at the points; the transpose of [`kernel_at_points`].
+pub(super) fn kernel_gradient(points: &[f32; POINTS]) -> [f32; TAPS * TAPS] {
     std::array::from_fn(|tap| {
-        let (down, right) = (tap / TAPS, tap % TAPS);
-        let of = |(point, slope): (usize, &f32)| {
+        let down = tap / TAPS;
+        let right = tap % TAPS;
+        let part = |(point, slope): (usize, &f32)| {
             KERNEL[point / SPAN][down] * slope * KERNEL[point % SPAN][right]
         };
-        points.iter().enumerate().map(of).sum()
+        points.iter().enumerate().map(part).sum()
     })
 }

@@ -1,10 +1,11 @@
-//! Products of matrices in blocks that a CPU's registers hold: two vectors of some rows at a time.
+//! Products of matrices in blocks that fit into registers: two vectors of `ROWS` rows at a time.
 
 use pulp::Simd;
 
-/// Some rows times a matrix; `left` has `depth` numbers a row, `stride` apart.
+/// Writes `ROWS` rows of `left` times the matrix `right` to `sums`. A row of `left` has `depth` numbers; rows are
+/// `stride` numbers apart.
 #[inline(always)]
-pub(super) fn rows<S: Simd, const ROWS: usize>(
+pub(super) fn multiply_rows<S: Simd, const ROWS: usize>(
     simd: S,
     left: &[f32],
     [stride, depth]: [usize; 2],
@@ -21,7 +22,8 @@ pub(super) fn rows<S: Simd, const ROWS: usize>(
         let wide = if first + 1 < vectors { 2 } else { 1 };
         let mut block = [[simd.splat_f32s(0.0); 2]; ROWS];
         for (at, right) in (0..depth).zip(right.chunks_exact(vectors)) {
-            let (one, other) = (right[first], right[first + wide - 1]);
+            let one = right[first];
+            let other = right[first + wide - 1];
             for (line, block) in lines.iter().zip(&mut block) {
                 let by = simd.splat_f32s(line[at]);
                 block[0] = simd.mul_add_e_f32s(by, one, block[0]);
@@ -35,7 +37,8 @@ pub(super) fn rows<S: Simd, const ROWS: usize>(
     }
 }
 
-/// Adds to `sums` each of the first numbers of the rows of `left`, `stride` apart, times those of `right`.
+/// Adds to row `i` of `sums`, for each of `ROWS` rows, the sum over the rows of `left` and `right` of number `i` of the
+/// row of `left`, times the row of `right`. Rows of `left` are `stride` numbers apart.
 #[inline(always)]
 pub(super) fn outer<S: Simd, const ROWS: usize>(
     simd: S,

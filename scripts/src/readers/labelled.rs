@@ -1,0 +1,134 @@
+//! Labelled games of a reference engine, one a line: `variant, start FEN, result, plies`, separated by tabs.
+//!
+//! The plies are separated by spaces: `best:score`, or `best:score/played` if another move than the best one was
+//! played; with several best moves, `best:score|next:score|..`. Further fields are ignored. Moves have the notation
+//! of UCI, with castling as two steps of the king. Scores are centipawns for the side to move, or `mN`: it mates
+//! in N moves, `m-N`: it is mated. A ply may have no score (`best:`), or no label at all (`:/played`). The result
+//! is that of White: `1-0`, `0-1`, `1/2-1/2`, or `*` if it is unknown. Lines that begin with `#` are ignored.
+//!
+//! Games of bughouse have a FEN of two boards, `A|B`, and the result of the team that has White on board A. The
+//! plies are those of all four players in the order of time, `1e2e4:score:clock` or `1e2e4:score:clock/played`: the
+//! number of the board, and the seconds left to the mover of 180. Plies after a mate on either board are ignored.
+
+use std::io;
+
+use menagerie::rules::{BoardId, Color};
+use menagerie::variant::Variant;
+
+use super::clocks::RecordedClocks;
+use super::{Games, Lines, Replay, by_line, parse_result};
+use crate::eval_scale::EngineScore;
+use crate::record::GameRecord;
+
+pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
+    by_line(lines, found, |line| game(line, variant))
+}
+
+/// Seconds of each player at the start of a game of bughouse.
+pub(crate) const CLOCK_SECONDS: f64 = 180.0;
+
+/// Reads one line.
+pub(crate) fn game(line: &str, variant: &Variant) -> Result<GameRecord, String> {
+    let fields: Vec<&str> = line.split('\t').collect();
+    let [name, start, ended, plies, ..] = fields[..] else {
+        return Err(format!("{} fields instead of 4", fields.len()));
+    };
+    // Games of two boards have the variant of a single board.
+    let two_boards = start.contains('|');
+    if name != variant.name() && !(two_boards && variant.has_two_boards()) {
+        return Err(format!("a game of {name}, not of {}", variant.name()));
+    }
+    if two_boards && !variant.has_two_boards() {
+        return Err("a game of two boards".to_owned());
+    }
+    let mut replay = Replay::new(variant, start, false)?;
+    replay.clocks = if two_boards { Some(RecordedClocks::new(CLOCK_SECONDS)) } else { None };
+    let end = parse_result(ended)?;
+    for text in plies.split_ascii_whitespace() {
+        // On a server, players move on until they learn of a mate on the other board.
+        if two_boards && let Some(outcome) = replay.position.outcome() {
+            let winner = outcome.winner.map(|side| side.index() as u8);
+            if end.is_some_and(|end| end.winner != winner) {
+                return Err(format!("the game ended before \"{text}\" with another result"));
+            }
+            break;
+        }
+        let played = if two_boards {
+            play_board_ply(&mut replay, text)
+        } else {
+            play_ply(&mut replay, text)
+        };
+        played.map_err(|reason| format!("ply \"{text}\": {reason}"))?;
+    }
+    if replay.record.plies.is_empty() {
+        return Err("no plies".to_owned());
+    }
+    Ok(replay.finish(end))
+}
+
+/// Splits a ply into its label and the played move, if it differs from the best one.
+fn split_ply(text: &str) -> (&str, Option<&str>) {
+    match text.split_once('/') {
+        Some((label, played)) => (label, Some(played)),
+        None => (text, None),
+    }
+}
+
+fn play_ply(replay: &mut Replay, text: &str) -> Result<(), String> {
+    let (label, played) = split_ply(text);
+    let mut best = Vec::new();
+    for part in label.split('|') {
+        let (turn, score) = part.split_once(':').ok_or("no score")?;
+        let score = parse_score(score)?;
+        match (turn.is_empty(), score) {
+            (false, score) => best.push((replay.turn(turn)?, score)),
+            (true, Some(_)) => return Err("a score without a move".to_owned()),
+            (true, None) => {}
+        }
+    }
+    let turn = match (played, best.first()) {
+        (Some(played), _) => replay.turn(played)?,
+        (None, Some((turn, _))) => turn.clone(),
+        (None, None) => return Err("no move".to_owned()),
+    };
+    replay.play(&turn, &best);
+    Ok(())
+}
+
+/// Plays a ply on one of two boards.
+fn play_board_ply(replay: &mut Replay, text: &str) -> Result<(), String> {
+    let (label, played) = split_ply(text);
+    let [turn, score, clock] = label.split(':').collect::<Vec<_>>()[..] else {
+        return Err("expected MOVE:SCORE:CLOCK".to_owned());
+    };
+    let board = match turn.chars().next() {
+        Some('1') => BoardId::A,
+        Some('2') => BoardId::B,
+        _ => return Err(format!("no board in \"{turn}\"")),
+    };
+    let best = replay.turn(turn)?;
+    let score = parse_score(score)?;
+    let turn = match played {
+        Some(played) => replay.turn(&format!("{}{played}", board as usize + 1))?,
+        None => best.clone(),
+    };
+    let seconds = clock.parse::<f64>().ok().filter(|it| it.is_finite());
+    let seconds = seconds.ok_or_else(|| format!("invalid clock \"{clock}\""))?;
+    let mover = replay.position.board_position(board).map(|board| board.view().turn);
+    replay.play(&turn, &[(best, score)]);
+    replay.set_clock(board, mover.unwrap_or(Color::White), Some(seconds));
+    Ok(())
+}
+
+/// Parses a score: the expected score of the side to move; `None` for an empty text.
+fn parse_score(text: &str) -> Result<Option<f32>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let (kind, number): (fn(i32) -> EngineScore, _) = match text.strip_prefix('m') {
+        Some(number) => (EngineScore::Mate, number),
+        None => (EngineScore::Centipawns, text),
+    };
+    let number = number.parse().map_err(|_| format!("invalid score \"{text}\""))?;
+    Ok(Some(kind(number).expected()))
+}
