@@ -1,6 +1,6 @@
 //! The rules of all games: positions, moves, outcomes, FEN and move notation.
 //!
-//! [`Position`] delegates to one implementation of [`Rules`] for each family of games.
+//! [`Position`] delegates to one implementation of `Rules` for each family of games.
 
 mod bughouse;
 mod chess;
@@ -451,7 +451,7 @@ impl Position {
         self.history.begin_search();
     }
 
-    /// Like [`Position::claim`], but the second occurrence of a position within a search counts as a
+    /// Like [`Position::claimable_outcome`], but the second occurrence of a position within a search counts as a
     /// repetition: a side that can repeat once can repeat again.
     pub fn claimable_outcome_in_search(&self) -> Option<Outcome> {
         let repeats = !self.mid_turn() && self.history.repeats_in_search();

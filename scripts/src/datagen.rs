@@ -1,6 +1,6 @@
 //! Labelled games: a reference engine plays against itself, and its moves and scores are the labels.
 //!
-//! Each game begins with random turns ([`random_starts`](crate::random_starts)), so that games differ even with a
+//! Each game begins with random turns ([`crate::random_starts`]), so that games differ even with a
 //! deterministic engine; each opening is played once. In the first turns a few moves are random, so that the games
 //! contain answers to mistakes; the label is always the move of the engine, not the random move. Games end by the
 //! rules, including claimable outcomes, or are drawn after a number of turns; nothing is adjudicated.

@@ -245,7 +245,7 @@ impl GauntletConfig {
         Ok(rows)
     }
 
-    /// Replaces the lines between [`MARKERS`] of a document by the table of the results.
+    /// Replaces the lines between the two markers of a document by the table of the results.
     ///
     /// # Errors
     /// [`GauntletError::NoMarker`], if the document has no place for it, and those of
