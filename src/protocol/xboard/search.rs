@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::{Mode, XBoard, info, legs};
 use crate::engine::{Event, Limits, SearchInfo, SearchResult, Session, Sink};
-use crate::protocol::output::one_line;
-use crate::rules::Key;
+use crate::protocol::output::{Output, one_line};
+use crate::rules::{Key, Position};
 
 /// The purpose of the search in progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +71,27 @@ impl SearchOutput {
         if position == key { Some(turn) } else { None }
     }
 
+    /// Stores and prints a report of a search from `root`.
+    fn report(&self, output: &Output, kind: SearchKind, root: &Position, search_info: SearchInfo) {
+        // Reports of the opponent's turn are not scores of the engine.
+        let is_printed = self.posts.load(Ordering::Relaxed)
+            && !matches!(kind, SearchKind::Ponder | SearchKind::Hint | SearchKind::Sit)
+            && !search_info.pv.is_empty();
+        let line = is_printed.then(|| info::thinking_line(&search_info, root));
+        // Stored first: the GUI may ask for it (`.`, `hint`) as soon as it has read the line.
+        if search_info.rank == 1 {
+            self.with(|last| {
+                last.best = search_info.pv.first().map(|turn| (root.key(), turn.clone()));
+                if matches!(kind, SearchKind::Play | SearchKind::Analyze) {
+                    last.info = Some(search_info);
+                }
+            });
+        }
+        if let Some(line) = line {
+            output.print(&line);
+        }
+    }
+
     pub(super) fn clear(&self) {
         self.with(|last| *last = LastOutput::default());
     }
@@ -97,20 +118,7 @@ impl XBoard {
         Arc::new(move |event| match event {
             Event::Note(text) => output.print(&one_line(&format!("# {text}"))),
             Event::SearchInfo(search_info) => {
-                // Reports of the opponent's turn are not scores of the engine.
-                if search_output.posts.load(Ordering::Relaxed)
-                    && !matches!(kind, SearchKind::Ponder | SearchKind::Hint | SearchKind::Sit)
-                    && !search_info.pv.is_empty()
-                {
-                    output.print(&info::thinking_line(&search_info, &root));
-                }
-                if search_info.rank == 1 {
-                    let turn = search_info.pv.first().cloned();
-                    search_output.with(|last| last.best = turn.map(|turn| (root.key(), turn)));
-                }
-                if matches!(kind, SearchKind::Play | SearchKind::Analyze) && search_info.rank == 1 {
-                    search_output.with(|last| last.info = Some(search_info));
-                }
+                search_output.report(&output, kind, &root, search_info);
             }
             Event::Best(result) => {
                 search_output.with(|last| last.result = Some(result));
@@ -310,4 +318,54 @@ impl XBoard {
 fn own_board_turn(turn: &str) -> Option<String> {
     let (own, _) = turn.strip_prefix('(')?.split_once(',')?;
     if own == "pass" { None } else { Some(own.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+
+    use super::*;
+    use crate::engine::{Score, Wdl};
+    use crate::rules::PerSide;
+    use crate::variant::Catalogue;
+
+    /// A GUI that looks up the last report whenever it receives a line.
+    struct Gui(Arc<SearchOutput>);
+
+    impl Write for Gui {
+        fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+            assert!(self.0.info().is_some(), "{}", String::from_utf8_lossy(line));
+            Ok(line.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn report_is_known_before_it_is_printed() {
+        let search_output = Arc::new(SearchOutput::default());
+        search_output.posts.store(true, Ordering::Relaxed);
+        let output = Output::new(Gui(Arc::clone(&search_output)));
+        let root = Catalogue::shipped().get("chess").expect("chess is shipped").start();
+        let search_info = SearchInfo {
+            rank: 1,
+            depth: 1,
+            seldepth: 1,
+            score: Score::Expected(0.0),
+            values: PerSide::all(0.0),
+            sides: 2,
+            wdl: Wdl { win: 0.0, draw: 1.0, loss: 0.0 },
+            moves_left: 0.0,
+            nodes: 1,
+            tb_hits: 0,
+            hashfull: 0,
+            time: Duration::ZERO,
+            pv: vec!["e2e4".to_owned()],
+        };
+        search_output.report(&output, SearchKind::Analyze, &root, search_info);
+        assert!(!output.is_closed());
+        assert_eq!(search_output.info().map(|info| info.nodes), Some(1));
+    }
 }
