@@ -12,7 +12,7 @@ use policy::Policy;
 pub use shape::Shape;
 pub use sparse::{SparseEncoding, SparseInput, SparseLayout, SparseShape};
 
-use crate::rules::{BoardId, Color, GameSpec, Key, Move, Position, Seat, View};
+use crate::rules::{BoardView, Color, GameSpec, Key, Move, Position, TeamStatus, View};
 
 /// The name of the encoding, as stored in networks.
 pub const NAME: &str = "family";
@@ -84,7 +84,7 @@ impl Encoding {
     ///
     /// # Panics
     /// Panics if `planes` has another length.
-    pub fn write_planes(&self, view: View<'_>, planes: &mut [f32]) {
+    pub fn write_planes(&self, view: &View<'_>, planes: &mut [f32]) {
         assert_eq!(planes.len(), self.shape.input());
         self.planes.write(view, planes);
     }
@@ -95,19 +95,23 @@ impl Encoding {
             return self.policy.index(position.turn(), m);
         }
         // The team can only sit if it can move on one board only.
-        let may_move = |color: &Color| position.view().board_view(*color).seat.asked;
-        self.policy.sits(Color::ALL.into_iter().find(may_move).unwrap_or(Color::White))
+        let view = position.view();
+        let board = view.boards.iter().find(|board| board.team.may_move);
+        self.policy.sits(board.map_or(Color::White, |board| board.turn))
     }
 
     /// Returns a hash of everything that [`Encoding::write_planes`] reads, as the key of a cache.
     pub fn input_key(&self, position: &Position) -> Key {
         let view = position.view();
-        let counter = planes::clock_step(view.halfmoves);
-        let key = Key::of([position.key().0, u64::from(counter), u64::from(view.repeated)]);
-        let Some(second) = view.second else { return key };
-        let counter = planes::clock_step(second.halfmoves);
-        let leads = [view.seat, second.seat].map(|seat| planes::lead_step(seat.lead) as u64);
-        Key::of([key.0, u64::from(counter), u64::from(second.repeated), leads[0], leads[1]])
+        let counters = |board: &BoardView<'_>| {
+            [planes::clock_step(board.halfmoves).into(), u64::from(board.repeated)]
+        };
+        let [counter, repeated] = counters(&view.boards[0]);
+        let key = Key::of([position.key().0, counter, repeated]);
+        let Some(second) = view.boards.get(1) else { return key };
+        let [counter, repeated] = counters(second);
+        let lead = |board: &BoardView<'_>| planes::lead_step(board.team.lead) as u64;
+        Key::of([key.0, counter, repeated, lead(&view.boards[0]), lead(second)])
     }
 
     /// Returns hashes of the planes of each board of bughouse, first of the board on which the team to move
@@ -118,13 +122,14 @@ impl Encoding {
         }
         let view = position.view();
         let key = |color: Color| {
-            let seen = view.board_view(color);
-            let board = if color == view.turn { BoardId::A } else { BoardId::B };
-            let Seat { asked, on_turn, drawn, lead } = seen.seat;
-            let flags = [color.is_white(), asked, on_turn, drawn, seen.repeated];
+            let id = view.board_with(color);
+            let board = view.on(id);
+            let TeamStatus { may_move, on_turn, drawn, lead } = board.team;
+            let flags = [color.is_white(), may_move, on_turn, drawn, board.repeated];
             let flags = flags.iter().fold(0, |word, &flag| word << 1 | u64::from(flag));
-            let steps = [planes::clock_step(seen.halfmoves).into(), planes::lead_step(lead) as u64];
-            Some(Key::of([position.board_key(board)?.0, flags, steps[0], steps[1]]))
+            let steps =
+                [planes::clock_step(board.halfmoves).into(), planes::lead_step(lead) as u64];
+            Some(Key::of([position.board_key(id)?.0, flags, steps[0], steps[1]]))
         };
         Some([key(Color::White)?, key(Color::Black)?])
     }

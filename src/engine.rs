@@ -6,7 +6,6 @@
 mod bench;
 mod bughouse;
 mod debug;
-mod depth;
 mod embedded_nets;
 mod evaluators;
 mod game;
@@ -28,14 +27,15 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 pub use bench::{BenchPosition, bench};
+pub use bughouse::SeatClocks;
 pub use debug::{EvalOutput, NetworkInput};
 use debug::{count_paths, eval, flipped_fen, whole_turns};
-use depth::visits_of_depth;
 use evaluators::EvaluatorPool;
 pub use evaluators::{VariantNetwork, open_network};
 pub use game::GameError;
 use game::PlayedGame;
 pub use limits::Limits;
+use limits::visits_of_depth;
 pub use options::{OptionError, OptionInfo, OptionKind, Options};
 pub use search_info::{EvalStats, Event, Score, SearchInfo, SearchResult, Sink, Wdl};
 use search_job::SearchJob;
@@ -72,6 +72,8 @@ pub struct Session {
     running: Option<Running>,
     /// Whether the last position was refused, and none was accepted since.
     position_refused: bool,
+    /// The clocks of the next search, in bughouse on two boards.
+    seat_clocks: Option<SeatClocks>,
     /// The notes on the evaluator that were returned last.
     last_notes: Vec<String>,
 }
@@ -121,6 +123,7 @@ impl Session {
             tree: None,
             running: None,
             position_refused: false,
+            seat_clocks: None,
             last_notes: Vec::new(),
         }
     }
@@ -389,15 +392,17 @@ impl Session {
     /// If the thread cannot be started.
     pub fn go(&mut self, mut limits: Limits, begun: Instant, sink: Sink) -> std::io::Result<()> {
         self.wait();
+        let seat_clocks = self.seat_clocks.take();
         if let Some(team) = bughouse::team(&self.options)
             && self.variant.has_two_boards()
-            && !self.game.position_mut().ask(team)
+            && !self.game.position_mut().set_side_to_move(team)
         {
             // The team is not to move on either board.
             sink(Event::Best(SearchResult::without_turn(team)));
             return Ok(());
         }
-        bughouse::apply_clocks(self.game.position_mut(), &self.options, &mut limits);
+        let position = self.game.position_mut();
+        bughouse::apply_clocks(position, &self.options, seat_clocks, &mut limits);
         limits.assume_clock(self.position().turn());
         // An analysis has full strength.
         let skill = if limits.infinite { None } else { self.options.skill() };

@@ -4,7 +4,7 @@
 
 mod batch;
 mod cache;
-mod mate_search;
+mod mate_eval;
 pub mod network;
 mod onnx;
 mod plane_adapter;
@@ -18,8 +18,6 @@ pub use cache::{Cache, Cached};
 pub use onnx::{NetworkMetadata, Onnx, UnfitNetwork};
 pub use uniform::Uniform;
 pub use weights::{NetworkFile, Opened, Weights};
-
-use std::sync::{Arc, Mutex};
 
 use crate::encoding::{Encoding, Shape};
 use crate::rules::{Move, Position, ProvenValue};
@@ -57,12 +55,6 @@ pub trait Evaluator: Send {
     /// Writes the evaluation of a position to `into` if it is known without the network. Returns `true` if it
     /// was.
     fn probe(&self, _query: Query<'_>, _into: &mut CachedEval) -> bool {
-        false
-    }
-
-    /// Offers a cache for evaluations of parts of positions. Returns `true` if the evaluator uses it; whole
-    /// positions need not be cached then.
-    fn share_cache(&mut self, _cache: &Arc<Mutex<Cache>>) -> bool {
         false
     }
 
@@ -110,10 +102,6 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
 
     fn probe(&self, query: Query<'_>, into: &mut CachedEval) -> bool {
         (**self).probe(query, into)
-    }
-
-    fn share_cache(&mut self, cache: &Arc<Mutex<Cache>>) -> bool {
-        (**self).share_cache(cache)
     }
 
     fn known(&self, position: &Position) -> Option<ProvenValue> {

@@ -14,6 +14,7 @@ pub mod rbc;
 mod side;
 mod test_tree;
 mod turn_text;
+mod two_boards;
 mod view;
 
 use std::sync::Arc;
@@ -25,14 +26,14 @@ pub use chess::{
 };
 pub use connect_n::ConnectN;
 use history::History;
-pub use moves::{BoardId, BoardMove, Move, MoveList, PackedMove};
+pub use moves::{BoardId, Move, MoveList, PackedMove};
 pub use notation::{CastlingFault, DroppedPart, FenError, FenFault, FenRepair};
 pub use outcome::{Mate, Outcome, ProvenValue, Reason, Value};
 pub use perft::perft;
 pub use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, File, Piece, Rank, Role, Square};
 pub use side::{MAX_SIDES, PerSide, Side};
 pub use test_tree::TestTreeError;
-pub use view::{GameSpec, Seat, Second, Symmetry, View};
+pub use view::{BoardView, GameSpec, Symmetry, TeamStatus, View};
 
 /// A 64-bit hash of a position.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -102,41 +103,8 @@ pub(crate) trait Rules {
     fn reversible(&self) -> u32;
     /// See [`Position::key`].
     fn key(&self) -> Key;
-    /// See [`Position::find_mate`].
-    fn find_mate(&self, _turns: u8, _positions: u32) -> Option<Mate> {
-        None
-    }
-    /// See [`Position::is_king_lost`].
-    fn is_king_lost(&self, _positions: u32) -> bool {
-        false
-    }
-    /// See [`Position::board_key`].
-    fn board_key(&self, _board: BoardId) -> Option<Key> {
-        None
-    }
     /// See [`Position::view`].
     fn view(&self) -> View<'_>;
-    /// See [`Position::symmetry`].
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::default()
-    }
-    /// See [`Position::set_up`].
-    fn set_up(&mut self, _board: &Board, _turn: Color) -> bool {
-        false
-    }
-    /// See [`Position::can_pass`].
-    fn can_pass(&self) -> bool {
-        false
-    }
-    /// See [`Position::ask`].
-    fn set_side_to_move(&mut self, side: Side) -> bool {
-        side == self.turn()
-    }
-    /// Makes the player on turn at `board` the one to move, in games in which several players may move
-    /// now. Returns whether that player is to move.
-    fn set_board_to_move(&mut self, _board: BoardId) -> bool {
-        false
-    }
     /// See [`Position::fen`].
     fn fen(&self) -> String;
     /// Returns the diagram of the position, or `None` if the default diagram fits.
@@ -151,25 +119,10 @@ pub(crate) trait Rules {
     fn move_text(&self, m: Move) -> String {
         notation::uci(m)
     }
-    /// Returns a turn in UCI notation. `texts` are its plies in UCI notation.
-    fn turn_text(&self, _plies: &[Move], texts: &[String]) -> String {
-        texts.join(",")
-    }
     /// Returns other notations of a legal move. They are accepted unless they are the text of another
     /// legal move.
     fn other_texts(&self, _m: Move) -> Vec<String> {
         Vec::new()
-    }
-    /// See [`Position::write_chess960`].
-    fn write_chess960(&mut self, _chess960: bool) {}
-    /// Returns the sequences of plies that the text of a turn can stand for, the most likely first.
-    fn parse_candidates(&self, turn: &str) -> Vec<Vec<String>> {
-        vec![turn.split(',').map(str::to_owned).collect()]
-    }
-    /// Returns `true` if the text of a turn may stop before the turn ends, as in bughouse, where the
-    /// players of a team move independently.
-    fn allows_partial_turn(&self) -> bool {
-        false
     }
 }
 
@@ -208,6 +161,22 @@ impl Clone for State {
             (State::ChessPosition(game), State::ChessPosition(source)) => game.clone_from(source),
             (State::Bughouse(game), State::Bughouse(source)) => game.clone_from(source),
             (_, source) => *self = source.clone(),
+        }
+    }
+}
+
+/// A search for short mates that reuses its memory.
+#[derive(Debug, Default)]
+pub struct MateFinder {
+    buffers: chess::MateBuffers,
+}
+
+impl MateFinder {
+    /// Searches like [`Position::find_mate`].
+    pub fn find(&mut self, position: &Position, turns: u8, positions: u32) -> Option<Mate> {
+        match &position.state {
+            State::ChessPosition(game) => game.find_mate(turns, positions, &mut self.buffers),
+            _ => None,
         }
     }
 }
@@ -272,7 +241,11 @@ impl Position {
 
     /// Sets whether moves write castling as king takes rook. Rules and castling rights do not change.
     pub fn write_chess960(&mut self, chess960: bool) {
-        self.rules_mut().write_chess960(chess960);
+        match &mut self.state {
+            State::ChessPosition(game) => game.write_chess960(chess960),
+            State::Bughouse(game) => game.write_chess960(chess960),
+            State::ConnectN(_) | State::TestTree(_) => {}
+        }
     }
 
     /// Parses a game tree for tests of the search, with 1 to 4 `sides`. A leaf is the letter of its
@@ -334,46 +307,15 @@ impl Position {
         self.rules().legal_moves(out);
     }
 
-    /// Changes the side to move to the one that can play `m`, in games in which several players may
-    /// move now. Returns whether `m` is legal then. If not, the position is unchanged.
-    pub fn admit(&mut self, m: Move) -> bool {
-        if self.is_legal(m) {
-            return true;
-        }
-        let mut other = self.clone();
-        let changed = match m {
-            Move::Pass => Side::all(2).any(|side| side != self.turn() && other.ask(side)),
-            _ => other.rules_mut().set_board_to_move(m.split().0),
-        };
-        let admitted = changed && other.is_legal(m);
-        if admitted {
-            *self = other;
-        }
-        admitted
-    }
-
     fn is_legal(&self, m: Move) -> bool {
         let mut legal = MoveList::new();
         self.legal_moves(&mut legal);
         legal.contains(&m)
     }
 
-    /// Makes `side` the side to move, in games in which several may move now. Returns whether it is
-    /// the side to move.
-    pub fn ask(&mut self, side: Side) -> bool {
-        self.rules_mut().set_side_to_move(side)
-    }
-
-    /// Returns `true` if the side to move could sit in bughouse although [`Move::Pass`] is not legal,
-    /// because the clocks do not decide it. Then a search must not conclude that the side has lost
-    /// because all its moves lose.
-    pub fn can_pass(&self) -> bool {
-        self.rules().can_pass()
-    }
-
     /// Plays a move if a player that may move now can play it. Returns whether it was legal.
     pub fn play(&mut self, m: Move) -> bool {
-        let legal = self.admit(m);
+        let legal = self.select_side_to_move(m);
         if legal {
             self.play_unchecked(m);
         }
@@ -430,15 +372,18 @@ impl Position {
     /// and history. Returns `false` if a FEN with this board would be illegal, or if the game has no
     /// pieces that move; then the position is unspecified.
     pub fn set_up(&mut self, board: &Board, turn: Color) -> bool {
-        let possible = self.rules_mut().set_up(board, turn);
-        let key = self.rules().key();
-        self.history.restart(key);
+        let State::ChessPosition(game) = &mut self.state else { return false };
+        let possible = game.place(board, turn);
+        self.history.restart(game.key());
         possible
     }
 
     /// Returns the symmetries of positions that [`Position::set_up`] makes.
     pub fn symmetry(&self) -> Symmetry {
-        self.rules().symmetry()
+        match &self.state {
+            State::ChessPosition(game) => game.symmetry(),
+            _ => Symmetry::default(),
+        }
     }
 
     /// Returns the outcome of the game, including one that can be claimed.
@@ -472,53 +417,31 @@ impl Position {
     /// duck chess it searches for a capture of the king in at most two turns. In bughouse it returns
     /// `None`; search the boards one by one with [`Position::board_position`].
     pub fn find_mate(&self, turns: u8, positions: u32) -> Option<Mate> {
-        self.rules().find_mate(turns, positions)
+        MateFinder::default().find(self, turns, positions)
     }
 
     /// Returns `true` if at most `positions` positions prove that the side to move loses its king in the
     /// opponent's next turn, in games in which kings are captured (duck chess).
     pub fn is_king_lost(&self, positions: u32) -> bool {
-        self.rules().is_king_lost(positions)
-    }
-
-    /// Returns the key of one board of bughouse: pieces, pockets, rights and the color on turn there.
-    /// `None` in other games.
-    pub fn board_key(&self, board: BoardId) -> Option<Key> {
-        self.rules().board_key(board)
+        match &self.state {
+            State::ChessPosition(game) => game.is_king_lost(positions),
+            _ => false,
+        }
     }
 
     /// Returns what the side to move sees.
     pub fn view(&self) -> View<'_> {
-        let view = self.rules().view();
-        match view.second {
-            // Each board of bughouse has its own history.
-            Some(_) => view,
-            None => View { repeated: self.history.repetitions() > 0, ..view },
+        let mut view = self.rules().view();
+        // Each board of bughouse has its own history.
+        if let [board] = &mut view.boards[..] {
+            board.repeated = self.history.repetitions() > 0;
         }
+        view
     }
 
-    /// Returns the position of one board of bughouse, as a position of the one-board game and without
-    /// history. `None` in other games.
-    pub fn board_position(&self, board: BoardId) -> Option<Position> {
-        match &self.state {
-            State::Bughouse(game) => Some(Position::start(State::ChessPosition(game.at(board)))),
-            _ => None,
-        }
-    }
-
-    /// Returns the clocks of bughouse, all 0 if they are unknown. `None` in other games.
-    pub fn clocks(&self) -> Option<Clocks> {
-        match &self.state {
-            State::Bughouse(game) => Some(game.clocks()),
-            _ => None,
-        }
-    }
-
-    /// Sets the clocks of bughouse. Does nothing in other games.
-    pub fn set_clocks(&mut self, clocks: Clocks) {
-        if let State::Bughouse(game) = &mut self.state {
-            game.set_clocks(clocks);
-        }
+    /// Returns what the side to move sees of the only board, or of the first of two.
+    pub fn board(&self) -> BoardView<'_> {
+        self.view().boards[0]
     }
 
     /// Returns the position as FEN.
@@ -533,7 +456,7 @@ impl Position {
 
     /// Returns a diagram of the position for display.
     pub fn diagram(&self) -> String {
-        self.rules().diagram().unwrap_or_else(|| notation::diagram(self.view(), &self.game_spec()))
+        self.rules().diagram().unwrap_or_else(|| notation::diagram(&self.view(), &self.game_spec()))
     }
 
     /// Returns a legal ply in UCI notation.
@@ -546,12 +469,7 @@ impl Position {
         let mut legal = MoveList::new();
         self.legal_moves(&mut legal);
         if let State::Bughouse(_) = self.state {
-            let m = match bughouse::split_board_number(text) {
-                Some((board, text)) => self.board_position(board)?.parse_ply(text)?.at(board),
-                None if text == bughouse::PASS => Move::Pass,
-                None => return None,
-            };
-            return legal.contains(&m).then_some(m);
+            return self.parse_ply_of_two_boards(text).filter(|m| legal.contains(m));
         }
         // The text of nearly all moves determines the move, so that only one text is compared.
         let written = notation::parse_uci(text).filter(|m| legal.contains(m));

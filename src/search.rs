@@ -7,6 +7,7 @@ mod backup;
 mod batching;
 mod gumbel;
 mod huge_pages;
+mod mate_search;
 mod node;
 mod node_pool;
 mod params;
@@ -22,6 +23,7 @@ mod win_length;
 
 pub use batching::{Gatherer, Step};
 pub use gumbel::{Gumbel, improved_policy};
+pub use mate_search::MateSearch;
 pub use params::{GumbelParams, ParamError, ParamInfo, Params};
 pub use root_move::{Line, Proof, RootMove};
 pub use searcher::Searcher;

@@ -19,13 +19,12 @@ impl BoardState {
     /// Returns both boards of a bughouse position.
     pub fn both(position: &Position) -> [BoardState; 2] {
         let view = position.view();
-        let drawn = [view.seat.drawn, view.second.is_some_and(|second| second.seat.drawn)];
         let mut legal = MoveList::new();
         BoardId::ALL.map(|board| {
-            let drawn = drawn[board as usize];
+            let drawn = view.on(board).team.drawn;
             let position = position.board_position(board).unwrap_or_else(|| position.clone());
             position.legal_moves(&mut legal);
-            let color = position.view().turn;
+            let color = position.board().turn;
             BoardState { position, color, has_moves: !drawn && !legal.is_empty(), drawn }
         })
     }

@@ -51,7 +51,7 @@ pub fn planes(encoding: &Encoding, positions: &[Position]) -> Vec<f32> {
     let size = encoding.shape().input();
     let mut planes = vec![0.0; positions.len() * size];
     for (position, planes) in positions.iter().zip(planes.chunks_exact_mut(size)) {
-        encoding.write_planes(position.view(), planes);
+        encoding.write_planes(&position.view(), planes);
     }
     planes
 }

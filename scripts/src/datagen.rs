@@ -179,7 +179,7 @@ fn check(variant: &Variant, config: &DatagenConfig) -> Result<(), DatagenError> 
     if variant.start().game_spec().sides != 2 {
         return Err(DatagenError::Unfit(format!("{name} does not have two sides")));
     }
-    if variant.has_two_boards() && !variant.start().ask(Side::BLACK) {
+    if variant.has_two_boards() && !variant.start().set_side_to_move(Side::BLACK) {
         return Err(DatagenError::Unfit(format!("{name} has a fixed order of moves, not clocks")));
     }
     if variant.has_two_boards() && config.multipv > 1 {

@@ -84,7 +84,7 @@ fn open(variant: &Variant, file: &NetworkFile, batch: usize) -> anyhow::Result<V
             for positions in positions.chunks_exact(batch) {
                 let mut buffer = vec![0.0; batch * sizes.planes()];
                 for (position, part) in positions.iter().zip(buffer.chunks_mut(sizes.planes())) {
-                    encoding.write_planes(position.view(), part);
+                    encoding.write_planes(&position.view(), part);
                 }
                 planes.push(buffer);
             }

@@ -82,7 +82,7 @@ impl GameRecord {
                 position.set_clocks(Clocks([clock(white_a, black_a), clock(white_b, black_b)]));
             }
             let next = self.plies.get(nth).and_then(|ply| PackedMove(ply.played).unpack());
-            next.map(|m| position.admit(m));
+            next.map(|m| position.select_side_to_move(m));
         }
         Some(position)
     }

@@ -112,14 +112,14 @@ fn parse_wall(position: &Position, text: &str) -> Option<Move> {
 
 /// Returns the shortest unambiguous text of a legal ply.
 fn ply_text(position: &Position, m: Move) -> Option<String> {
-    let Move::Step { from, to, promotion } = m else {
-        let Move::Drop { role, to } = m else { return None };
+    let Move::Step { from, to, promotion, .. } = m else {
+        let Move::Drop { role, to, .. } = m else { return None };
         return Some(San::Put { role, to }.to_string());
     };
     if let Some(side) = castling(position, m) {
         return Some(San::Castle(side).to_string());
     }
-    let role = position.view().board.role_at(from)?;
+    let role = position.board().pieces.role_at(from)?;
     let capture = is_capture(position, m);
     let legal = legal_moves(position);
     let file = Some(from.file());
@@ -138,14 +138,14 @@ fn ply_text(position: &Position, m: Move) -> Option<String> {
 fn matches_san(position: &Position, san: San, m: Move) -> bool {
     match (san, m) {
         (San::Castle(side), m) => castling(position, m) == Some(side),
-        (San::Put { role, to }, m) => m == Move::Drop { role, to },
+        (San::Put { role, to }, m) => m == Move::drop(role, to),
         (
             San::Normal { role, file, rank, capture, to, promotion },
-            Move::Step { from, to: target, promotion: promoted_role },
+            Move::Step { from, to: target, promotion: promoted_role, .. },
         ) => {
             to == target
                 && promotion == promoted_role
-                && position.view().board.role_at(from) == Some(role)
+                && position.board().pieces.role_at(from) == Some(role)
                 && file
                     .map_or(role != Role::Pawn || from.file() == to.file(), |it| it == from.file())
                 && rank.is_none_or(|rank| rank == from.rank())
@@ -158,16 +158,16 @@ fn matches_san(position: &Position, san: San, m: Move) -> bool {
 
 /// Returns the side to which a legal ply castles: a king that moves to its own rook.
 fn castling(position: &Position, m: Move) -> Option<CastlingSide> {
-    let view = position.view();
-    let Move::Step { from, to, promotion: None } = m else { return None };
-    let king = view.board.role_at(from) == Some(Role::King);
-    (king && view.board.by_color(view.turn).contains(to))
+    let board = position.board();
+    let Move::Step { from, to, promotion: None, .. } = m else { return None };
+    let king = board.pieces.role_at(from) == Some(Role::King);
+    (king && board.pieces.by_color(board.turn).contains(to))
         .then(|| CastlingSide::from_king_side(from < to))
 }
 
 /// Returns `true` if a legal ply is a capture, also en passant.
 fn is_capture(position: &Position, m: Move) -> bool {
-    let board = position.view().board;
-    matches!(m, Move::Step { from, to, .. } if board.occupied().contains(to)
-        || board.role_at(from) == Some(Role::Pawn) && from.file() != to.file())
+    let pieces = position.board().pieces;
+    matches!(m, Move::Step { from, to, .. } if pieces.occupied().contains(to)
+        || pieces.role_at(from) == Some(Role::Pawn) && from.file() != to.file())
 }

@@ -1,6 +1,6 @@
 //! The input planes: pieces, pockets, rights and counters, as far as the game has them.
 
-use crate::rules::{Bitboard, Color, GameSpec, Role, Side, Square, View};
+use crate::rules::{Bitboard, BoardView, Color, GameSpec, Role, Side, Square, View};
 
 /// The content of one input plane. Where it has a `bool`, `true` is the side to move and `false` the
 /// opponent.
@@ -116,8 +116,8 @@ pub(super) const LEAD_STEPS: usize = LEAD_STEPS_MS.len();
 impl Planes {
     pub(super) fn new(game_spec: &GameSpec) -> Planes {
         let mut planes = vec![InputPlane::Board];
-        let shared = game_spec.tables.then_some(2);
-        if game_spec.tables {
+        let shared = game_spec.two_boards.then_some(2);
+        if game_spec.two_boards {
             planes.extend([
                 InputPlane::NotFirstSide,
                 InputPlane::OnTurn,
@@ -179,24 +179,32 @@ impl Planes {
         Some(Color::from_white(index < shared + planes_per_board))
     }
 
-    pub(super) fn write(&self, view: View<'_>, out: &mut [f32]) {
+    pub(super) fn write(&self, view: &View<'_>, out: &mut [f32]) {
         out.fill(0.0);
         let squares = self.files * self.ranks;
-        let Some(shared) = self.shared else { return self.write_some(&self.planes, view, out) };
+        let Some(shared) = self.shared else {
+            return self.write_some(&self.planes, view, &view.boards[0], out);
+        };
         let (planes, board_planes) = self.planes.split_at(shared);
         let (out, mut rest) = out.split_at_mut(shared * squares);
-        self.write_some(planes, view, out);
+        self.write_some(planes, view, &view.boards[0], out);
         let planes_per_board = board_planes.len() / 2;
         for (color, planes) in Color::ALL.into_iter().zip(board_planes.chunks(planes_per_board)) {
             let (out, others) = rest.split_at_mut(planes_per_board * squares);
-            self.write_some(planes, view.board_view(color), out);
+            self.write_some(planes, view, view.on(view.board_with(color)), out);
             rest = others;
         }
     }
 
-    /// Writes some of the planes. `out` is zero before.
-    fn write_some(&self, planes: &[InputPlane], view: View<'_>, out: &mut [f32]) {
-        let us = view.turn;
+    /// Writes some of the planes, those of a board from `board`. `out` is zero before.
+    fn write_some(
+        &self,
+        planes: &[InputPlane],
+        view: &View<'_>,
+        board: &BoardView<'_>,
+        out: &mut [f32],
+    ) {
+        let us = board.turn;
         let owner = |own: bool| if own { us } else { !us };
         let flip = self.mirrored && us == Color::Black;
         let squares = self.files * self.ranks;
@@ -204,10 +212,10 @@ impl Planes {
             match *plane {
                 InputPlane::Board => out.fill(1.0),
                 InputPlane::NotFirstSide if view.mover != Side::WHITE => out.fill(1.0),
-                InputPlane::OnTurn if view.seat.on_turn => out.fill(1.0),
-                InputPlane::MayMove if view.seat.asked => out.fill(1.0),
-                InputPlane::Drawn if view.seat.drawn => out.fill(1.0),
-                InputPlane::Repeated if view.repeated => out.fill(1.0),
+                InputPlane::OnTurn if board.team.on_turn => out.fill(1.0),
+                InputPlane::MayMove if board.team.may_move => out.fill(1.0),
+                InputPlane::Drawn if board.team.drawn => out.fill(1.0),
+                InputPlane::Repeated if board.repeated => out.fill(1.0),
                 InputPlane::MidTurn if view.mid_turn => out.fill(1.0),
                 InputPlane::NotFirstSide
                 | InputPlane::OnTurn
@@ -216,15 +224,15 @@ impl Planes {
                 | InputPlane::Repeated
                 | InputPlane::MidTurn => {}
                 InputPlane::Ahead | InputPlane::Behind => {
-                    let lead = lead_step(view.seat.lead);
+                    let lead = lead_step(board.team.lead);
                     let steps = if *plane == InputPlane::Ahead { lead } else { -lead };
                     if steps > 0 {
                         out.fill(f32::from(steps) / LEAD_STEPS as f32);
                     }
                 }
-                InputPlane::Wall => self.mark(view.walls, flip, out),
+                InputPlane::Wall => self.mark(board.walls, flip, out),
                 InputPlane::Clock => {
-                    let steps = clock_step(view.halfmoves);
+                    let steps = clock_step(board.halfmoves);
                     if steps > 0 {
                         out.fill(8.0 * steps as f32 / CLOCK_LIMIT_PLIES as f32);
                     }
@@ -234,24 +242,24 @@ impl Planes {
                     self.mark(view.cells[side], flip, out);
                 }
                 InputPlane::Pieces(role, own) => {
-                    self.mark(view.board.by_piece(role.of(owner(own))), flip, out);
+                    self.mark(board.pieces.by_piece(role.of(owner(own))), flip, out);
                 }
                 InputPlane::Pocket(role, own) => {
-                    let count = view.hands.map_or(0, |hands| hands[owner(own)][role]);
+                    let count = board.hands.map_or(0, |hands| hands[owner(own)][role]);
                     if count > 0 {
                         out.fill(f32::from(count) / 4.0);
                     }
                 }
-                InputPlane::Promoted => self.mark(view.promoted, flip, out),
+                InputPlane::Promoted => self.mark(board.promoted, flip, out),
                 InputPlane::Castling(own) => {
-                    self.mark(view.castling & view.board.by_color(owner(own)), flip, out);
+                    self.mark(board.castling & board.pieces.by_color(owner(own)), flip, out);
                 }
                 InputPlane::EnPassant => {
-                    let square = view.en_passant.map_or(Bitboard::EMPTY, Bitboard::from_square);
+                    let square = board.en_passant.map_or(Bitboard::EMPTY, Bitboard::from_square);
                     self.mark(square, flip, out);
                 }
                 InputPlane::Checks(own) => {
-                    let left = view.checks.map_or(0, |checks| checks[owner(own)]);
+                    let left = board.checks.map_or(0, |checks| checks[owner(own)]);
                     out.fill(f32::from(left) / self.checks);
                 }
             }

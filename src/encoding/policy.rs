@@ -83,10 +83,10 @@ impl Policy {
         let wall = planes.len();
         planes.extend(game_spec.walls.then_some(PolicyPlane::Wall));
         let pass = planes.len();
-        planes.extend(game_spec.tables.then_some(PolicyPlane::Pass));
+        planes.extend(game_spec.two_boards.then_some(PolicyPlane::Pass));
         Policy {
             planes,
-            two_boards: game_spec.tables,
+            two_boards: game_spec.two_boards,
             go: Arc::new(go),
             promotions: game_spec.promotions.clone(),
             promote,
@@ -128,19 +128,18 @@ impl Policy {
     /// Returns the index of a move other than `Move::Pass`, whose index is [`Policy::sits`].
     pub(super) fn index(&self, mover: Side, m: Move) -> PolicyIndex {
         // A team has different colors on the two boards.
-        let (board, m) = m.split();
-        let color = Color::from_white((mover == Side::WHITE) == (board == BoardId::A));
+        let color = Color::from_white((mover == Side::WHITE) == (m.board() == BoardId::A));
         let first = if self.two_boards && color.is_black() { self.planes.len() } else { 0 };
         let flip = self.mirrored && color.is_black();
         let (plane, square) = match m {
-            Move::Step { from, to, promotion } => (self.step(from, to, promotion, flip), from),
-            Move::Drop { role, to } => {
+            Move::Step { from, to, promotion, .. } => (self.step(from, to, promotion, flip), from),
+            Move::Drop { role, to, .. } => {
                 let number = self.drops.iter().position(|&drop| drop == role);
                 (self.drop + number.unwrap_or(0), to)
             }
             Move::Place(to) => (self.drop + self.drops.len(), to),
             Move::Wall(to) => (self.wall, to),
-            Move::Second(_) | Move::Pass => return self.sits(color),
+            Move::Pass => return self.sits(color),
         };
         let cell = cell(square, flip, self.files, self.ranks);
         let plane = first + plane;

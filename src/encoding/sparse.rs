@@ -102,7 +102,7 @@ impl SparseEncoding {
         let mut input_list = BlockList::default();
         let mut move_list = BlockList::default();
         let geometry = Geometry::new(game_spec);
-        let prefixes: &[&str] = if game_spec.tables {
+        let prefixes: &[&str] = if game_spec.two_boards {
             &[board_prefix(Color::White), board_prefix(Color::Black)]
         } else {
             &[""]
@@ -158,13 +158,12 @@ impl SparseEncoding {
         out.move_rows.clear();
         out.move_rows.resize(legal.len() * ROWS_PER_MOVE, shape.move_rows as u16);
         inputs.write_common(&view, &mut out.inputs);
-        let first = Scene::new(geometry, &view, *wall_moves);
-        if view.second.is_none() {
+        let first = Scene::new(geometry, &view.boards[0], *wall_moves);
+        let Some(second) = view.boards.get(1) else {
             inputs.write_board(0, geometry, &first, &mut out.inputs);
             return moves.write(geometry, [&first, &first], legal, &mut out.move_rows);
-        }
-        let other_view = view.board_view(!view.turn);
-        let second = Scene::new(geometry, &other_view, *wall_moves);
+        };
+        let second = Scene::new(geometry, second, *wall_moves);
         for scene in [&first, &second] {
             let board = usize::from(scene.us.is_black());
             inputs.write_board(board, geometry, scene, &mut out.inputs);

@@ -74,7 +74,8 @@ pub fn bench(catalogue: &Catalogue, threads: usize) -> Result<Vec<BenchPosition>
 
 fn search(variant: &str, position: &Position) -> Result<BenchPosition, EvalError> {
     let mut evaluator = Uniform::new(Encoding::of(position).shape());
-    let mut tree = Tree::new(position.clone(), Params::default(), TREE_BYTES);
+    let mut tree =
+        Tree::new(position.clone(), Params { mate_turns: 0.0, ..Params::default() }, TREE_BYTES);
     let mut searcher = Searcher::new(&mut tree, &mut evaluator, BATCH_SIZE);
     let mut nodes = 0;
     while nodes < VISITS && !searcher.tree().is_proven() {

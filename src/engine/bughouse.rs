@@ -27,6 +27,10 @@ const EQUAL_VALUE_MARGIN: f32 = 0.03;
 /// Such turns have at least this part of the visits of the best turn.
 const EQUAL_VISITS_DIVISOR: u32 = 4;
 
+/// The clocks of the four players of bughouse, by board and color, as far as they are known.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SeatClocks(pub [PerSide<Option<Clock>>; 2]);
+
 /// Returns the team that the engine plays, if the option `Team` names one.
 pub(super) fn team(options: &Options) -> Option<Side> {
     match &*options.team {
@@ -36,11 +40,18 @@ pub(super) fn team(options: &Options) -> Option<Side> {
     }
 }
 
-/// If there are two boards, gives `position` the clocks of the option `Mode` or of the limits, and gives
-/// `limits` the shortest running clock of the side to move.
-pub(super) fn apply_clocks(position: &mut Position, options: &Options, limits: &mut Limits) {
+/// If there are two boards, gives `position` the clocks of the option `Mode` or `seat_clocks`, and gives
+/// `limits` the shortest running clock of the side to move. Without `seat_clocks`, the clocks of `limits` are
+/// those at the first board.
+pub(super) fn apply_clocks(
+    position: &mut Position,
+    options: &Options,
+    seat_clocks: Option<SeatClocks>,
+    limits: &mut Limits,
+) {
     let Some(current) = position.clocks() else { return };
-    let given = BoardId::ALL.map(|board| Color::ALL.map(|color| seat_clock(limits, board, color)));
+    let SeatClocks(given) = seat_clocks.unwrap_or(SeatClocks([limits.clocks, PerSide::all(None)]));
+    let given = given.map(|clocks| Color::ALL.map(|color| clocks[Side::from(color)]));
     // A seat without a clock is assumed to have that of the opponent with whom it is compared.
     let clock_of = |board: BoardId, color: Color| {
         let at = |board: BoardId| given[board as usize][usize::from(color.is_black())];
@@ -61,22 +72,14 @@ pub(super) fn apply_clocks(position: &mut Position, options: &Options, limits: &
     };
     position.set_clocks(clocks);
     let view = position.view();
-    let colors_to_move = Color::ALL.into_iter().filter(|&color| view.board_view(color).seat.asked);
-    let running = colors_to_move.filter_map(|color| {
-        clock_of(if view.turn == color { BoardId::A } else { BoardId::B }, color)
-    });
+    let to_move = BoardId::ALL.into_iter().filter(|&board| view.on(board).team.may_move);
+    let running = to_move.filter_map(|board| clock_of(board, view.on(board).turn));
     let shortest = running.min_by_key(|clock| clock.remaining);
     limits.clocks =
         PerSide::all(shortest.map(|clock| Clock {
             turns_to_go: clock.turns_to_go.or(Some(EXPECTED_TURNS)),
             ..clock
         }));
-}
-
-/// Returns the clock of a seat, if it is known.
-fn seat_clock(limits: &Limits, board: BoardId, color: Color) -> Option<Clock> {
-    let clocks = if board == BoardId::A { &limits.clocks } else { &limits.second_clocks };
-    clocks[Side::from(color)]
 }
 
 fn clocks_from_fn(milliseconds: impl Fn(BoardId, Color) -> u32) -> Clocks {
@@ -104,6 +107,11 @@ impl Session {
         other.variant = Arc::clone(&self.variant);
         other.game = PlayedGame::new(&other.variant, other.options.chess960);
         other
+    }
+
+    /// Sets the clocks of the four players for the next search, in bughouse on two boards.
+    pub fn set_seat_clocks(&mut self, seat_clocks: SeatClocks) {
+        self.seat_clocks = Some(seat_clocks);
     }
 
     /// Adds a piece, by its letter, to the pocket of a colour. Turns played before can no longer be taken
@@ -163,12 +171,12 @@ impl Session {
     fn captured_piece(&self, turn: &str) -> Option<Role> {
         let plies = self.position().parse_turn(turn)?;
         let [Move::Step { to, .. }] = plies[..] else { return None };
-        let view = self.position().view();
-        let role = view.board.role_at(to)?;
-        if view.board.by_color(view.turn).contains(to) {
+        let board = self.position().board();
+        let role = board.pieces.role_at(to)?;
+        if board.pieces.by_color(board.turn).contains(to) {
             return None;
         }
-        Some(if view.promoted.contains(to) { Role::Pawn } else { role })
+        Some(if board.promoted.contains(to) { Role::Pawn } else { role })
     }
 
     /// Returns a turn that is as good as the best and captures a `wanted` piece, or if the best captures a

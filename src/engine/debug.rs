@@ -162,7 +162,7 @@ pub(super) fn flipped_fen(position: &Position) -> String {
         }
         // The other team is to move, on the same board.
         let team = if position.turn() == Side::WHITE { "b" } else { "w" };
-        let board = if position.view().seat.asked { "A" } else { "B" };
+        let board = if position.board().team.may_move { "A" } else { "B" };
         return format!("{a}|{b}|{team} {board} {}", fields.join(" "));
     }
     parts.join("|")

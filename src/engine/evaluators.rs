@@ -3,16 +3,14 @@
 use std::env::current_exe;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::embedded_nets::{self, UnreadableNetwork};
 use super::options::Options;
 use crate::encoding::Encoding;
 use crate::nn::network::Backend;
 use crate::nn::runtime::{Runtime, RuntimeError};
-use crate::nn::{
-    Cache, Cached, EvalError, Evaluator, Onnx, Opened, Query, UnfitNetwork, Uniform, Weights,
-};
+use crate::nn::{Cache, EvalError, Evaluator, Onnx, Opened, Query, UnfitNetwork, Uniform, Weights};
 use crate::rules::MoveList;
 use crate::search::Params;
 use crate::variant::{Catalogue, Variant};
@@ -347,10 +345,8 @@ fn open(
     for network in &mut networks[1..] {
         warm_up(network, variant, &encoding).map_err(failed)?;
     }
-    let cache = Arc::new(Mutex::new(Cache::new(cache_bytes(options))));
-    let evaluators = networks.into_iter().map(|network| -> Box<dyn Evaluator> {
-        Box::new(Cached::sharing(network, Arc::clone(&cache)))
-    });
+    let cache = Cache::shared(cache_bytes(options));
+    let evaluators = networks.into_iter().map(|network| network.with_cache(Arc::clone(&cache)));
     Ok((evaluators.collect(), params))
 }
 

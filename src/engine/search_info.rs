@@ -35,7 +35,7 @@ pub enum Event {
 pub struct SearchInfo {
     /// The rank among the lines, from 1.
     pub rank: usize,
-    /// The depth: the visits of this search on a logarithmic scale, see `engine/depth.rs`.
+    /// The depth: the visits of this search on a logarithmic scale, see `engine/limits.rs`.
     pub depth: usize,
     /// The number of turns of the deepest line.
     pub seldepth: usize,

@@ -4,8 +4,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::depth::depth_of_visits;
 use super::evaluators::EvaluatorPool;
+use super::limits::depth_of_visits;
 use super::search_info::{EvalStats, Event, Score, SearchInfo, SearchResult, Sink, Wdl};
 use super::skill::Skill;
 use super::stoppers::{StopConditions, Stoppers};

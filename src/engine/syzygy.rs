@@ -133,8 +133,8 @@ where
     S: shakmaty::Position + FromSetup + Syzygy + Clone + fmt::Debug + Send + Sync,
 {
     fn probe(&self, position: &Position) -> Option<ProvenValue> {
-        let view = position.view();
-        if view.halfmoves > 0 || view.board.occupied().count() > self.tables.max_pieces() {
+        let board = position.board();
+        if board.halfmoves > 0 || board.pieces.occupied().count() > self.tables.max_pieces() {
             return None;
         }
         let wdl = log_error(self.tables.probe_wdl_after_zeroing(&as_shakmaty(position)?))?;
@@ -149,7 +149,7 @@ where
 
     fn probe_root(&self, position: &Position) -> Option<RootProbe> {
         // A capture may lead into the tables, but quiet moves would not.
-        if position.view().board.occupied().count() > self.tables.max_pieces() {
+        if position.board().pieces.occupied().count() > self.tables.max_pieces() {
             return None;
         }
         let mut legal = MoveList::new();
@@ -209,18 +209,18 @@ fn choose(position: &Position, mut moves: Vec<RankedMove>, ends_by_mate: bool) -
         return MoveList::new();
     };
     moves.retain(|ranked| ranked.result == result);
-    let view = position.view();
+    let board = position.board();
     if result == 2 {
-        let counted = view.halfmoves as i32;
+        let counted = board.halfmoves as i32;
         let in_time = |ranked: &RankedMove| counted.saturating_sub(ranked.progress) < SAFE_PLIES;
         let keeps = |ranked: &RankedMove| in_time(ranked) && ranked.keeps_material;
-        if ends_by_mate && view.halfmoves < PLIES_KEEPING_MATERIAL && moves.iter().any(keeps) {
+        if ends_by_mate && board.halfmoves < PLIES_KEEPING_MATERIAL && moves.iter().any(keeps) {
             moves.retain(keeps);
         }
         let searched = ends_by_mate
-            && view.halfmoves < PLIES_BY_SEARCH
-            && !view.repeated
-            && can_spare_a_piece(view.board, view.turn);
+            && board.halfmoves < PLIES_BY_SEARCH
+            && !board.repeated
+            && can_spare_a_piece(board.pieces, board.turn);
         if !searched || !moves.iter().all(in_time) {
             let nearest = moves.iter().map(|ranked| ranked.progress).max();
             moves.retain(|ranked| Some(ranked.progress) == nearest);
@@ -246,8 +246,8 @@ fn can_spare_a_piece(board: &Board, color: Color) -> bool {
 fn can_capture(position: &Position) -> bool {
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
-    let view = position.view();
-    let theirs = view.board.by_color(!view.turn);
+    let board = position.board();
+    let theirs = board.pieces.by_color(!board.turn);
     legal.iter().any(|&m| matches!(m, Move::Step { to, .. } if theirs.contains(to)))
 }
 
@@ -275,15 +275,15 @@ fn log_error<T>(result: Result<T, SyzygyError>) -> Option<T> {
 
 /// Converts a position for the tables; `None` if they do not contain it, as with castling rights.
 fn as_shakmaty<S: FromSetup>(position: &Position) -> Option<S> {
-    let view = position.view();
-    if !view.castling.is_empty() {
+    let board = position.board();
+    if !board.castling.is_empty() {
         return None;
     }
     let setup = Setup {
-        board: view.board.clone(),
-        turn: view.turn,
-        ep_square: view.en_passant,
-        halfmoves: view.halfmoves,
+        board: board.pieces.clone(),
+        turn: board.turn,
+        ep_square: board.en_passant,
+        halfmoves: board.halfmoves,
         ..Setup::empty()
     };
     S::from_setup(setup, CastlingMode::Standard).ok()

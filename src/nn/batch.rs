@@ -42,7 +42,6 @@ struct PlaneInputs {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     key: Key,
-    board_keys: [Key; 2],
     first_legal: usize,
     legal: usize,
 }
@@ -158,13 +157,12 @@ impl Batch {
             Inputs::Sparse(lists) => lists.push(position, legal),
         }
         let key = encoding.input_key(position);
-        let board_keys = encoding.board_keys(position).unwrap_or([key; 2]);
         if let Some(positions) = &mut self.positions {
             positions.push(position.clone());
         }
         let first_legal = self.logits.len();
         let legal = legal.len();
-        self.rows.push(Row { key, board_keys, first_legal, legal });
+        self.rows.push(Row { key, first_legal, legal });
         self.outcome.resize(self.rows.len() * self.outcomes, 0.0);
         self.moves_left.resize(self.rows.len(), 0.0);
         self.logits.resize(first_legal + legal, 0.0);
@@ -212,12 +210,6 @@ impl Batch {
     /// Returns the input key of a row's position.
     pub fn key(&self, row: usize) -> Key {
         self.rows[row].key
-    }
-
-    /// Returns the keys of the two boards of a row, in the order of their planes
-    /// ([`Encoding::board_keys`](crate::encoding::Encoding::board_keys)).
-    pub(super) fn board_keys(&self, row: usize) -> [Key; 2] {
-        self.rows[row].board_keys
     }
 
     /// Returns the position of a row, if the batch stores positions.
@@ -293,7 +285,7 @@ impl PlaneInputs {
         assert_eq!(self.shape, encoding.shape());
         let start = self.planes.len();
         self.planes.resize(start + self.shape.input(), 0.0);
-        encoding.write_planes(position.view(), &mut self.planes[start..]);
+        encoding.write_planes(&position.view(), &mut self.planes[start..]);
         self.legal.extend(legal.iter().map(|&m| encoding.index(position, m)));
     }
 }

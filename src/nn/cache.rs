@@ -38,6 +38,11 @@ impl Cache {
         Cache { ring, limit, next: 0, buckets: vec![[0; 2]; buckets] }
     }
 
+    /// Returns an empty cache of `bytes` bytes, which several evaluators can share.
+    pub fn shared(bytes: usize) -> Arc<Mutex<Cache>> {
+        Arc::new(Mutex::new(Cache::new(bytes)))
+    }
+
     /// Inserts values, which come in several parts, under a key.
     pub(super) fn insert(&mut self, key: Key, parts: &[&[f32]]) {
         let count: usize = parts.iter().map(|part| part.len()).sum();
@@ -87,11 +92,17 @@ impl Cache {
         ((u128::from(key.0) * self.buckets.len() as u128) >> 64) as usize
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.ring.clear();
         self.next = 0;
         self.buckets.fill([0; 2]);
     }
+}
+
+/// Locks a cache that several threads share.
+pub(super) fn lock(cache: &Mutex<Cache>) -> MutexGuard<'_, Cache> {
+    // A panic leaves at most one incomplete entry.
+    cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An evaluator with a cache. Evaluators in several threads may share a cache.
@@ -99,25 +110,17 @@ impl Cache {
 pub struct Cached<E> {
     inner: E,
     cache: Arc<Mutex<Cache>>,
-    /// Whether the inner evaluator uses the cache itself, for parts of positions.
-    caches_parts: bool,
 }
 
 impl<E: Evaluator> Cached<E> {
     /// Returns `inner` with a cache of `bytes` bytes.
     pub fn new(inner: E, bytes: usize) -> Cached<E> {
-        Cached::sharing(inner, Arc::new(Mutex::new(Cache::new(bytes))))
+        Cached::sharing(inner, Cache::shared(bytes))
     }
 
     /// Returns `inner` with `cache`, which other evaluators of the same game may share.
-    pub fn sharing(mut inner: E, cache: Arc<Mutex<Cache>>) -> Cached<E> {
-        let caches_parts = inner.share_cache(&cache);
-        Cached { inner, cache, caches_parts }
-    }
-
-    fn cache(&self) -> MutexGuard<'_, Cache> {
-        // A panic leaves at most one incomplete entry.
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn sharing(inner: E, cache: Arc<Mutex<Cache>>) -> Cached<E> {
+        Cached { inner, cache }
     }
 }
 
@@ -134,25 +137,20 @@ impl<E: Evaluator> Evaluator for Cached<E> {
     /// batch, which saves the encoding, too.
     fn evaluate(&mut self, batch: &mut Batch) -> Result<(), EvalError> {
         self.inner.evaluate(batch)?;
-        if !self.caches_parts {
-            let mut cache = self.cache();
-            for row in 0..batch.len() {
-                let evaluation = batch.evaluation(row);
-                let parts = [evaluation.outcome, &[evaluation.moves_left], evaluation.logits];
-                cache.insert(batch.key(row), &parts);
-            }
+        let mut cache = lock(&self.cache);
+        for row in 0..batch.len() {
+            let evaluation = batch.evaluation(row);
+            let parts = [evaluation.outcome, &[evaluation.moves_left], evaluation.logits];
+            cache.insert(batch.key(row), &parts);
         }
         Ok(())
     }
 
     fn probe(&self, query: Query<'_>, into: &mut CachedEval) -> bool {
-        if self.caches_parts {
-            return self.inner.probe(query, into);
-        }
         let Query { encoding, position, legal } = query;
         let key = encoding.input_key(position);
         let outcomes = self.shape().outcomes;
-        let cache = self.cache();
+        let cache = lock(&self.cache);
         let Some(mut values) = cache.probe(key, outcomes + 1 + legal.len()) else {
             drop(cache);
             return self.inner.probe(query, into);
@@ -170,7 +168,7 @@ impl<E: Evaluator> Evaluator for Cached<E> {
     }
 
     fn forget(&mut self) {
-        self.cache().clear();
+        lock(&self.cache).clear();
         self.inner.forget();
     }
 

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use self::plane_reader::PlaneReader;
 use self::sparse_reader::SparseReader;
-use super::mate_search::{MateLimits, probe_mate};
 use super::network::{Backend, Network, NetworkError, Sizes};
 use super::plane_adapter::PlaneAdapter;
-use super::{Batch, Cache, CachedEval, EvalError, Evaluator, Query};
+use super::two_board_network::TwoBoardNetwork;
+use super::{Batch, Cache, Cached, CachedEval, EvalError, Evaluator, Query};
 use crate::encoding::sparse::{IndexMap, SparseLayoutError};
 use crate::encoding::{self, Encoding, Shape, SparseEncoding, SparseLayout, sparse};
 
@@ -401,6 +401,25 @@ impl Onnx {
         matches!(self.reader, Reader::Sparse(_))
     }
 
+    /// Returns the network with a cache, which other evaluators of the same game may share. A two-board network
+    /// caches the evaluations of single boards.
+    pub fn with_cache(mut self, cache: Arc<Mutex<Cache>>) -> Box<dyn Evaluator> {
+        match self.two_board_mut() {
+            Some(two_board) => {
+                two_board.set_cache(cache);
+                Box::new(self)
+            }
+            None => Box::new(Cached::sharing(self, cache)),
+        }
+    }
+
+    fn two_board_mut(&mut self) -> Option<&mut TwoBoardNetwork> {
+        match &mut self.reader {
+            Reader::Planes(reader) => reader.two_board.as_mut(),
+            Reader::Sparse(_) => None,
+        }
+    }
+
     /// Returns its metadata.
     pub fn network_metadata(&self) -> &NetworkMetadata {
         &self.metadata
@@ -438,22 +457,15 @@ impl Evaluator for Onnx {
         match &self.reader {
             Reader::Planes(reader) => match &reader.two_board {
                 Some(two_board) => two_board.probe(&reader.session, query, into),
-                None => probe_mate(query, MateLimits::DEEP, into),
-            },
-            Reader::Sparse(_) => probe_mate(query, MateLimits::QUICK, into),
-        }
-    }
-
-    fn share_cache(&mut self, cache: &Arc<Mutex<Cache>>) -> bool {
-        match &mut self.reader {
-            Reader::Planes(reader) => match &mut reader.two_board {
-                Some(two_board) => {
-                    two_board.share_cache(cache);
-                    true
-                }
                 None => false,
             },
             Reader::Sparse(_) => false,
+        }
+    }
+
+    fn forget(&mut self) {
+        if let Some(two_board) = self.two_board_mut() {
+            two_board.clear_cache();
         }
     }
 }

@@ -4,21 +4,22 @@
 //! once; a position of two cached boards costs a few hundred multiplications
 //! ([`Head::join`](super::network::Head::join)).
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::batch::softmax;
-use super::cache::Cache;
-use super::mate_search::{FoundMate, MateLimits, find_mate, set_winner};
+use super::cache::{self, Cache};
+use super::mate_eval::{FoundMate, set_winner};
 use super::network::{Head, NetworkError, Session};
 use super::plane_adapter::PlaneAdapter;
 use super::{Batch, CachedEval, Query};
 use crate::encoding::{Encoding, Shape};
-use crate::rules::{BoardId, Color, Key, Mate, Move, MoveList};
+use crate::rules::{Color, Key, Mate, Move, MoveList};
 
 /// The evaluation board by board, for a session of a two-board network.
 #[derive(Debug)]
 pub(super) struct TwoBoardNetwork {
     cache: Option<Arc<Mutex<Cache>>>,
+    encoding: Encoding,
     /// The sizes of the game's tensors.
     game: Shape,
     /// The policy index of sitting (passing) on each board.
@@ -46,6 +47,10 @@ struct BoardEntry {
 /// The number of values of a board that are not of units or moves: the mate and the logit of sitting.
 const EXTRA_VALUES: usize = 2;
 
+/// The limits of the mate search on one board: turns of the side that mates, and positions visited.
+const MATE_TURNS: u8 = 3;
+const MATE_POSITIONS: u32 = 100;
+
 impl TwoBoardNetwork {
     /// Returns the evaluation for the game of `encoding`, or `None` if it does not have two boards.
     pub(super) fn new(encoding: &Encoding) -> Option<TwoBoardNetwork> {
@@ -53,17 +58,24 @@ impl TwoBoardNetwork {
         let sits = [sits(Color::White)?, sits(Color::Black)?];
         let [planes, policy, halves, outcome] = Default::default();
         let game = encoding.shape();
-        Some(TwoBoardNetwork { cache: None, game, sits, planes, policy, halves, outcome })
+        let encoding = encoding.clone();
+        Some(TwoBoardNetwork { cache: None, encoding, game, sits, planes, policy, halves, outcome })
     }
 
     /// Uses `cache` for the evaluations of boards.
-    pub(super) fn share_cache(&mut self, cache: &Arc<Mutex<Cache>>) {
-        self.cache = Some(Arc::clone(cache));
+    pub(super) fn set_cache(&mut self, cache: Arc<Mutex<Cache>>) {
+        self.cache = Some(cache);
+    }
+
+    /// Clears the cache.
+    pub(super) fn clear_cache(&mut self) {
+        if let Some(mut cache) = self.cache() {
+            cache.clear();
+        }
     }
 
     fn cache(&self) -> Option<MutexGuard<'_, Cache>> {
-        let cache = self.cache.as_ref()?;
-        Some(cache.lock().unwrap_or_else(PoisonError::into_inner))
+        self.cache.as_deref().map(cache::lock)
     }
 
     /// Returns the board of a policy index of the game, and whether the index is a move and not sitting.
@@ -78,8 +90,8 @@ impl TwoBoardNetwork {
         let Some((head, cache)) = session.head().zip(self.cache()) else { return false };
         let Some(keys) = encoding.board_keys(position) else { return false };
         // The planes begin with the board on which the side to move has White.
-        let first = if position.view().turn.is_white() { BoardId::A } else { BoardId::B };
-        let board = |m: Move| usize::from(m.split().0 != first);
+        let first = position.view().board_with(Color::White);
+        let board = |m: Move| usize::from(m.board() != first);
         let mut moves = [0; 2];
         for &m in legal.iter().filter(|&&m| m != Move::Pass) {
             moves[board(m)] += 1;
@@ -168,7 +180,11 @@ impl TwoBoardNetwork {
                 let (nth, is_move) = self.board_of(index.0.into());
                 moves[nth] += usize::from(is_move);
             }
-            let keys = batch.board_keys(row);
+            let position = batch.position(row);
+            let Some(keys) = position.and_then(|position| self.encoding.board_keys(position))
+            else {
+                continue;
+            };
             pairs.push([0, 1].map(|nth| {
                 let key = keys[nth];
                 let moves = moves[nth];
@@ -223,18 +239,17 @@ impl TwoBoardNetwork {
 fn mate_on_board(batch: &Batch, board: &BoardEntry) -> Option<(f32, Option<FoundMate>)> {
     let whole = batch.position(board.row)?;
     let view = whole.view();
-    let color = if board.nth == 0 { Color::White } else { Color::Black };
-    let table = if view.turn == color { BoardId::A } else { BoardId::B };
-    let seat = view.board_view(color).seat;
-    if seat.drawn {
+    let id = view.board_with(if board.nth == 0 { Color::White } else { Color::Black });
+    let team = view.on(id).team;
+    if team.drawn {
         return None;
     }
-    let position = whole.board_position(table)?;
-    let mate @ Mate { turns, .. } = find_mate(&position, MateLimits::DEEP)?;
-    if !seat.on_turn {
+    let position = whole.board_position(id)?;
+    let mate @ Mate { turns, .. } = position.find_mate(MATE_TURNS, MATE_POSITIONS)?;
+    if !team.on_turn {
         return Some((-f32::from(turns), None));
     }
-    if !seat.asked {
+    if !team.may_move {
         return Some((f32::from(turns), None));
     }
     let mut legal = MoveList::new();

@@ -16,7 +16,7 @@ use super::line::InputLine;
 use super::output::Output;
 use super::variant_info::VariantInfo;
 use super::{OnSearchEnd, ProtocolHandler, bench, check, set_option};
-use crate::engine::{Event, Session, Sink};
+use crate::engine::{Event, SeatClocks, Session, Sink};
 
 const HELP: &str = "Menagerie, an engine for chess variants, GPL-3.0-or-later
 UCI commands: uci, isready, ucinewgame, position, go, stop, ponderhit, setoption, debug, register, quit
@@ -216,7 +216,7 @@ impl Uci {
     }
 
     fn go(&mut self, words: &[&str], begun: Instant) {
-        let GoCommand { mut limits, search_moves, perft, errors, is_valid } =
+        let GoCommand { mut limits, second_clocks, search_moves, perft, errors, is_valid } =
             GoCommand::parse(words);
         self.notes(&errors);
         let is_invalid_perft = perft.is_none() && words.first() == Some(&"perft");
@@ -237,6 +237,7 @@ impl Uci {
                     self.note(&format!("illegal move \"{text}\" in searchmoves, ignored"));
                 }
                 limits.moves = plies;
+                self.session.set_seat_clocks(SeatClocks([limits.clocks, second_clocks]));
                 self.session.go(limits, begun, sink)
             }
         };

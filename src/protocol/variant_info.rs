@@ -125,7 +125,7 @@ fn drop_ranks(variant: &Variant, role: Role) -> String {
     let mut legal = Vec::new();
     position.legal_moves(&mut legal);
     let ranks = legal.into_iter().filter_map(|m| match m {
-        Move::Drop { role: dropped, to } if dropped == role => Some(to.rank().to_u32() + 1),
+        Move::Drop { role: dropped, to, .. } if dropped == role => Some(to.rank().to_u32() + 1),
         _ => None,
     });
     let ranks: Vec<u32> = ranks.collect();
@@ -149,7 +149,7 @@ pub(super) fn xboard_names(catalogue: &Catalogue) -> Vec<&str> {
 /// Returns `true` if XBoard can display a variant: two sides move pieces on one board.
 fn is_displayable(variant: &Variant) -> bool {
     let game_spec = variant.start().game_spec();
-    game_spec.sides == 2 && !game_spec.places && !game_spec.tables
+    game_spec.sides == 2 && !game_spec.places && !game_spec.two_boards
 }
 
 /// Returns the catalogue's name of the variant that XBoard calls `name`, and whether castling is that of

@@ -15,12 +15,13 @@ use std::sync::Arc;
 pub use clocks::Clocks;
 pub use order::TurnOrder;
 use shakmaty::Color;
-pub(super) use text::{PASS, split_board_number};
+pub(super) use text::{PASS, parse_candidates, split_board_number, turn_text};
 
 use self::board::{BoardState, BoardStatus};
 use super::chess::{ChessPosition, VariantRules};
 use super::{
-    BoardId, GameSpec, Key, Move, MoveList, Outcome, Reason, Rules, Seat, Side, Symmetry, View,
+    BoardId, BoardView, GameSpec, Key, Move, MoveList, Outcome, Reason, Rules, Side, Symmetry,
+    TeamStatus, View,
 };
 
 /// The parameters of one game of this family.
@@ -123,6 +124,23 @@ impl BughousePosition {
         self.update_outcome();
     }
 
+    /// Returns the key of a board.
+    pub(super) fn board_key(&self, board: BoardId) -> Key {
+        self.board(board).chess.key()
+    }
+
+    /// Returns `true` if the players of a team move independently, so that a turn may stop before it ends.
+    pub(super) fn allows_partial_turn(&self) -> bool {
+        self.rules.order == TurnOrder::Timed
+    }
+
+    /// Sets whether moves write castling as king takes rook.
+    pub(super) fn write_chess960(&mut self, chess960: bool) {
+        for board in &mut self.boards {
+            board.chess.write_chess960(chess960);
+        }
+    }
+
     /// Plays a move of the player on turn at `board`.
     fn play_at(&mut self, board: BoardId, m: Move) {
         let team = self.on_turn(board);
@@ -187,7 +205,7 @@ impl Rules for BughousePosition {
     fn game_spec(&self) -> GameSpec {
         let board = self.boards[0].chess.game_spec();
         let symmetry = Symmetry { colors: self.rules.order == TurnOrder::Timed, ..board.symmetry };
-        GameSpec { tables: true, symmetry, ..board }
+        GameSpec { two_boards: true, symmetry, ..board }
     }
 
     fn turn(&self) -> Side {
@@ -211,7 +229,7 @@ impl Rules for BughousePosition {
                 let before = out.len();
                 self.board(board).chess.append_moves(out);
                 for m in &mut out[before..] {
-                    *m = m.at(board);
+                    *m = m.on(board);
                 }
             }
         }
@@ -221,9 +239,9 @@ impl Rules for BughousePosition {
     }
 
     fn play_unchecked(&mut self, m: Move) {
-        match m.split() {
-            (_, Move::Pass) => self.sit(),
-            (board, m) => self.play_at(board, m),
+        match m {
+            Move::Pass => self.sit(),
+            _ => self.play_at(m.board(), m),
         }
     }
 
@@ -233,18 +251,6 @@ impl Rules for BughousePosition {
 
     fn claimable_outcome(&self) -> Option<Outcome> {
         None
-    }
-
-    fn can_pass(&self) -> bool {
-        self.may_sit_is_unknown()
-    }
-
-    fn set_side_to_move(&mut self, side: Side) -> bool {
-        self.set_team_to_move(side)
-    }
-
-    fn set_board_to_move(&mut self, board: BoardId) -> bool {
-        self.set_player_to_move(board)
     }
 
     fn opponent_in_check(&self) -> bool {
@@ -263,28 +269,23 @@ impl Rules for BughousePosition {
         Key::of([a.chess.key().0, b.chess.key().0, flags])
     }
 
-    fn board_key(&self, board: BoardId) -> Option<Key> {
-        Some(self.board(board).chess.key())
-    }
-
     fn view(&self) -> View<'_> {
-        let [a, b] = BoardId::ALL.map(|board| {
+        let boards = BoardId::ALL.map(|board| {
             let state = self.board(board);
             let color = color_of(self.team, board);
-            View {
+            BoardView {
                 turn: color,
-                mover: self.team,
                 repeated: state.repeated(),
-                seat: Seat {
-                    asked: self.may_move(board, self.team),
+                team: TeamStatus {
+                    may_move: self.may_move(board, self.team),
                     on_turn: state.color() == color,
                     drawn: state.is_drawn(),
                     lead: self.clocks.lead(board, color),
                 },
-                ..state.chess.view()
+                ..state.chess.board_view()
             }
         });
-        View { second: Some(b.as_other_board()), ..a }
+        View { boards: boards.into(), ..View::of_board(self.team, self.mid_turn, boards[0]) }
     }
 
     fn fen(&self) -> String {
@@ -293,24 +294,6 @@ impl Rules for BughousePosition {
 
     fn move_text(&self, m: Move) -> String {
         self.ply_text(m)
-    }
-
-    fn turn_text(&self, plies: &[Move], texts: &[String]) -> String {
-        text::turn_text(plies, texts)
-    }
-
-    fn parse_candidates(&self, turn: &str) -> Vec<Vec<String>> {
-        text::parse_candidates(turn)
-    }
-
-    fn allows_partial_turn(&self) -> bool {
-        self.rules.order == TurnOrder::Timed
-    }
-
-    fn write_chess960(&mut self, chess960: bool) {
-        for board in &mut self.boards {
-            board.chess.write_chess960(chess960);
-        }
     }
 
     fn diagram(&self) -> Option<String> {

@@ -27,10 +27,11 @@ pub use variant_rules::{
 
 pub(super) use self::bughouse_board::MoveStatus;
 use self::castling::CastlingPath;
+pub(super) use self::mate::MateBuffers;
 use self::walls::PendingWall;
 use super::{
-    GameSpec, Key, Mate, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, Symmetry,
-    View, notation,
+    BoardView, GameSpec, Key, Mate, Move, MoveList, Outcome, Reason, Rules, Side, Symmetry, View,
+    notation,
 };
 
 /// A position of a chess variant.
@@ -147,12 +148,57 @@ impl ChessPosition {
     }
 }
 
+impl ChessPosition {
+    /// Returns the board as the side to move sees it, but for repetitions.
+    pub(super) fn board_view(&self) -> BoardView<'_> {
+        BoardView {
+            promoted: self.promoted,
+            hands: self.variant_rules.drops.is_some().then_some(&self.hands),
+            castling: self.rights,
+            en_passant: self.en_passant,
+            walls: self.walls,
+            checks: self.variant_rules.checks.counted.map(|_| self.checks),
+            halfmoves: self.halfmoves,
+            ..BoardView::new(self.turn, &self.board)
+        }
+    }
+
+    /// Sets whether moves write castling as king takes rook.
+    pub(super) fn write_chess960(&mut self, chess960: bool) {
+        self.chess960 = chess960;
+    }
+
+    /// See [`Position::symmetry`](super::Position::symmetry).
+    pub(super) fn symmetry(&self) -> Symmetry {
+        self.variant_rules.symmetry()
+    }
+
+    /// See [`Position::find_mate`](super::Position::find_mate).
+    pub(super) fn find_mate(
+        &self,
+        turns: u8,
+        positions: u32,
+        buffers: &mut MateBuffers,
+    ) -> Option<Mate> {
+        if self.wins_by_king_capture() {
+            self.find_king_capture(turns, positions)
+        } else {
+            self.find_checkmate(turns, positions, buffers)
+        }
+    }
+
+    /// See [`Position::is_king_lost`](super::Position::is_king_lost).
+    pub(super) fn is_king_lost(&self, positions: u32) -> bool {
+        self.wins_by_king_capture() && self.king_is_lost(positions)
+    }
+}
+
 impl Rules for ChessPosition {
     fn game_spec(&self) -> GameSpec {
         let variant_rules = &self.variant_rules;
         GameSpec {
             sides: 2,
-            tables: false,
+            two_boards: false,
             files: variant_rules.files,
             ranks: variant_rules.ranks,
             roles: variant_rules.roles.clone(),
@@ -205,10 +251,7 @@ impl Rules for ChessPosition {
     }
 
     fn play_unchecked(&mut self, m: Move) {
-        debug_assert!(
-            !matches!(m, Move::Place(_) | Move::Second(_) | Move::Pass),
-            "{m:?} is not a move of chess"
-        );
+        debug_assert!(!matches!(m, Move::Place(_) | Move::Pass), "{m:?} is not a move of chess");
         self.make_move(m);
         self.end_ply();
     }
@@ -240,17 +283,6 @@ impl Rules for ChessPosition {
         (count > 0).then(|| (count, self.repetition_outcome()))
     }
 
-    fn find_mate(&self, turns: u8, positions: u32) -> Option<Mate> {
-        if self.wins_by_king_capture() {
-            return self.find_king_capture(turns, positions);
-        }
-        self.find_mate(turns, positions)
-    }
-
-    fn is_king_lost(&self, positions: u32) -> bool {
-        self.wins_by_king_capture() && self.king_is_lost(positions)
-    }
-
     fn opponent_in_check(&self) -> bool {
         self.in_check(!self.turn)
     }
@@ -279,31 +311,7 @@ impl Rules for ChessPosition {
     }
 
     fn view(&self) -> View<'_> {
-        View {
-            turn: self.turn,
-            mover: self.turn.into(),
-            cells: PerSide::all(Bitboard::EMPTY),
-            board: &self.board,
-            promoted: self.promoted,
-            hands: self.variant_rules.drops.is_some().then_some(&self.hands),
-            castling: self.rights,
-            en_passant: self.en_passant,
-            walls: self.walls,
-            mid_turn: self.mid_turn(),
-            checks: self.variant_rules.checks.counted.map(|_| self.checks),
-            halfmoves: self.halfmoves,
-            repeated: false,
-            seat: Seat::default(),
-            second: None,
-        }
-    }
-
-    fn symmetry(&self) -> Symmetry {
-        self.variant_rules.symmetry()
-    }
-
-    fn set_up(&mut self, board: &Board, turn: Color) -> bool {
-        self.place(board, turn)
+        View::of_board(self.turn.into(), self.mid_turn(), self.board_view())
     }
 
     fn fen(&self) -> String {
@@ -314,7 +322,7 @@ impl Rules for ChessPosition {
         let text = match m {
             Move::Step { from, to, .. } => match self.castles(from, to) {
                 Some(path) if !self.writes_rook(path) => {
-                    notation::uci(Move::Step { from, to: path.king_to, promotion: None })
+                    notation::uci(Move::step(from, path.king_to, None))
                 }
                 _ => notation::uci(m),
             },
@@ -346,15 +354,11 @@ impl Rules for ChessPosition {
                 ends.into_iter().flatten().map(|end| format!("{end}{to}")).collect()
             }
             // The notation of Fairy-Stockfish in builds for large boards.
-            Move::Drop { role: Role::King, to } if self.has_wall_turns() => {
+            Move::Drop { role: Role::King, to, .. } if self.has_wall_turns() => {
                 let number = if self.variant_rules.royal { "d6" } else { "l3" };
                 vec![format!("{},{to}{number}", notation::uci(m))]
             }
             _ => Vec::new(),
         }
-    }
-
-    fn write_chess960(&mut self, chess960: bool) {
-        self.chess960 = chess960;
     }
 }

@@ -12,7 +12,7 @@ use shakmaty::{Bitboard, Board, Color, Square};
 
 use super::notation::{self, FenError, FenFault, area, square};
 use super::{
-    GameSpec, Key, MAX_SIDES, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side,
+    BoardView, GameSpec, Key, MAX_SIDES, Move, MoveList, Outcome, PerSide, Reason, Rules, Side,
     Symmetry, View,
 };
 
@@ -171,7 +171,7 @@ impl Rules for Grid {
     fn game_spec(&self) -> GameSpec {
         let ConnectN { files, ranks, sides, .. } = *self.rules;
         GameSpec {
-            tables: false,
+            two_boards: false,
             sides,
             files,
             ranks,
@@ -245,23 +245,8 @@ impl Rules for Grid {
     }
 
     fn view(&self) -> View<'_> {
-        View {
-            turn: Color::White,
-            mover: self.turn,
-            cells: self.cells,
-            board: &self.board,
-            promoted: Bitboard::EMPTY,
-            hands: None,
-            castling: Bitboard::EMPTY,
-            en_passant: None,
-            walls: Bitboard::EMPTY,
-            mid_turn: false,
-            checks: None,
-            halfmoves: 0,
-            repeated: false,
-            seat: Seat::default(),
-            second: None,
-        }
+        let board = BoardView::new(Color::White, &self.board);
+        View { cells: self.cells, ..View::of_board(self.turn, false, board) }
     }
 
     fn fen(&self) -> String {

@@ -10,6 +10,8 @@ use shakmaty::{Role, Square};
 pub enum Move {
     /// A piece moves from one square to another.
     Step {
+        /// The board, in games on two boards; otherwise the first.
+        board: BoardId,
         /// The origin.
         from: Square,
         /// The destination; the square of the rook for castling.
@@ -19,6 +21,8 @@ pub enum Move {
     },
     /// A piece in hand is dropped on the board.
     Drop {
+        /// The board, in games on two boards; otherwise the first.
+        board: BoardId,
         /// The piece.
         role: Role,
         /// The destination.
@@ -33,11 +37,6 @@ pub enum Move {
     Wall(
         /// The destination.
         Square,
-    ),
-    /// A step or drop on the second board of bughouse. On the first board it is `Step` or `Drop`.
-    Second(
-        /// The move on that board.
-        BoardMove,
     ),
     /// In bughouse, the team sits: it ends its turn without a move on a board where it is on turn.
     Pass,
@@ -65,27 +64,6 @@ impl BoardId {
     }
 }
 
-/// A move on the second board of bughouse.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum BoardMove {
-    /// See [`Move::Step`].
-    Step {
-        /// The origin.
-        from: Square,
-        /// The destination.
-        to: Square,
-        /// The promotion, if any.
-        promotion: Option<Role>,
-    },
-    /// See [`Move::Drop`].
-    Drop {
-        /// The piece.
-        role: Role,
-        /// The destination.
-        to: Square,
-    },
-}
-
 /// The legal moves of a position, in the order in which its rules generate them.
 pub type MoveList = Vec<Move>;
 
@@ -105,26 +83,30 @@ const PASS: PackedMove = PackedMove(SECOND_DROP << 12);
 pub struct PackedMove(pub u16);
 
 impl Move {
-    /// Returns this step or drop as a move on `board`. Other moves are returned unchanged.
-    pub fn at(self, board: BoardId) -> Move {
-        match (self, board) {
-            (Move::Step { from, to, promotion }, BoardId::B) => {
-                Move::Second(BoardMove::Step { from, to, promotion })
-            }
-            (Move::Drop { role, to }, BoardId::B) => Move::Second(BoardMove::Drop { role, to }),
-            _ => self,
+    /// Returns the move of a piece on the first board.
+    pub const fn step(from: Square, to: Square, promotion: Option<Role>) -> Move {
+        Move::Step { board: BoardId::A, from, to, promotion }
+    }
+
+    /// Returns the drop of a piece on the first board.
+    pub const fn drop(role: Role, to: Square) -> Move {
+        Move::Drop { board: BoardId::A, role, to }
+    }
+
+    /// Returns the board of the move: the first one unless it is a step or drop on the second.
+    pub const fn board(self) -> BoardId {
+        match self {
+            Move::Step { board, .. } | Move::Drop { board, .. } => board,
+            Move::Place(_) | Move::Wall(_) | Move::Pass => BoardId::A,
         }
     }
 
-    /// Returns the board of a move, and the move as a move of the one-board game. Moves of no board
-    /// are returned with the first one.
-    pub fn split(self) -> (BoardId, Move) {
+    /// Returns this step or drop as a move on `board`. Other moves are returned unchanged.
+    pub const fn on(self, board: BoardId) -> Move {
         match self {
-            Move::Second(BoardMove::Step { from, to, promotion }) => {
-                (BoardId::B, Move::Step { from, to, promotion })
-            }
-            Move::Second(BoardMove::Drop { role, to }) => (BoardId::B, Move::Drop { role, to }),
-            _ => (BoardId::A, self),
+            Move::Step { from, to, promotion, .. } => Move::Step { board, from, to, promotion },
+            Move::Drop { role, to, .. } => Move::Drop { board, role, to },
+            Move::Place(_) | Move::Wall(_) | Move::Pass => self,
         }
     }
 
@@ -132,17 +114,18 @@ impl Move {
     pub fn pack(self) -> PackedMove {
         let bits = |from: u16, to: Square, kind: u16| from | u16::from(to) << 6 | kind << 12;
         PackedMove(match self {
-            Move::Step { from, to, promotion } => {
-                bits(u16::from(from), to, promotion.map_or(0, u16::from))
+            Move::Step { board: BoardId::A, from, to, promotion } => {
+                bits(from.into(), to, promotion.map_or(0, u16::from))
             }
-            Move::Drop { role, to } => bits(u16::from(role), to, DROP),
+            Move::Step { board: BoardId::B, from, to, promotion } => {
+                let kind = promotion.map_or(0, |role| u16::from(role) - u16::from(Role::Pawn));
+                bits(from.into(), to, SECOND_STEP + kind)
+            }
+            Move::Drop { board, role, to } => {
+                bits(role.into(), to, if board == BoardId::A { DROP } else { SECOND_DROP })
+            }
             Move::Place(to) => bits(0, to, PLACE),
             Move::Wall(to) => bits(0, to, WALL),
-            Move::Second(BoardMove::Step { from, to, promotion }) => {
-                let kind = promotion.map_or(0, |role| u16::from(role) - u16::from(Role::Pawn));
-                bits(u16::from(from), to, SECOND_STEP + kind)
-            }
-            Move::Second(BoardMove::Drop { role, to }) => bits(u16::from(role), to, SECOND_DROP),
             Move::Pass => PASS.0,
         })
     }
@@ -153,25 +136,20 @@ impl PackedMove {
     pub fn unpack(self) -> Option<Move> {
         let low = u32::from(self.0 & 63);
         let to = Square::new(u32::from(self.0 >> 6 & 63));
+        let role = |number: u32| Role::try_from(number).ok();
         Some(match self.0 >> 12 {
-            DROP => Move::Drop { role: Role::try_from(low).ok()?, to },
+            0 => Move::step(Square::new(low), to, None),
+            kind @ 1..=6 => Move::step(Square::new(low), to, Some(role(kind.into())?)),
+            DROP => Move::drop(role(low)?, to),
             PLACE if low == 0 => Move::Place(to),
             WALL if low == 0 => Move::Wall(to),
-            SECOND_DROP if self == PASS => Move::Pass,
-            SECOND_DROP => Move::Second(BoardMove::Drop { role: Role::try_from(low).ok()?, to }),
-            0 => Move::Step { from: Square::new(low), to, promotion: None },
-            kind @ 1..=6 => {
-                let promotion = Some(Role::try_from(u32::from(kind)).ok()?);
-                Move::Step { from: Square::new(low), to, promotion }
-            }
-            SECOND_STEP => {
-                Move::Second(BoardMove::Step { from: Square::new(low), to, promotion: None })
-            }
+            SECOND_STEP => Move::step(Square::new(low), to, None).on(BoardId::B),
             kind @ 11..=14 => {
-                let role = u32::from(kind - SECOND_STEP) + u32::from(Role::Pawn);
-                let promotion = Some(Role::try_from(role).ok()?);
-                Move::Second(BoardMove::Step { from: Square::new(low), to, promotion })
+                let promotion = role(u32::from(kind - SECOND_STEP) + u32::from(Role::Pawn))?;
+                Move::step(Square::new(low), to, Some(promotion)).on(BoardId::B)
             }
+            SECOND_DROP if self == PASS => Move::Pass,
+            SECOND_DROP => Move::drop(role(low)?, to).on(BoardId::B),
             _ => return None,
         })
     }

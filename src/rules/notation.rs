@@ -316,15 +316,13 @@ fn is_epd_operation(name: &str) -> bool {
     }
 }
 
-/// Returns a move in UCI notation, with castling as king takes rook.
+/// Returns a move in UCI notation, with castling as king takes rook and without the board.
 pub(super) fn uci(m: Move) -> String {
     match m {
-        Move::Step { from, to, promotion: None } => format!("{from}{to}"),
-        Move::Step { from, to, promotion: Some(role) } => format!("{from}{to}{}", role.char()),
-        Move::Drop { role, to } => format!("{}@{to}", role.upper_char()),
+        Move::Step { from, to, promotion: None, .. } => format!("{from}{to}"),
+        Move::Step { from, to, promotion: Some(role), .. } => format!("{from}{to}{}", role.char()),
+        Move::Drop { role, to, .. } => format!("{}@{to}", role.upper_char()),
         Move::Place(to) | Move::Wall(to) => to.to_string(),
-        // Bughouse has its own notation for these.
-        Move::Second(_) => format!("2{}", uci(m.split().1)),
         Move::Pass => "pass".to_owned(),
     }
 }
@@ -335,9 +333,9 @@ pub(super) fn parse_uci(text: &str) -> Option<Move> {
     let role = |at: usize| Role::from_char(char::from(*text.as_bytes().get(at)?));
     Some(match text.len() {
         2 => Move::Place(square(0)?),
-        4 if text.as_bytes()[1] == b'@' => Move::Drop { role: role(0)?, to: square(2)? },
-        4 => Move::Step { from: square(0)?, to: square(2)?, promotion: None },
-        5 => Move::Step { from: square(0)?, to: square(2)?, promotion: Some(role(4)?) },
+        4 if text.as_bytes()[1] == b'@' => Move::drop(role(0)?, square(2)?),
+        4 => Move::step(square(0)?, square(2)?, None),
+        5 => Move::step(square(0)?, square(2)?, Some(role(4)?)),
         _ => return None,
     })
 }
@@ -352,18 +350,19 @@ pub(super) fn castling(text: &str) -> Option<&'static str> {
 }
 
 /// Returns a diagram of the board, ranks from the top.
-pub(super) fn diagram(view: View<'_>, game_spec: &GameSpec) -> String {
+pub(super) fn diagram(view: &View<'_>, game_spec: &GameSpec) -> String {
+    let board = &view.boards[0];
     let mut text = String::new();
     let line = format!(" +{}\n", "---+".repeat(game_spec.files));
     text.push_str(&line);
     for rank in (0..game_spec.ranks).rev() {
         for file in 0..game_spec.files {
-            let piece = view.board.piece_at(square(file, rank));
+            let piece = board.pieces.piece_at(square(file, rank));
             // Writing into a String cannot fail.
             let here = square(file, rank);
             let owner = Side::all(game_spec.sides).find(|side| view.cells[*side].contains(here));
             let side = owner.map(Side::letter);
-            let empty = if view.walls.contains(here) { '*' } else { ' ' };
+            let empty = if board.walls.contains(here) { '*' } else { ' ' };
             let _ = write!(text, " | {}", piece.map(Piece::char).or(side).unwrap_or(empty));
         }
         let _ = write!(text, " | {}\n{line}", rank + 1);
@@ -372,7 +371,7 @@ pub(super) fn diagram(view: View<'_>, game_spec: &GameSpec) -> String {
         let _ = write!(text, "   {}", char::from(b'a' + file as u8));
     }
     text.push('\n');
-    if let Some(hands) = view.hands {
+    if let Some(hands) = board.hands {
         let _ = writeln!(text, "\nIn hand: [{}]", self::hands(hands));
     }
     text

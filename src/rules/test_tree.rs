@@ -7,10 +7,10 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Board, Color, Square};
+use shakmaty::{Board, Color, Square};
 
 use super::{
-    GameSpec, Key, Move, MoveList, Outcome, PerSide, Reason, Rules, Seat, Side, Symmetry, View,
+    BoardView, GameSpec, Key, Move, MoveList, Outcome, Reason, Rules, Side, Symmetry, View,
 };
 
 /// A text that is not a game tree.
@@ -119,7 +119,7 @@ impl Rules for TestTree {
     fn game_spec(&self) -> GameSpec {
         GameSpec {
             sides: self.tree.sides,
-            tables: false,
+            two_boards: false,
             files: 8,
             ranks: 8,
             roles: Vec::new(),
@@ -185,23 +185,8 @@ impl Rules for TestTree {
     }
 
     fn view(&self) -> View<'_> {
-        View {
-            turn: Color::White,
-            mover: self.turn,
-            cells: PerSide::all(Bitboard::EMPTY),
-            board: &self.tree.board,
-            promoted: Bitboard::EMPTY,
-            hands: None,
-            castling: Bitboard::EMPTY,
-            en_passant: None,
-            walls: Bitboard::EMPTY,
-            mid_turn: self.mid_turn(),
-            checks: None,
-            halfmoves: 0,
-            repeated: false,
-            seat: Seat::default(),
-            second: None,
-        }
+        let board = BoardView::new(Color::White, &self.tree.board);
+        View::of_board(self.turn, self.mid_turn(), board)
     }
 
     fn fen(&self) -> String {

@@ -1,6 +1,6 @@
 //! Notation of whole turns.
 
-use super::{BoardId, Move, Position, Role, notation};
+use super::{Move, Position, Role, notation};
 
 impl Position {
     /// Returns the plies of one turn in UCI notation, joined by commas.
@@ -26,16 +26,16 @@ impl Position {
             texts.push(text(&position, ply));
             position.play_unchecked(ply);
         }
-        self.rules().turn_text(plies, &texts)
+        self.join_plies(plies, &texts)
     }
 
     /// Returns `O-O` or `O-O-O` if a legal ply is castling.
     pub(super) fn castling_text(&self, ply: Move) -> Option<&'static str> {
-        let view = self.view();
-        let Move::Step { from, to, promotion: None } = ply else { return None };
-        let king = view.board.role_at(from) == Some(Role::King);
+        let board = self.board();
+        let Move::Step { from, to, promotion: None, .. } = ply else { return None };
+        let king = board.pieces.role_at(from) == Some(Role::King);
         let castling =
-            king && view.castling.contains(to) && view.board.by_color(view.turn).contains(to);
+            king && board.castling.contains(to) && board.pieces.by_color(board.turn).contains(to);
         castling.then_some(if from < to { "O-O" } else { "O-O-O" })
     }
 
@@ -49,7 +49,7 @@ impl Position {
         {
             return Some(vec![ply]);
         }
-        self.rules().parse_candidates(text).iter().find_map(|parts| self.parse_plies(parts))
+        self.parse_candidates(text).iter().find_map(|parts| self.parse_plies(parts))
     }
 
     fn parse_plies(&self, parts: &[String]) -> Option<Vec<Move>> {
@@ -64,18 +64,7 @@ impl Position {
                 break;
             }
         }
-        let whole = !position.mid_turn() || self.rules().allows_partial_turn();
+        let whole = !position.mid_turn() || self.allows_partial_turn();
         (plies.len() == parts.len() && whole).then_some(plies)
-    }
-
-    /// Parses a ply of a player that may move now but is not the one to move.
-    fn parse_ply_of_other_board(&self, text: &str) -> Option<Move> {
-        if !self.rules().allows_partial_turn() {
-            return None;
-        }
-        BoardId::ALL.into_iter().find_map(|board| {
-            let mut other = self.clone();
-            if other.rules_mut().set_board_to_move(board) { other.parse_ply(text) } else { None }
-        })
     }
 }

@@ -1,17 +1,18 @@
 //! What a side sees of a position, and the properties of a game: the input of the encodings.
 
+use arrayvec::ArrayVec;
 use shakmaty::{Bitboard, Board, ByColor, ByRole, Color, Role, Square};
 
-use super::{PerSide, Side};
+use super::{BoardId, PerSide, Side};
 
 /// The properties of a game that are the same in all its positions. They determine its encoding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GameSpec {
     /// The number of sides.
     pub sides: usize,
-    /// Whether there are two boards, each with its own moves (`Move::Second`), and a side may sit
-    /// (`Move::Pass`). The other fields describe each of the two boards.
-    pub tables: bool,
+    /// Whether there are two boards, and a side may sit (`Move::Pass`). The other fields describe each
+    /// of the two boards.
+    pub two_boards: bool,
     /// The number of files of the board, at most 8.
     pub files: usize,
     /// The number of ranks of the board, at most 8.
@@ -47,17 +48,26 @@ pub struct GameSpec {
 }
 
 /// A position as the side to move sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct View<'a> {
+    /// The side to move.
+    pub mover: Side,
+    /// Whether the side to move has played a part of its turn and must complete it.
+    pub mid_turn: bool,
+    /// The cells that each side has claimed, in games in which cells are claimed.
+    pub cells: PerSide<Bitboard>,
+    /// The boards in the order of [`BoardId`]: two in bughouse, otherwise one.
+    pub boards: ArrayVec<BoardView<'a>, 2>,
+}
+
+/// One board as the side to move sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct BoardView<'a> {
     /// The color to move in games of two sides, otherwise white. In bughouse the color that the team
     /// to move has on this board.
     pub turn: Color,
-    /// The side to move.
-    pub mover: Side,
-    /// The cells that each side has claimed, in games in which cells are claimed.
-    pub cells: PerSide<Bitboard>,
     /// The pieces on the board.
-    pub board: &'a Board,
+    pub pieces: &'a Board,
     /// The pieces that are promoted pawns.
     pub promoted: Bitboard,
     /// The pieces in hand.
@@ -68,25 +78,21 @@ pub struct View<'a> {
     pub en_passant: Option<Square>,
     /// The squares that no piece can enter or pass: the duck and other walls.
     pub walls: Bitboard,
-    /// Whether the side to move has played a part of its turn and must complete it.
-    pub mid_turn: bool,
     /// The number of checks that each side still needs to win.
     pub checks: Option<ByColor<u8>>,
     /// The number of plies since the last capture or pawn move.
     pub halfmoves: u32,
-    /// Whether the position has occurred before.
+    /// Whether the position has occurred before, in bughouse that of this board.
     pub repeated: bool,
-    /// The state of play on this board, in bughouse.
-    pub seat: Seat,
-    /// The other board of bughouse.
-    pub second: Option<Second<'a>>,
+    /// The state of play of the team to move on this board, in bughouse.
+    pub team: TeamStatus,
 }
 
-/// The state of play on one board of bughouse, for the team to move.
+/// The state of play of the team to move on one board of bughouse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Seat {
+pub struct TeamStatus {
     /// Whether the team may move here now.
-    pub asked: bool,
+    pub may_move: bool,
     /// Whether the team is on turn here, with or without legal moves.
     pub on_turn: bool,
     /// Whether the game on this board is drawn, so that no one moves here anymore.
@@ -96,54 +102,47 @@ pub struct Seat {
     pub lead: i64,
 }
 
-/// The other board of bughouse. See the fields of [`View`].
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "documented in View")]
-pub struct Second<'a> {
-    pub turn: Color,
-    pub board: &'a Board,
-    pub promoted: Bitboard,
-    pub hands: Option<&'a ByColor<ByRole<u8>>>,
-    pub castling: Bitboard,
-    pub en_passant: Option<Square>,
-    pub halfmoves: u32,
-    pub repeated: bool,
-    pub seat: Seat,
+impl<'a> BoardView<'a> {
+    /// Returns the view of a board with nothing but pieces.
+    pub(super) fn new(turn: Color, pieces: &'a Board) -> BoardView<'a> {
+        BoardView {
+            turn,
+            pieces,
+            promoted: Bitboard::EMPTY,
+            hands: None,
+            castling: Bitboard::EMPTY,
+            en_passant: None,
+            walls: Bitboard::EMPTY,
+            checks: None,
+            halfmoves: 0,
+            repeated: false,
+            team: TeamStatus::default(),
+        }
+    }
 }
 
 impl<'a> View<'a> {
-    /// Returns this board as the other board of a view.
-    pub(super) fn as_other_board(self) -> Second<'a> {
-        Second {
-            turn: self.turn,
-            board: self.board,
-            promoted: self.promoted,
-            hands: self.hands,
-            castling: self.castling,
-            en_passant: self.en_passant,
-            halfmoves: self.halfmoves,
-            repeated: self.repeated,
-            seat: self.seat,
+    /// Returns the view of a game on one board.
+    pub(super) fn of_board(mover: Side, mid_turn: bool, board: BoardView<'a>) -> View<'a> {
+        View {
+            mover,
+            mid_turn,
+            cells: PerSide::all(Bitboard::EMPTY),
+            boards: [board].into_iter().collect(),
         }
     }
 
-    /// Returns the view of the board on which the team to move has `color`, or of the only board.
-    pub fn board_view(self, color: Color) -> View<'a> {
-        let Some(second) = self.second.filter(|second| second.turn == color) else {
-            return self;
-        };
-        View {
-            turn: second.turn,
-            board: second.board,
-            promoted: second.promoted,
-            hands: second.hands,
-            castling: second.castling,
-            en_passant: second.en_passant,
-            halfmoves: second.halfmoves,
-            repeated: second.repeated,
-            seat: second.seat,
-            ..self
+    /// Returns the board on which the team to move has `color`; the first one if there is none.
+    pub fn board_with(&self, color: Color) -> BoardId {
+        match self.boards.get(BoardId::B as usize) {
+            Some(board) if board.turn == color => BoardId::B,
+            _ => BoardId::A,
         }
+    }
+
+    /// Returns what the side to move sees of a board; of the first one if there is only one.
+    pub fn on(&self, board: BoardId) -> &BoardView<'a> {
+        self.boards.get(board as usize).unwrap_or(&self.boards[0])
     }
 }
 

@@ -1,5 +1,6 @@
 //! Leaf batching: collects leaves of a tree for one call of the evaluator.
 
+use super::mate_search::MateSearch;
 use super::select::{Leaf, Selection};
 use super::tree::Tree;
 use crate::encoding::Encoding;
@@ -17,7 +18,9 @@ pub struct Gatherer {
     leaves: Vec<Leaf>,
     /// Descents that ended at a leaf in flight.
     collided: Vec<Leaf>,
-    cached_eval: CachedEval,
+    mate_search: MateSearch,
+    /// The evaluation of a leaf that is known without the network.
+    known_eval: CachedEval,
     batch_size: usize,
 }
 
@@ -48,7 +51,8 @@ impl Gatherer {
             batch: evaluator.new_batch(),
             leaves: Vec::new(),
             collided: Vec::new(),
-            cached_eval: CachedEval::default(),
+            mate_search: MateSearch::new(tree.params()),
+            known_eval: CachedEval::default(),
             batch_size: batch_size.clamp(1, MAX_LEAVES),
         }
     }
@@ -91,8 +95,10 @@ impl Gatherer {
                         position: &leaf.position,
                         legal: &leaf.legal,
                     };
-                    if evaluator.probe(query, &mut self.cached_eval) {
-                        tree.backup(leaf, self.cached_eval.evaluation());
+                    if evaluator.probe(query, &mut self.known_eval)
+                        || self.mate_search.evaluate(query, &mut self.known_eval)
+                    {
+                        tree.backup(leaf, self.known_eval.evaluation());
                         step.visits += 1;
                         // The leaf may have been the root.
                         probe_root_moves(tree, evaluator);

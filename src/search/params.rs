@@ -105,6 +105,10 @@ params! {
          that would prove its win).";
     proof_bonus = 0.0 in 0.0..=10.0,
         "Addition to the score of a move, divided by 1 plus the binary logarithm of its proof number.";
+    mate_turns = 3.0 in 0.0..=10.0,
+        "Greatest number of turns of the mates that are searched for at new leaves; 0 for no mate search.";
+    mate_positions = 100.0 in 1.0..=1e6,
+        "Greatest number of positions of the mate search at a leaf.";
     moves_left_slope = 0.01 in 0.0..=1.0,
         "Score of one turn of game length: the winner prefers short games, the loser long ones.";
     moves_left_cap = 0.1 in 0.0..=1.0,
@@ -117,13 +121,20 @@ impl Params {
     /// Returns the parameters of a search without a network, which finds proofs only. Moves are chosen by
     /// visits, because the means have no information.
     pub fn without_network() -> Params {
-        Params { proof_prior: 0.3, proof_bonus: 0.3, lcb: 0.0, ..Params::default() }
+        Params {
+            proof_prior: 0.3,
+            proof_bonus: 0.3,
+            lcb: 0.0,
+            mate_turns: 0.0,
+            ..Params::default()
+        }
     }
 
     /// Returns the parameters of a search with a sparse network. Its policy is overconfident, because it is
-    /// trained on the best move of a reference engine only. docs/history/search.md has the matches.
+    /// trained on the best move of a reference engine only. docs/history/search.md has the matches. Its
+    /// evaluation takes some 3 microseconds, less than a search for mates of several turns.
     pub fn sparse() -> Params {
-        Params { policy_temperature: 1.4, ..Params::default() }
+        Params { policy_temperature: 1.4, mate_turns: 1.0, ..Params::default() }
     }
 
     /// Returns `true` if the search uses proof numbers.

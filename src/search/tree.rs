@@ -118,6 +118,11 @@ impl Tree {
         &self.position
     }
 
+    /// Returns the parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
     /// Returns the parameters, which may be changed at any time.
     pub fn params_mut(&mut self) -> &mut Params {
         &mut self.params

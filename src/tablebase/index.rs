@@ -252,23 +252,24 @@ impl Index {
     /// Returns the number of a position. `None` if its pieces are not in the set, or if it has castling
     /// rights, walls, pieces in hand or the like. Counters are ignored.
     pub fn number(&self, position: &Position) -> Option<u64> {
-        let view = position.view();
-        let bare = view.castling.is_empty()
-            && view.en_passant.is_none()
-            && view.promoted.is_empty()
-            && view.walls.is_empty()
-            && view.checks.is_none()
-            && !view.mid_turn;
+        let board = position.board();
+        let pieces = board.pieces;
+        let bare = board.castling.is_empty()
+            && board.en_passant.is_none()
+            && board.promoted.is_empty()
+            && board.walls.is_empty()
+            && board.checks.is_none()
+            && !position.mid_turn();
         let in_hand = |hands: &ByColor<ByRole<u8>>| {
             Color::ALL.iter().any(|&color| Role::ALL.iter().any(|&role| hands[color][role] > 0))
         };
-        if !bare || view.hands.is_some_and(in_hand) {
+        if !bare || board.hands.is_some_and(in_hand) {
             return None;
         }
-        let flipped = self.symmetry.colors && view.turn.is_black();
+        let flipped = self.symmetry.colors && board.turn.is_black();
         let mut image = Image { mirrored: false, flipped };
         let own = if flipped { Color::Black } else { Color::White };
-        let king = |color| (view.board.kings() & view.board.by_color(color)).single_square();
+        let king = |color| (pieces.kings() & pieces.by_color(color)).single_square();
         let kings = [king(own)?, king(!own)?];
         let entry = self.pair_of[pair_key(kings.map(|king| self.image_of(king, image)))];
         if entry == NO_PAIR {
@@ -281,15 +282,15 @@ impl Index {
         let mut left = 0;
         for (kind, &piece) in self.pieces.kinds.iter().enumerate() {
             let color = if flipped { !piece.color } else { piece.color };
-            for square in view.board.by_role(piece.role) & view.board.by_color(color) {
+            for square in pieces.by_role(piece.role) & pieces.by_color(color) {
                 contents[usize::from(self.image_of(square, image))] = kind as u8 + 1;
                 left += 1;
             }
         }
-        if left > self.pieces.most || left + 2 != view.board.occupied().count() {
+        if left > self.pieces.most || left + 2 != pieces.occupied().count() {
             return None;
         }
-        let side = u64::from(!self.symmetry.colors && view.turn.is_black());
+        let side = u64::from(!self.symmetry.colors && board.turn.is_black());
         let layer = self.layers[left]..self.layers[left + 1];
         let mut number =
             layer.start + side * ((layer.end - layer.start) / self.sides()) + pair.begins[left];

@@ -75,7 +75,7 @@ fn bughouse_turn_is_a_move_on_each_board_where_the_team_is_on_turn() {
     assert_eq!((position.turn(), position.mid_turn(), legal(&position).len()), (B, false, 40));
     play(&mut position, "2d2d4");
     assert_eq!((position.turn(), position.mid_turn(), legal(&position).len()), (B, true, 20));
-    assert!(legal(&position).iter().all(|m| m.split().0 == BoardId::A), "the clocks are unknown");
+    assert!(legal(&position).iter().all(|m| m.board() == BoardId::A), "the clocks are unknown");
     play(&mut position, "1e7e5");
     assert_eq!((position.turn(), position.mid_turn(), legal(&position).len()), (A, false, 49));
     assert_eq!(perft(&game("bughouse2").start(), 2), 20 * 2 * 400);
@@ -104,7 +104,7 @@ fn bughouse_turn_text_has_both_boards() {
     play(&mut takes, "2d2d4 2e7e5 1g8f6 1d2d3");
     let turn = takes.parse_turn("(P@e3,d4e5)").expect("the pawn comes from B");
     assert_eq!(takes.turn_text(&turn), "(P@e3,d4e5)");
-    assert_eq!(turn[0].split().0, BoardId::B);
+    assert_eq!(turn[0].board(), BoardId::B);
     assert!(position.parse_turn("1O-O").is_none());
     for text in ["(e2e4)", "(,)", "(pass,pass)", "e7e5", "3e7e5", "(e7e5,e7e5)"] {
         assert_eq!(position.parse_turn(text), None, "{text}");
@@ -178,7 +178,7 @@ fn bughouse_player_without_a_move_waits_for_a_piece() {
     let stuck = "k7/2Q5/8/8/8/8/8/4K3[] b - - 0 1";
     let mut position = position(&format!("{stuck}|4k3/8/8/8/8/8/3p4/4K3[] w - - 0 1|b"));
     assert_eq!(position.turn(), B);
-    assert!(legal(&position).iter().all(|m| m.split().0 == BoardId::B));
+    assert!(legal(&position).iter().all(|m| m.board() == BoardId::B));
     // White at B captures a black pawn, which black at A may drop.
     play(&mut position, "2e1d2");
     assert_eq!((position.turn(), position.mid_turn()), (B, true));
@@ -207,19 +207,19 @@ fn bughouse_drawn_board_is_frozen() {
         play(&mut position, "1b1c3 1b8c6 1c3b1 1c6b8");
     }
     assert_eq!((position.outcome(), position.claimable_outcome()), (None, None));
-    let drawn = position.view().seat;
-    assert!(drawn.drawn && !drawn.asked);
+    let drawn = position.board().team;
+    assert!(drawn.drawn && !drawn.may_move);
     assert!(position.fen().ends_with("|A=") || position.fen().ends_with(" A="));
     for turn in [A, B, A, B] {
-        let _ = position.ask(turn);
-        assert!(legal(&position).iter().all(|m| m.split().0 == BoardId::B));
+        let _ = position.set_side_to_move(turn);
+        assert!(legal(&position).iter().all(|m| m.board() == BoardId::B));
         let text = position.move_text(legal(&position)[0]);
         play(&mut position, &text);
     }
     // Draws need not be claimed: human players may play on.
     let mut played_on = position.clone();
     play(&mut played_on, "1b1c3");
-    assert!(!played_on.view().seat.drawn);
+    assert!(!played_on.board().team.drawn);
     // Bare kings are not a draw, fifty moves of each side are.
     let quiet = "4k3/8/8/8/8/8/8/4K3[] w - - 100 90";
     let both = self::position(&format!("{quiet}|{quiet}"));
@@ -236,7 +236,7 @@ fn bughouse_fixed_order_is_that_of_the_paper() {
     {
         assert_eq!((position.turn(), legal(&position).contains(&Move::Pass)), (turn, false));
         let second_board = text.starts_with('2');
-        assert!(legal(&position).iter().all(|m| (m.split().0 == BoardId::B) == second_board));
+        assert!(legal(&position).iter().all(|m| (m.board() == BoardId::B) == second_board));
         let again = fixed.position(&position.fen(), false).expect("its own FEN");
         assert_eq!((again.fen(), again.key()), (position.fen(), position.key()));
         play(&mut position, text);
@@ -263,7 +263,7 @@ fn bughouse_blockable_mate_is_not_final_with_the_option() {
     assert_eq!(position(&fen).outcome(), Some(Outcome::win(A, Reason::Checkmate)));
     let mut stuck = patient.position(&fen, false).expect("a position");
     assert_eq!((stuck.outcome(), stuck.turn()), (None, B));
-    assert!(legal(&stuck).iter().all(|m| m.split().0 == BoardId::B));
+    assert!(legal(&stuck).iter().all(|m| m.board() == BoardId::B));
     play(&mut stuck, "2e1d2");
     assert!(!legal(&stuck).is_empty() && legal(&stuck).len() < 8, "only blocking drops");
     // If the partner is not on turn, the mate is not final as long as the opponents must move there.
@@ -352,17 +352,17 @@ proptest! {
                 let fen = board.fen();
                 let alone = one_board.position(&fen, false).expect("its own FEN");
                 let view = position.view();
-                let seat = if id == BoardId::A { view.seat } else { view.second.expect("two boards").seat };
-                let here = moves.iter().filter(|m| **m != Move::Pass && m.split().0 == id);
-                let here: Vec<_> = here.map(|m| m.split().1).collect();
-                prop_assert_eq!(here.is_empty(), !seat.asked);
-                if seat.asked {
+                let team = view.on(id).team;
+                let here = moves.iter().filter(|m| **m != Move::Pass && m.board() == id);
+                let here: Vec<_> = here.map(|m| m.on(BoardId::A)).collect();
+                prop_assert_eq!(here.is_empty(), !team.may_move);
+                if team.may_move {
                     prop_assert_eq!(&here, &legal(&alone));
                 }
-                let view = board.view();
-                let hands = view.hands.expect("drops");
+                let board = board.board();
+                let hands = board.hands.expect("drops");
                 let held = |color: Color| Role::ALL.iter().map(move |&role| usize::from(hands[color][role]));
-                pieces += view.board.occupied().count();
+                pieces += board.pieces.occupied().count();
                 pieces += Color::ALL.into_iter().flat_map(held).sum::<usize>();
             }
             prop_assert_eq!(pieces, 64);

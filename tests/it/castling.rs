@@ -23,8 +23,8 @@ fn castling_field(position: &Position) -> String {
 fn castlings(position: &Position) -> Vec<String> {
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
-    let view = position.view();
-    let own_rooks = view.castling & view.board.by_color(view.turn);
+    let board = position.board();
+    let own_rooks = board.castling & board.pieces.by_color(board.turn);
     let castles = |m: &Move| match *m {
         Move::Step { to, .. } => own_rooks.contains(to),
         _ => false,
@@ -169,7 +169,7 @@ fn en_passant_squares_that_are_impossible_are_dropped() {
     let dropped = |fen: &str| {
         let chess = Catalogue::shipped().get("chess").expect("shipped");
         let (position, repairs) = chess.position_with_repairs(fen, false).expect("a position");
-        assert_eq!(position.view().en_passant, None, "{fen}");
+        assert_eq!(position.board().en_passant, None, "{fen}");
         !repairs.is_empty()
     };
     // A wrong rank, no pawn, a pawn of the wrong color, an occupied square behind the pawn.

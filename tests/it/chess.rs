@@ -36,7 +36,7 @@ fn duck_is_a_ply_of_the_same_side() {
     let mut duck = Catalogue::shipped().get("duck").expect("shipped").start();
     assert_eq!(perft(&duck, 1), 640);
     let before = duck.key();
-    assert!(duck.play(Move::Step { from: Square::E2, to: Square::E4, promotion: None }));
+    assert!(duck.play(Move::step(Square::E2, Square::E4, None)));
     assert!(duck.mid_turn() && duck.turn() == Side::WHITE && duck.claimable_outcome().is_none());
     let between = duck.key();
     let mut legal = MoveList::new();

@@ -143,9 +143,6 @@ fn contract_illegal_moves_are_not_played() {
         }
     }
     assert_eq!(position.fen(), before);
-    assert!(position.play(Move::Step {
-        from: "e2".parse().expect("a square"),
-        to: "e4".parse().expect("a square"),
-        promotion: None
-    }));
+    let square = |name: &str| name.parse().expect("a square");
+    assert!(position.play(Move::step(square("e2"), square("e4"), None)));
 }

@@ -56,7 +56,7 @@ fn encoding_input_keys_are_equal_if_planes_are() {
     let mut keys: HashMap<(String, Vec<u32>), u64> = HashMap::new();
     visit_random_positions(|name, encoding, position| {
         let mut planes = vec![f32::NAN; encoding.shape().input()];
-        encoding.write_planes(position.view(), &mut planes);
+        encoding.write_planes(&position.view(), &mut planes);
         let bits: Vec<u32> = planes.into_iter().map(f32::to_bits).collect();
         let key = encoding.input_key(position).0;
         let same = seen.entry((name.to_owned(), key)).or_insert_with(|| bits.clone());
@@ -75,7 +75,7 @@ fn encoding_board_keys_are_equal_if_planes_are() {
         let shape = encoding.shape();
         let Some(board_keys) = encoding.board_keys(position) else { return };
         let mut planes = vec![f32::NAN; shape.input()];
-        encoding.write_planes(position.view(), &mut planes);
+        encoding.write_planes(&position.view(), &mut planes);
         let board_planes = &planes[2 * shape.squares()..];
         let boards = board_planes.chunks(board_planes.len() / 2);
         for (board, (key, planes)) in board_keys.iter().zip(boards).enumerate() {
@@ -98,7 +98,7 @@ fn encoding_of_mirrored_positions_differs_in_the_color_plane_only() {
     let planes = |fen: &str| {
         let position = variant.position(fen, false).expect("a position");
         let mut planes = vec![0.0; encoding.shape().input()];
-        encoding.write_planes(position.view(), &mut planes);
+        encoding.write_planes(&position.view(), &mut planes);
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
         let mut moves: Vec<_> = legal.iter().map(|&m| encoding.index(&position, m)).collect();

@@ -8,6 +8,7 @@ use menagerie::encoding::{Encoding, Shape};
 use menagerie::nn::network::Backend;
 use menagerie::nn::{Batch, Cache, Cached, CachedEval, EvalError, Evaluator, Onnx, Query};
 use menagerie::rules::{MoveList, Position, Side};
+use menagerie::search::{MateSearch, Params};
 use menagerie::variant::{Catalogue, Variant};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -189,7 +190,7 @@ fn two_board_network_joins_cached_boards() {
     let file = include_bytes!("../../nets/bughouse2.onnx");
     let open = || Onnx::open(file, &encoding, "bughouse2", Backend::Cpu, 1).expect("a network");
     let mut fresh = open();
-    let mut cached = Cached::new(open(), 64 << 20);
+    let mut cached = open().with_cache(Cache::shared(64 << 20));
     let mut batch = fresh.new_batch();
     let mut known = CachedEval::default();
     let close = |a: &[f32], b: &[f32]| {
@@ -252,19 +253,20 @@ fn two_board_network_joins_cached_boards() {
     assert!(!cached.probe(Query { encoding: &encoding, position, legal }, &mut known));
 }
 
-/// Returns the evaluation of a position in a search, from a probe or a batch: outcome, most probable move and
+/// Returns the evaluation of a position in a search, from a mate search, a probe or a batch: outcome, most probable move and
 /// moves left.
 fn evaluate(game: &str, file: &[u8], fen: &str) -> ([f32; 3], String, f32) {
     let variant = Catalogue::shipped().get(game).expect("it is shipped");
     let encoding = Encoding::of(&variant.start());
     let network = Onnx::open(file, &encoding, game, Backend::Cpu, 1).expect("a network");
-    let mut cached = Cached::new(network, 1 << 20);
+    let mut cached = network.with_cache(Cache::shared(1 << 20));
     let position = variant.position(fen, false).unwrap_or_else(|error| panic!("{error}"));
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
     let query = Query { encoding: &encoding, position: &position, legal: &legal };
     let mut known = CachedEval::default();
-    if !cached.probe(query, &mut known) {
+    let is_mate = MateSearch::new(&Params::default()).evaluate(query, &mut known);
+    if !is_mate && !cached.probe(query, &mut known) {
         let mut batch = cached.new_batch();
         batch.push(query);
         cached.evaluate(&mut batch).expect("evaluated");

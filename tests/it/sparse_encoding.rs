@@ -118,7 +118,7 @@ fn blocks_follow_one_another_and_have_different_names() {
 fn canonical_planes(game_spec: &GameSpec, encoding: &Encoding, position: &Position) -> Vec<u32> {
     let shape = encoding.shape();
     let mut planes = vec![f32::NAN; shape.input()];
-    encoding.write_planes(position.view(), &mut planes);
+    encoding.write_planes(&position.view(), &mut planes);
     let names = encoding.plane_names();
     for (name, plane) in names.iter().zip(planes.chunks_mut(shape.squares())) {
         if name == "Second" && game_spec.symmetry.colors {
@@ -133,8 +133,8 @@ fn canonical_planes(game_spec: &GameSpec, encoding: &Encoding, position: &Positi
     if !game_spec.symmetry.files {
         return bits;
     }
-    let boards = if game_spec.tables { 2 } else { 1 };
-    let common = if game_spec.tables { 2 * shape.squares() } else { 0 };
+    let boards = if game_spec.two_boards { 2 } else { 1 };
+    let common = if game_spec.two_boards { 2 * shape.squares() } else { 0 };
     let (common, rest) = bits.split_at(common);
     let mut all = common.to_vec();
     for board in rest.chunks(rest.len() / boards) {
@@ -196,7 +196,7 @@ fn positions_with_colors_exchanged_encode_alike() {
     let mut compared = HashSet::new();
     random_positions(|game, position, _, _| {
         let game_spec = &game.game_spec;
-        if !game_spec.symmetry.colors || game_spec.tables || position.mid_turn() {
+        if !game_spec.symmetry.colors || game_spec.two_boards || position.mid_turn() {
             return;
         }
         let variant = catalogue.get(&game.name).expect("a game of the catalogue");

@@ -111,7 +111,7 @@ fn symmetry_preserves_moves_and_outcomes() {
             if walk.mid_turn() {
                 continue;
             }
-            let (board, turn) = (walk.view().board.clone(), walk.view().turn);
+            let (board, turn) = (walk.board().pieces.clone(), walk.board().turn);
             let mut plain = start.clone();
             if !plain.set_up(&board, turn) {
                 continue;
@@ -155,12 +155,13 @@ fn set_up_gives_the_position_of_the_fen() {
                 position.play_unchecked(m);
             }
         }
-        assert!(position.set_up(right.view().board, right.view().turn));
+        assert!(position.set_up(right.board().pieces, right.board().turn));
         assert_eq!((position.fen(), position.key()), (right.fen(), right.key()));
-        assert!(!position.view().repeated);
+        assert!(!position.board().repeated);
     }
     let mut position = game("3x3full").start();
-    let board = |fen: &str| game("chess").position(fen, false).expect("a FEN").view().board.clone();
+    let board =
+        |fen: &str| game("chess").position(fen, false).expect("a FEN").board().pieces.clone();
     for (fen, why) in [
         ("8/8/8/8/8/k7/8/KP5P w - - 0 1", "a piece outside the board"),
         ("8/8/8/8/8/k1k5/8/K7 w - - 0 1", "two kings"),

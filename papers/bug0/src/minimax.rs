@@ -92,7 +92,7 @@ impl Minimax {
             }
         }
         let best = best?;
-        Some(if let Some(table) = table { best.at(table) } else { best })
+        Some(if let Some(table) = table { best.on(table) } else { best })
     }
 
     /// Returns the value of a position for the side to move after `depth` plies, in centipawns. In
@@ -106,7 +106,7 @@ impl Minimax {
     /// two boards it is.
     fn reset(&mut self, position: &Position) -> (Position, Option<BoardId>) {
         self.transpositions.clear();
-        let table = if position.view().seat.asked { BoardId::A } else { BoardId::B };
+        let table = if position.board().team.may_move { BoardId::A } else { BoardId::B };
         let board = position.board_position(table);
         self.one_of_two_boards = board.is_some();
         match board {
@@ -217,7 +217,7 @@ fn order_moves(position: &Position, first: Option<Move>, moves: &mut MoveList) {
 /// The sort key of a move: negative for captures, 0 for other moves.
 fn capture_order(position: &Position, m: Move) -> i32 {
     let Move::Step { from, to, .. } = m else { return 0 };
-    let board = position.view().board;
+    let board = position.board().pieces;
     match (board.role_at(from), board.role_at(to)) {
         (Some(attacker), Some(victim)) => piece_value(attacker) - 16 * piece_value(victim),
         _ => 0,

@@ -76,7 +76,7 @@ pub fn check(variant: &Variant, players: &[PlayerSpec]) -> anyhow::Result<()> {
                  not for {player}"
             );
         }
-        let any_order = variant.start().ask(Side::WHITE);
+        let any_order = variant.start().set_side_to_move(Side::WHITE);
         anyhow::ensure!(any_order, "{} has a fixed order of moves, not clocks", variant.name());
         return Ok(());
     }
@@ -327,13 +327,13 @@ fn crash(error: &EngineError, board: Option<BoardId>) -> TeamEvent {
 type Pockets = [Option<ByColor<ByRole<u8>>>; 2];
 
 fn pockets(game: &BughouseGame) -> Pockets {
-    BoardId::ALL.map(|board| game.board(board).position.view().hands.copied())
+    BoardId::ALL.map(|board| game.board(board).position.board().hands.copied())
 }
 
 /// Returns the piece that has been added to a pocket of a board.
 fn added_piece(before: &Pockets, game: &BughouseGame, board: BoardId) -> Option<(Color, Role)> {
     let old = before[board as usize]?;
-    let new = game.board(board).position.view().hands?;
+    let new = game.board(board).position.board().hands?;
     let mut all = Color::ALL.into_iter().flat_map(|color| Role::ALL.map(|role| (color, role)));
     all.find(|&(color, role)| new[color][role] > old[color][role])
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use menagerie::encoding::Encoding;
 use menagerie::nn::network::Backend;
-use menagerie::nn::{Cached, Evaluator, Onnx, Uniform};
+use menagerie::nn::{Cache, Evaluator, Onnx, Uniform};
 use menagerie::rules::{Move, MoveList, Position};
 use menagerie::search::{Params, Searcher, Tree};
 use menagerie::variant::Variant;
@@ -116,7 +116,7 @@ pub fn create_player(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Resul
             if network.is_sparse() {
                 defaults = Params::sparse();
             }
-            Box::new(Cached::new(network, CACHE_BYTES))
+            network.with_cache(Cache::shared(CACHE_BYTES))
         }
         _ => anyhow::bail!("{spec} is not a player of this process"),
     };

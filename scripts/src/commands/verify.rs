@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use menagerie::encoding::Encoding;
 use menagerie::nn::network::Backend;
-use menagerie::nn::{Cached, Evaluator, Opened, Uniform, Weights};
+use menagerie::nn::{Cache, Evaluator, Opened, Uniform, Weights};
 use menagerie::rules::{Position, Value};
 use menagerie::search::{Params, Tree};
 use menagerie::variant::{Catalogue, Variant};
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: VerifyArguments) -> anyhow::Result<()> {
         for note in notes {
             eprintln!("{note}");
         }
-        evaluators.push((file.name.clone(), Box::new(Cached::new(network, 64 << 20))));
+        evaluators.push((file.name.clone(), network.with_cache(Cache::shared(64 << 20))));
     }
     let reference = match &arguments.puzzles {
         Some(path) => {

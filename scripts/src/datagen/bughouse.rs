@@ -59,7 +59,7 @@ impl GameGenerator<'_> {
             }
             plies.push(ply);
             clocks.on_move(board, state.color, left);
-            position.play_unchecked(played.at(board));
+            position.play_unchecked(played.on(board));
         }
         let winner = position.result().and_then(|outcome| outcome.winner);
         Ok(Some(LabelledGame { start, winner, plies }))

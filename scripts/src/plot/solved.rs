@@ -4,7 +4,7 @@ use std::path::Path;
 
 use menagerie::nn::Onnx;
 use menagerie::nn::network::Backend;
-use menagerie::nn::{Cached, EvalError, Evaluator};
+use menagerie::nn::{Cache, EvalError, Evaluator};
 use menagerie::rules::{Position, Side};
 use menagerie::search::Params;
 use menagerie::variant::Variant;
@@ -50,7 +50,7 @@ pub struct SamplePosition {
 /// Returns the four sample positions of the paper: the two drawn start positions with all pieces, a slow win for
 /// White, and a win for Black with a mate in one and other winning moves.
 pub fn samples(variant: &Variant, solution: &Solution) -> Vec<SamplePosition> {
-    let pieces = |position: &Position| position.view().board.occupied().count();
+    let pieces = |position: &Position| position.board().pieces.occupied().count();
     let all_pieces = solution.iter().map(|(position, _)| pieces(&position)).max().unwrap_or(0);
     let find = |side: Side, is_wanted: &dyn Fn(&Position, Value) -> bool| {
         let mut positions = solution.iter();
@@ -112,7 +112,7 @@ pub fn measure_run(
     for (iteration, cpu_minutes) in chosen {
         let file = store.read(&net(iteration))?;
         let network = Onnx::open(&file, &encoding, variant.name(), Backend::Cpu, 1)?;
-        let mut evaluator = Cached::new(network, 64 << 20);
+        let mut evaluator = network.with_cache(Cache::shared(64 << 20));
         let bare = measure_search(solution, solution.iter(), &mut evaluator, Params::default(), 1)?;
         let searched =
             measure_search(solution, solution.iter(), &mut evaluator, Params::default(), visits)?;

@@ -173,11 +173,11 @@ impl BoardsGame {
             let Some(board) = replay.position.board_position(m.seat.board) else {
                 return Err(error(format!("{} has one board", variant.name())));
             };
-            if board.view().turn != m.seat.color {
+            if board.board().turn != m.seat.color {
                 return Err(error("the seat is not to move".to_owned()));
             }
             let turn = san::read(&board, &m.san).map_err(|fault| error(fault.to_string()))?;
-            let turn: Vec<_> = turn.into_iter().map(|ply| ply.at(m.seat.board)).collect();
+            let turn: Vec<_> = turn.into_iter().map(|ply| ply.on(m.seat.board)).collect();
             replay.play(&turn, &[(turn.clone(), None)]);
             replay.set_clock(m.seat.board, m.seat.color, m.clock);
         }

@@ -114,7 +114,7 @@ fn play_board_ply(replay: &mut Replay, text: &str) -> Result<(), String> {
     };
     let seconds = clock.parse::<f64>().ok().filter(|it| it.is_finite());
     let seconds = seconds.ok_or_else(|| format!("invalid clock \"{clock}\""))?;
-    let mover = replay.position.board_position(board).map(|board| board.view().turn);
+    let mover = replay.position.board_position(board).map(|board| board.board().turn);
     replay.play(&turn, &[(best, score)]);
     replay.set_clock(board, mover.unwrap_or(Color::White), Some(seconds));
     Ok(())

@@ -127,7 +127,7 @@ impl GameRecord {
             if !mistake_found && ply.mistaken() {
                 mistake_found = true;
                 // In bughouse it may be the turn of another seat.
-                position.admit(m);
+                position.select_side_to_move(m);
                 let same = position.turn() == mover;
                 mistake = ply.score.map(|score| if same { score } else { -score });
             }

@@ -87,14 +87,14 @@ impl Sampler<'_> {
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
         if let Some(board) = moved_board(game, ply) {
-            legal.retain(|m| *m != Move::Pass && m.split().0 == board);
+            legal.retain(|m| *m != Move::Pass && m.board() == board);
         }
         let policy = self.policy(ply, &legal)?;
         let view = position.view();
         let mut planes = vec![0.0; shape.input()];
-        self.encoding.write_planes(view, &mut planes);
-        let rights = view.second.map_or(view.castling, |second| view.castling | second.castling);
-        if mirrored && rights.is_empty() {
+        self.encoding.write_planes(&view, &mut planes);
+        let can_castle = view.boards.iter().any(|board| board.castling.any());
+        if mirrored && !can_castle {
             for row in planes.chunks_exact_mut(shape.width) {
                 row.reverse();
             }
@@ -190,7 +190,7 @@ fn moved_board(game: &GameRecord, ply: &PlyRecord) -> Option<BoardId> {
     }
     match PackedMove(ply.played).unpack()? {
         Move::Pass => None,
-        m => Some(m.split().0),
+        m => Some(m.board()),
     }
 }
 
@@ -202,15 +202,13 @@ fn mirror(m: Move, files: usize) -> Move {
         let file = u32::from(square) % 8;
         Square::new(8 * rank + files as u32 - 1 - file)
     };
-    let (board, m) = m.split();
-    let mirrored = match m {
-        Move::Step { from, to, promotion } => {
-            Move::Step { from: swap(from), to: swap(to), promotion }
+    match m {
+        Move::Step { board, from, to, promotion } => {
+            Move::Step { board, from: swap(from), to: swap(to), promotion }
         }
-        Move::Drop { role, to } => Move::Drop { role, to: swap(to) },
+        Move::Drop { board, role, to } => Move::Drop { board, role, to: swap(to) },
         Move::Place(to) => Move::Place(swap(to)),
         Move::Wall(to) => Move::Wall(swap(to)),
-        Move::Second(_) | Move::Pass => m,
-    };
-    mirrored.at(board)
+        Move::Pass => m,
+    }
 }

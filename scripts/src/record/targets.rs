@@ -124,7 +124,7 @@ fn scored_plies(game: &GameRecord, variant: &Variant) -> Option<Vec<ScoredPly>> 
     let mut scored = Vec::new();
     for (nth, ply) in game.plies.iter().enumerate() {
         let m = PackedMove(ply.played).unpack()?;
-        position.admit(m);
+        position.select_side_to_move(m);
         if let Some(score) = ply.score
             && nth >= first
         {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use indicatif::ProgressBar;
 use menagerie::encoding::Encoding;
 use menagerie::nn::network::Backend;
-use menagerie::nn::{Cached, Weights};
+use menagerie::nn::{Cache, Weights};
 use menagerie::variant::Variant;
 
 use super::journal::Journal;
@@ -57,7 +57,7 @@ impl SelfPlayWorker<'_> {
             let opened = weights.open(&encoding, self.variant.name(), Backend::Auto)?;
             let gpu = opened.network.backend() == Backend::Cuda;
             anyhow::ensure!(gpu || opened.notes.is_empty(), opened.notes.join("; "));
-            evaluators.push(Cached::new(opened.network, CACHE_BYTES));
+            evaluators.push(opened.network.with_cache(Cache::shared(CACHE_BYTES)));
         }
         let missing: Vec<u64> = numbers.filter(|number| !finished.contains(number)).collect();
         let done = |number, game: &GameRecord| {

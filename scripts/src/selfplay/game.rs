@@ -4,7 +4,7 @@ use menagerie::encoding::Encoding;
 use menagerie::nn::{Batch, CachedEval, Evaluation, Evaluator, Query};
 use menagerie::rules::{Move, PerSide, Position, Side};
 use menagerie::search::{
-    Gumbel, GumbelParams, Leaf, Params, Proof, Selection, Tree, improved_policy,
+    Gumbel, GumbelParams, Leaf, MateSearch, Params, Proof, Selection, Tree, improved_policy,
 };
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
@@ -21,7 +21,9 @@ pub(super) struct SelfPlayGame<'a> {
     encoding: Encoding,
     tree: Tree,
     leaf: Leaf,
-    cached: CachedEval,
+    mate_search: MateSearch,
+    /// The evaluation of a leaf that is known without the network.
+    known: CachedEval,
     phase: SearchPhase,
     /// Whether the current ply is searched with all visits.
     full: bool,
@@ -81,7 +83,8 @@ impl<'a> SelfPlayGame<'a> {
             encoding,
             tree,
             leaf,
-            cached: CachedEval::default(),
+            mate_search: MateSearch::new(&params),
+            known: CachedEval::default(),
             phase: SearchPhase::New,
             full: true,
             priors: Vec::new(),
@@ -110,8 +113,10 @@ impl<'a> SelfPlayGame<'a> {
             if selection == Selection::NeedsEvaluation {
                 let Leaf { position, legal, .. } = &self.leaf;
                 let query = Query { encoding: &self.encoding, position, legal };
-                if evaluator.probe(query, &mut self.cached) {
-                    self.tree.backup(&self.leaf, self.cached.evaluation());
+                if evaluator.probe(query, &mut self.known)
+                    || self.mate_search.evaluate(query, &mut self.known)
+                {
+                    self.tree.backup(&self.leaf, self.known.evaluation());
                 } else {
                     batch.push(query);
                     return Progress::NeedsEvaluation;

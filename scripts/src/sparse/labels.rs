@@ -244,7 +244,7 @@ fn prepare(
             let clock = |white, black| ByColor { white, black };
             position.set_clocks(Clocks([clock(white_a, black_a), clock(white_b, black_b)]));
         }
-        position.admit(m).then_some(())?;
+        position.select_side_to_move(m).then_some(())?;
     }
     Some(m)
 }

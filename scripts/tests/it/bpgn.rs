@@ -72,7 +72,7 @@ fn bpgn_games_replay_to_their_ends() {
             let position = record.position(&variant, nth).expect("it replays");
             assert_eq!(position.turn(), m.seat.team());
             let played = PackedMove(record.plies[nth].played).unpack().expect("a move");
-            assert_eq!(played.split().0, m.seat.board);
+            assert_eq!(played.board(), m.seat.board);
             let clock = position.clocks().expect("two boards").at(m.seat.board, m.seat.color);
             let left = (m.clock.expect("a clock") * 1000.0) as u32;
             // Clocks on the server run with the network's lag taken off.

@@ -119,7 +119,7 @@ fn bughouse_mate_on_one_board_ends_the_game() {
         let (mut position, mut turns) = (variant.start(), Vec::new());
         for ply in &record.plies {
             let m = PackedMove(ply.played).unpack().expect("a move");
-            assert!(position.admit(m));
+            assert!(position.select_side_to_move(m));
             turns.push(position.move_text(m));
             position.play_unchecked(m);
         }

@@ -248,8 +248,8 @@ fn readers_read_bughouse_with_clocks() {
         let mut legal = Vec::new();
         let position = record.position(&variant, nth).expect("it replays");
         position.legal_moves(&mut legal);
-        let board = PackedMove(record.plies[nth].played).unpack().expect("a move").split().0;
-        legal.retain(|m| m.split().0 == board && *m != Move::Pass);
+        let board = PackedMove(record.plies[nth].played).unpack().expect("a move").board();
+        legal.retain(|m| m.board() == board && *m != Move::Pass);
         let indices: Vec<u16> = legal.iter().map(|&m| encoding.index(&position, m).0).collect();
         assert_eq!(sample.legal, indices);
     }

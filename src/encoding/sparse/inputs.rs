@@ -62,7 +62,7 @@ struct BoardBlocks {
     walls: Option<WallBlocks>,
     halfmoves: u16,
     repeated: u16,
-    seat: Option<SeatBlocks>,
+    team: Option<TeamBlocks>,
 }
 
 #[derive(Debug)]
@@ -81,7 +81,7 @@ struct WallBlocks {
 
 /// What the side to move may do on one of two boards.
 #[derive(Debug)]
-struct SeatBlocks {
+struct TeamBlocks {
     on_turn: u16,
     may_move: u16,
     drawn: u16,
@@ -187,7 +187,7 @@ impl BoardBlocks {
             }),
             halfmoves: one("halfmoves", MAX_CLOCK_STEP as usize),
             repeated: one("repeated", 1),
-            seat: game_spec.tables.then(|| SeatBlocks {
+            team: game_spec.two_boards.then(|| TeamBlocks {
                 on_turn: one("on-turn", 1),
                 may_move: one("may-move", 1),
                 drawn: one("drawn", 1),
@@ -208,7 +208,7 @@ impl BoardBlocks {
         let (own, other) = (scene.own_attacks.once, scene.other_attacks.once);
         for &role in roles {
             let [own_first, other_first] = self.piece_square[role_index(role)];
-            let pieces = scene.view.board.by_role(role);
+            let pieces = scene.view.pieces.by_role(role);
             for square in pieces & scene.own {
                 out.push(own_first + piece_state(cells, square, other, own));
             }
@@ -273,7 +273,7 @@ impl BoardBlocks {
         let (Some(attacked), Some(neighbors)) = (self.king_attacked, self.king_neighbors) else {
             return;
         };
-        let kings = scene.view.board.kings();
+        let kings = scene.view.pieces.kings();
         if (kings & scene.own & scene.other_attacks.once).any() {
             out.push(attacked[0]);
         }
@@ -308,12 +308,12 @@ impl BoardBlocks {
         if scene.view.repeated {
             out.push(self.repeated);
         }
-        let Some(blocks) = &self.seat else { return };
-        let seat = scene.view.seat;
-        out.extend(seat.on_turn.then_some(blocks.on_turn));
-        out.extend(seat.asked.then_some(blocks.may_move));
-        out.extend(seat.drawn.then_some(blocks.drawn));
-        let step = lead_step(seat.lead);
+        let Some(blocks) = &self.team else { return };
+        let team = scene.view.team;
+        out.extend(team.on_turn.then_some(blocks.on_turn));
+        out.extend(team.may_move.then_some(blocks.may_move));
+        out.extend(team.drawn.then_some(blocks.drawn));
+        let step = lead_step(team.lead);
         if step != 0 {
             let first = if step > 0 { blocks.ahead } else { blocks.behind };
             out.push(first + u16::from(step.unsigned_abs()) - 1);

@@ -7,7 +7,7 @@ use super::attack_map::AttackMap;
 use super::blocks::BlockList;
 use super::geometry::{Geometry, OFFSETS, offset};
 use super::scene::{Scene, role_index};
-use crate::rules::{Bitboard, BoardId, Color, GameSpec, Move, Role, Square};
+use crate::rules::{Bitboard, Color, GameSpec, Move, Role, Square};
 
 /// States of the square on which a piece arrives: attacked by the other side or not, defended or not,
 /// the move gives check or not.
@@ -94,7 +94,7 @@ impl MoveBlocks {
         let boards =
             prefixes.iter().map(|prefix| BoardBlocks::new(game_spec, geometry, prefix, list));
         let boards = boards.collect();
-        let pass = if game_spec.tables { list.add("pass".to_owned(), 2) } else { 0 };
+        let pass = if game_spec.two_boards { list.add("pass".to_owned(), 2) } else { 0 };
         let walls = if game_spec.walls {
             WallBlocks::new(game_spec, geometry, list)
         } else {
@@ -116,15 +116,14 @@ impl MoveBlocks {
         let mut sliders = None;
         let (moves, _) = rows.as_chunks_mut::<ROWS_PER_MOVE>();
         for (&m, rows) in legal.iter().zip(moves) {
-            let (table, m) = m.split();
-            let nth = if table == BoardId::A { 0 } else { 1 };
+            let nth = m.board() as usize;
             let (scene, targets) = (scenes[nth], &targets[nth]);
             let blocks = &self.boards[self.board_of(scene)];
             match m {
-                Move::Step { from, to, promotion } => {
+                Move::Step { from, to, promotion, .. } => {
                     *rows = self.step(blocks, geometry, scene, targets, from, to, promotion);
                 }
-                Move::Drop { role, to } => {
+                Move::Drop { role, to, .. } => {
                     *rows = self.drop(blocks, geometry, scene, targets, role, to);
                 }
                 Move::Wall(to) => {
@@ -132,12 +131,12 @@ impl MoveBlocks {
                     *rows = self.wall(geometry, scene, sliders, to);
                 }
                 Move::Pass => {
-                    let waits = scenes.iter().find(|scene| scene.view.seat.asked);
+                    let waits = scenes.iter().find(|scene| scene.view.team.may_move);
                     let black = waits.is_some_and(|scene| scene.us.is_black());
                     rows[0] = self.pass + u16::from(black);
                 }
-                // Games of cells have no pieces, and a split move is not of the second board.
-                Move::Place(_) | Move::Second(_) => {}
+                // Games of cells have no pieces.
+                Move::Place(_) => {}
             }
         }
     }
@@ -356,7 +355,7 @@ impl Targets {
             let none = Bitboard::EMPTY;
             return Targets { checks: [none; 6], discoverers: none, near: none, close: none };
         };
-        let board = scene.view.board;
+        let board = scene.view.pieces;
         let blockers = board.occupied() | scene.view.walls;
         let bishop = attacks::bishop_attacks(king, blockers);
         let rook = attacks::rook_attacks(king, blockers);
@@ -380,7 +379,7 @@ impl Targets {
 
 /// Returns the pieces of the side to move that alone stand between one of its sliders and `king`.
 fn discoverers(scene: &Scene<'_>, king: Square, blockers: Bitboard) -> Bitboard {
-    let board = scene.view.board;
+    let board = scene.view.pieces;
     let snipers = scene.own
         & (attacks::rook_attacks(king, Bitboard::EMPTY) & board.rooks_and_queens()
             | attacks::bishop_attacks(king, Bitboard::EMPTY) & board.bishops_and_queens());
@@ -444,7 +443,7 @@ struct Sliders {
 
 impl Sliders {
     fn new(scene: &Scene<'_>) -> Sliders {
-        let (us, board) = (scene.us, scene.view.board);
+        let (us, board) = (scene.us, scene.view.pieces);
         let blockers = scene.wall_blockers;
         let pushes = |color: Color| {
             let pawns = board.pawns() & board.by_color(color);
@@ -464,7 +463,7 @@ impl Sliders {
 /// Returns the squares between `king` and the sliders among `attackers` that attack it.
 fn lines_on(scene: &Scene<'_>, king: Option<Square>, attackers: Bitboard) -> Bitboard {
     let Some(king) = king else { return Bitboard::EMPTY };
-    let board = scene.view.board;
+    let board = scene.view.pieces;
     let blockers = scene.wall_blockers;
     let snipers = attackers
         & (attacks::rook_attacks(king, blockers) & board.rooks_and_queens()

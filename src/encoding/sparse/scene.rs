@@ -2,12 +2,12 @@
 
 use super::attack_map::AttackMap;
 use super::geometry::{Geometry, Orientation};
-use crate::rules::{Bitboard, Board, Color, Role, Square, View};
+use crate::rules::{Bitboard, Board, BoardView, Color, Role, Square};
 
 /// One board as the side to move sees it.
 #[derive(Debug)]
 pub(super) struct Scene<'a> {
-    pub(super) view: View<'a>,
+    pub(super) view: BoardView<'a>,
     /// Color of the side to move on this board.
     pub(super) us: Color,
     pub(super) orientation: Orientation,
@@ -34,8 +34,8 @@ pub(super) fn role_index(role: Role) -> usize {
 }
 
 impl<'a> Scene<'a> {
-    pub(super) fn new(geometry: &Geometry, view: &View<'a>, wall_moves: bool) -> Scene<'a> {
-        let board = view.board;
+    pub(super) fn new(geometry: &Geometry, view: &BoardView<'a>, wall_moves: bool) -> Scene<'a> {
+        let board = view.pieces;
         let us = view.turn;
         let blockers = board.occupied() | view.walls;
         let own_king = single_king(board, us);

@@ -11,6 +11,8 @@ use crate::search::Clock;
 pub(super) struct GoCommand<'a> {
     /// The limits, except for the moves of `searchmoves`.
     pub(super) limits: Limits,
+    /// The clocks of White and Black at the second board.
+    pub(super) second_clocks: PerSide<Option<Clock>>,
     /// The turns of `searchmoves`.
     pub(super) search_moves: Vec<&'a str>,
     /// The depth of a perft, which takes the place of a search.
@@ -47,6 +49,7 @@ impl<'a> GoCommand<'a> {
     pub(super) fn parse(words: &[&'a str]) -> GoCommand<'a> {
         let mut go = GoCommand {
             limits: Limits::default(),
+            second_clocks: PerSide::all(None),
             search_moves: Vec::new(),
             perft: None,
             errors: Vec::new(),
@@ -113,7 +116,7 @@ impl<'a> GoCommand<'a> {
                 })
             };
         go.limits.clocks = board_clocks(0);
-        go.limits.second_clocks = board_clocks(2);
+        go.second_clocks = board_clocks(2);
         go
     }
 }
@@ -149,7 +152,7 @@ mod tests {
         let black = Clock { remaining: -5, increment: 0, turns_to_go: Some(7) };
         assert_eq!(go.limits.clocks[Side::BLACK], Some(black));
         assert_eq!((go.search_moves, go.limits.depth), (vec!["e2e4", "N@f3"], Some(300)));
-        let four = parse("wtime 1 btime 2 wtime2 3 btime2 4 winc2 5").limits;
+        let four = parse("wtime 1 btime 2 wtime2 3 btime2 4 winc2 5");
         let second = Clock { remaining: 3, increment: 5, turns_to_go: None };
         assert_eq!(four.second_clocks[Side::WHITE], Some(second));
         assert_eq!(four.second_clocks[Side::BLACK].map(|clock| clock.remaining), Some(4));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::partner::{HELLO, HELP, PartnerBoard, PartnerMessage, Prospects};
 use super::search::SearchKind;
 use super::{Mode, XBoard, legs};
-use crate::engine::{Limits, Score, SearchResult};
+use crate::engine::{Limits, Score, SearchResult, SeatClocks};
 use crate::rules::{BoardId, Color, Move, PerSide, Role, Side};
 use crate::search::Clock;
 
@@ -327,14 +327,11 @@ impl XBoard {
             return false;
         }
         let mut position = session.position().clone();
-        if position.outcome().is_some() || !position.ask(side) {
+        if position.outcome().is_some() || !position.set_side_to_move(side) {
             return false;
         }
         position.legal_moves(&mut limits.moves);
-        limits.moves.retain(|m| match m.split() {
-            (_, Move::Pass) => false,
-            (board, _) => board == BoardId::A,
-        });
+        limits.moves.retain(|&m| m != Move::Pass && m.board() == BoardId::A);
         if limits.moves.is_empty() {
             return false;
         }
@@ -347,7 +344,7 @@ impl XBoard {
                     clock.turns_to_go = known.turns_to_go;
                 }
             }
-            limits.second_clocks = clock_limits(partner_clocks);
+            session.set_seat_clocks(SeatClocks([limits.clocks, clock_limits(partner_clocks)]));
             if limits.time.is_none() && !self.bughouse_turn.hurried {
                 limits.moves.push(Move::Pass);
             }

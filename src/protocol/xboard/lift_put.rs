@@ -43,8 +43,8 @@ impl LiftPut {
     pub(super) fn hover(&self, position: &Position, square: Square) -> Option<String> {
         let moves = piece_moves(position, self.from?);
         let hovered = moves.iter().find(|piece_move| piece_move.to == square)?;
-        let before = position.view().board.occupied();
-        let after = hovered.after.view().board.occupied();
+        let before = position.board().pieces.occupied();
+        let after = hovered.after.board().pieces.occupied();
         let captured = (before & !after).into_iter();
         let captured: Vec<_> =
             captured.filter(|&other| other != square && Some(other) != self.from).collect();
@@ -86,7 +86,7 @@ pub(super) fn pocket_piece(game_spec: &GameSpec, text: &str) -> Option<(Color, R
 
 /// Returns the squares on which a piece in hand can be dropped.
 pub(super) fn lift_from_pocket(position: &Position, color: Color, role: Role) -> String {
-    let mut moves = if position.view().turn == color { all_moves(position) } else { Vec::new() };
+    let mut moves = if position.board().turn == color { all_moves(position) } else { Vec::new() };
     moves.retain(|it| matches!(it.m, Move::Drop { role: dropped, .. } if dropped == role));
     highlight(position, &moves, &[])
 }
@@ -111,13 +111,12 @@ fn piece_move(position: &Position, m: Move) -> Option<PieceMove> {
         // Castling has the square of the king or of the rook, by the notation in use.
         Move::Step { promotion, .. } => (position.move_text(m).get(2..4)?.parse().ok()?, promotion),
         Move::Wall(to) | Move::Place(to) | Move::Drop { to, .. } => (to, None),
-        // XBoard displays one board only.
-        Move::Second(_) | Move::Pass => return None,
+        Move::Pass => return None,
     };
     let mut after = position.clone();
     after.play_unchecked(m);
-    let opponent = !position.view().turn;
-    let count = |position: &Position| position.view().board.by_color(opponent).count();
+    let opponent = !position.board().turn;
+    let count = |position: &Position| position.board().pieces.by_color(opponent).count();
     let captures = count(&after) < count(position);
     Some(PieceMove { m, to, promotion, captures, has_next_leg: after.mid_turn(), after })
 }

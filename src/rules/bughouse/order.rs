@@ -66,7 +66,7 @@ impl BughousePosition {
     }
 
     /// Returns `true` if the clocks do not decide whether the team may sit.
-    pub(super) fn may_sit_is_unknown(&self) -> bool {
+    pub(in crate::rules) fn may_sit_is_unknown(&self) -> bool {
         self.sitting_board().is_some_and(|board| self.lead(self.team, board) == Lead::Level)
     }
 
@@ -123,7 +123,7 @@ impl BughousePosition {
     }
 
     /// Makes `team` the one to move in the timed order. Returns whether it can move.
-    pub(super) fn set_team_to_move(&mut self, team: Side) -> bool {
+    pub(in crate::rules) fn set_team_to_move(&mut self, team: Side) -> bool {
         let possible = self.rules.order == TurnOrder::Timed
             && self.over.is_none()
             && self.can_move_somewhere(team);
@@ -136,7 +136,7 @@ impl BughousePosition {
 
     /// Makes the team on turn at `board` the one to move in the timed order, even if a draw could have
     /// been claimed there. Returns whether it can move.
-    pub(super) fn set_player_to_move(&mut self, board: BoardId) -> bool {
+    pub(in crate::rules) fn set_player_to_move(&mut self, board: BoardId) -> bool {
         if self.rules.order != TurnOrder::Timed {
             return false;
         }

@@ -13,10 +13,11 @@ pub(in crate::rules) const PASS: &str = "pass";
 impl BughousePosition {
     /// Returns a legal ply: the number of the board, and the move in the notation of the one-board game.
     pub(super) fn ply_text(&self, m: Move) -> String {
-        match m.split() {
-            (_, Move::Pass) => PASS.to_owned(),
-            (board, m) => format!("{}{}", number(board), self.board(board).chess.move_text(m)),
+        if m == Move::Pass {
+            return PASS.to_owned();
         }
+        let board = m.board();
+        format!("{}{}", number(board), self.board(board).chess.move_text(m))
     }
 
     /// Returns a diagram of both boards next to each other, with pockets, clocks and the side to move.
@@ -37,7 +38,7 @@ impl BughousePosition {
     /// Returns the lines of the diagram of one board.
     fn draw_board(&self, board: BoardId) -> Vec<String> {
         let state = self.board(board);
-        let diagram = notation::diagram(state.chess.view(), &state.chess.game_spec());
+        let diagram = notation::diagram(&state.chess.view(), &state.chess.game_spec());
         let mut lines = vec![format!(" Board {board:?}")];
         lines.extend(diagram.lines().map(str::to_owned));
         let status =
@@ -71,9 +72,9 @@ fn number(board: BoardId) -> char {
 }
 
 /// Returns the turn of a team: its move on each board, or `pass` if it has none there: `(e2e4,pass)`.
-pub(super) fn turn_text(plies: &[Move], texts: &[String]) -> String {
+pub(in crate::rules) fn turn_text(plies: &[Move], texts: &[String]) -> String {
     let text_at = |board: BoardId| {
-        let ply = plies.iter().position(|&ply| ply != Move::Pass && ply.split().0 == board);
+        let ply = plies.iter().position(|&ply| ply != Move::Pass && ply.board() == board);
         // Without the number of the board.
         ply.and_then(|index| texts.get(index)?.get(1..)).unwrap_or(PASS)
     };
@@ -82,7 +83,7 @@ pub(super) fn turn_text(plies: &[Move], texts: &[String]) -> String {
 
 /// Returns the sequences of plies that a text can stand for, the most likely first: `(e2e4,pass)` for
 /// both boards, or plies with the number of their board, separated by commas.
-pub(super) fn parse_candidates(text: &str) -> Vec<Vec<String>> {
+pub(in crate::rules) fn parse_candidates(text: &str) -> Vec<Vec<String>> {
     let both = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')?.split_once(','));
     let Some((a, b)) = both else {
         return vec![text.split(',').map(str::to_owned).collect()];

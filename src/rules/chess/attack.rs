@@ -51,7 +51,7 @@ impl PseudoRoyalInfo {
     /// Returns `true` if a move surely leaves the pseudo-royal pieces safe: a step without capture and
     /// promotion, of a piece that neither is pseudo-royal nor shields one.
     fn allows(&self, position: &ChessPosition, m: Move) -> bool {
-        let Move::Step { from, to, promotion: None } = m else { return false };
+        let Move::Step { from, to, promotion: None, .. } = m else { return false };
         let pawn_capture = position.board.pawns().contains(from) && from.file() != to.file();
         self.unattacked
             && !self.needed.contains(from)
@@ -207,7 +207,7 @@ impl ChessPosition {
         let mut after = self.clone();
         after.make_move(m);
         match m {
-            Move::Step { from, to, promotion } => {
+            Move::Step { from, to, promotion, .. } => {
                 if let Some(path) = self.castles(from, to) {
                     if ours.contains(from) {
                         if !self.castles_safely(path, theirs) {
@@ -227,7 +227,7 @@ impl ChessPosition {
                     };
                 }
             }
-            Move::Drop { role, to } if rule.roles.contains(&role) => ours = ours.with(to),
+            Move::Drop { role, to, .. } if rule.roles.contains(&role) => ours = ours.with(to),
             _ => {}
         }
         let occupied = after.board.occupied();

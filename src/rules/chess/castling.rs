@@ -45,8 +45,7 @@ impl ChessPosition {
 
     /// Adds the legal castling moves.
     pub(super) fn add_castlings(&self, check_info: CheckInfo, out: &mut MoveList) {
-        let step =
-            |path: CastlingPath| Move::Step { from: path.king, to: path.rook, promotion: None };
+        let step = |path: CastlingPath| Move::step(path.king, path.rook, None);
         out.extend(self.legal_castlings(check_info).map(step));
     }
 

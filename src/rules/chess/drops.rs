@@ -10,7 +10,7 @@ impl ChessPosition {
     /// Adds the legal drops.
     pub(super) fn add_drops(&self, check_info: CheckInfo, out: &mut MoveList) {
         for (role, squares) in self.drop_squares(check_info) {
-            out.extend(squares.into_iter().map(|to| Move::Drop { role, to }));
+            out.extend(squares.into_iter().map(|to| Move::drop(role, to)));
         }
     }
 

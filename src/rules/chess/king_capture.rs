@@ -101,7 +101,7 @@ impl ChessPosition {
             }
             Move::Step { from, to, .. } => attacks::between(from, to).with(to),
             Move::Drop { to, .. } => Bitboard::from_square(to),
-            Move::Wall(_) | Move::Place(_) | Move::Second(_) | Move::Pass => Bitboard::EMPTY,
+            Move::Wall(_) | Move::Place(_) | Move::Pass => Bitboard::EMPTY,
         }
     }
 }

@@ -6,16 +6,38 @@ use super::attack::CheckInfo;
 use super::{ChessPosition, EndValue};
 use crate::rules::{Mate, Move, MoveList, Rules};
 
+/// The memory of mate searches. Reusing it saves allocations.
+#[derive(Debug, Default)]
+pub(in crate::rules) struct MateBuffers {
+    spare: Vec<Frame>,
+}
+
+/// The memory of a search at one position.
+#[derive(Debug, Default)]
+struct Frame {
+    moves: MoveList,
+    /// Checks that do not mate at once, with the number of replies.
+    tried: Vec<(u64, Move)>,
+    /// The position after a move.
+    after: Option<ChessPosition>,
+}
+
 /// A search for mates.
-struct MateSearch {
+struct CheckSearch<'a> {
     /// The number of positions that may still be visited.
     left: u32,
+    buffers: &'a mut MateBuffers,
 }
 
 impl ChessPosition {
     /// Searches for a mate of the side to move in at most `turns` turns in which all its moves give check,
     /// visiting at most `positions` positions. Repetitions and counters are ignored.
-    pub(super) fn find_mate(&self, turns: u8, positions: u32) -> Option<Mate> {
+    pub(super) fn find_checkmate(
+        &self,
+        turns: u8,
+        positions: u32,
+        buffers: &mut MateBuffers,
+    ) -> Option<Mate> {
         let variant_rules = &self.variant_rules;
         let is_supported =
             !self.restricted && variant_rules.walls.is_none() && variant_rules.blast.is_none();
@@ -25,8 +47,21 @@ impl ChessPosition {
         {
             return None;
         }
-        let mut search = MateSearch { left: positions };
+        let mut search = CheckSearch { left: positions, buffers };
         (1..=turns).find_map(|turns| search.attack(self, turns).map(|m| Mate { m, turns }))
+    }
+
+    /// Returns the position after a move, in `buffer`.
+    fn after<'a>(&self, m: Move, buffer: &'a mut Option<ChessPosition>) -> &'a mut ChessPosition {
+        let after = match buffer {
+            Some(after) => {
+                after.clone_from(self);
+                after
+            }
+            None => buffer.insert(self.clone()),
+        };
+        after.play_unchecked(m);
+        after
     }
 
     /// Adds the moves that can give check: all checks but castling.
@@ -42,7 +77,7 @@ impl ChessPosition {
             Role::King => Bitboard::EMPTY,
         };
         for (role, squares) in self.drop_squares(check_info) {
-            out.extend((squares & checks_by(role)).into_iter().map(|to| Move::Drop { role, to }));
+            out.extend((squares & checks_by(role)).into_iter().map(|to| Move::drop(role, to)));
         }
         let discoverers = self.discoverers(king);
         let promoting = self.variant_rules.promotion.area[us];
@@ -53,7 +88,7 @@ impl ChessPosition {
             let may = |role| if open { Bitboard::FULL } else { checks_by(role) };
             let plain = if pawn { to & !promoting } else { to };
             let checks = plain & (may(role) | if pawn { passing } else { Bitboard::EMPTY });
-            let step = |to| Move::Step { from: start, to, promotion: None };
+            let step = |to| Move::step(start, to, None);
             out.extend(checks.into_iter().map(step));
             if pawn && (to & promoting).any() {
                 for role in self.promotions() {
@@ -64,7 +99,7 @@ impl ChessPosition {
                         blocked.without(start),
                     );
                     let checks = to & promoting & (may(role) | behind);
-                    let step = |to| Move::Step { from: start, to, promotion: Some(role) };
+                    let step = |to| Move::step(start, to, Some(role));
                     out.extend(checks.into_iter().map(step));
                 }
             }
@@ -95,38 +130,53 @@ impl ChessPosition {
     }
 }
 
-impl MateSearch {
+impl CheckSearch<'_> {
     /// Returns a check that mates in at most `turns` turns.
     fn attack(&mut self, position: &ChessPosition, turns: u8) -> Option<Move> {
         let king = position.royal(!position.turn)?;
-        let mut checks = MoveList::new();
-        position.checking_moves(king, position.check_info(), &mut checks);
-        let mut tried = Vec::new();
-        for m in checks {
+        let mut frame = self.buffers.spare.pop().unwrap_or_default();
+        let mate = self.attack_in(&mut frame, position, king, turns);
+        self.buffers.spare.push(frame);
+        mate
+    }
+
+    fn attack_in(
+        &mut self,
+        frame: &mut Frame,
+        position: &ChessPosition,
+        king: Square,
+        turns: u8,
+    ) -> Option<Move> {
+        let Frame { moves, tried, after } = frame;
+        moves.clear();
+        tried.clear();
+        position.checking_moves(king, position.check_info(), moves);
+        for &m in moves.iter() {
             self.left = self.left.checked_sub(1)?;
-            let mut after = position.clone();
-            after.play_unchecked(m);
-            match after.count_replies() {
+            match position.after(m, after).count_replies() {
                 Some(0) => return Some(m),
-                Some(replies) if turns > 1 => tried.push((replies, m, after)),
+                Some(replies) if turns > 1 => tried.push((replies, m)),
                 _ => {}
             }
         }
         // Checks with fewer replies are more likely to mate.
-        tried.sort_by_key(|(replies, ..)| *replies);
-        let mated = tried.into_iter().find(|(_, _, after)| self.defend(after, turns - 1));
-        mated.map(|(_, m, _)| m)
+        tried.sort_by_key(|&(replies, _)| replies);
+        let mated = tried.iter().find(|&&(_, m)| self.defend(position.after(m, after), turns - 1));
+        mated.map(|&(_, m)| m)
     }
 
     /// Returns `true` if every reply is mated in at most `turns` turns.
     fn defend(&mut self, position: &ChessPosition, turns: u8) -> bool {
-        let mut replies = MoveList::new();
-        position.add_moves(&mut replies);
-        replies.into_iter().all(|m| {
-            let mut after = position.clone();
-            after.play_unchecked(m);
+        let mut frame = self.buffers.spare.pop().unwrap_or_default();
+        let Frame { moves, after, .. } = &mut frame;
+        moves.clear();
+        position.add_moves(moves);
+        let is_mated = moves.iter().all(|&m| {
+            let after = position.after(m, after);
             // A reply can win by another rule.
-            after.variant_end().is_none() && self.attack(&after, turns).is_some()
-        })
+            after.variant_end().is_none() && self.attack(after, turns).is_some()
+        });
+        self.buffers.spare.push(frame);
+        is_mated
     }
 }

@@ -90,10 +90,10 @@ impl ChessPosition {
         let kinds = self.promotions();
         self.for_each_piece(check_info, |from, to, pawn| {
             let promoting = if pawn { to & promotion.area[self.turn] } else { Bitboard::EMPTY };
-            let step = |to| Move::Step { from, to, promotion: None };
+            let step = |to| Move::step(from, to, None);
             out.extend((to & !promoting).into_iter().map(step));
             for to in promoting {
-                let promotion = |role| Move::Step { from, to, promotion: Some(role) };
+                let promotion = |role| Move::step(from, to, Some(role));
                 out.extend(kinds.clone().map(promotion));
             }
         });
@@ -203,7 +203,7 @@ impl ChessPosition {
                     let mut position = self.clone();
                     position.en_passant = Some(square);
                     let info = position.pseudo_royal_info(rule);
-                    let m = Move::Step { from, to: square, promotion: None };
+                    let m = Move::step(from, square, None);
                     position.keeps_pseudo_royals(rule, info, m)
                 })
         };

@@ -13,10 +13,10 @@ impl ChessPosition {
     /// wall.
     pub(super) fn make_move(&mut self, m: Move) {
         self.en_passant = match m {
-            Move::Step { from, to, promotion } => self.step(from, to, promotion),
-            Move::Drop { role, to } => self.drop_piece(role, to),
+            Move::Step { from, to, promotion, .. } => self.step(from, to, promotion),
+            Move::Drop { role, to, .. } => self.drop_piece(role, to),
             Move::Wall(to) => self.wall(to),
-            Move::Place(_) | Move::Second(_) | Move::Pass => None,
+            Move::Place(_) | Move::Pass => None,
         };
     }
 

@@ -4,7 +4,8 @@ use std::mem;
 
 use shakmaty::{Bitboard, Board, ByColor, Color, Role};
 
-use super::{ChessPosition, DrawOdds, Symmetry, VariantRules};
+use super::{ChessPosition, DrawOdds, VariantRules};
+use crate::rules::Symmetry;
 
 impl VariantRules {
     /// Returns the symmetries of positions without castling rights. Only rules that name squares or
@@ -87,7 +88,7 @@ fn swap<T>(both: &mut ByColor<T>) {
 impl ChessPosition {
     /// Sets up another board, without castling rights, pieces in hand, walls and counters. Returns whether
     /// the position is legal.
-    pub(super) fn place(&mut self, board: &Board, turn: Color) -> bool {
+    pub(in crate::rules) fn place(&mut self, board: &Board, turn: Color) -> bool {
         let counted = self.variant_rules.checks.counted.unwrap_or(0);
         self.board.clone_from(board);
         self.turn = turn;

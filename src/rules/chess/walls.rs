@@ -166,7 +166,7 @@ impl ChessPosition {
                 Some(path) if !self.writes_rook(path) => self.no_wall_suffix_at(path.king_to),
                 _ => self.no_wall_suffix_at(to),
             },
-            Move::Drop { role, to } if self.has_wall_turns() => {
+            Move::Drop { role, to, .. } if self.has_wall_turns() => {
                 let number = match role {
                     Role::Pawn => Square::B1,
                     Role::Knight => Square::C1,

@@ -31,7 +31,7 @@ impl Request {
 impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let &Request { from, to, promotion } = self;
-        f.write_str(&uci(Move::Step { from, to, promotion }))
+        f.write_str(&uci(Move::step(from, to, promotion)))
     }
 }
 
@@ -47,7 +47,7 @@ impl FromStr for Request {
         let promotions =
             [None, Some(Role::Knight), Some(Role::Bishop), Some(Role::Rook), Some(Role::Queen)];
         match parse_uci(text) {
-            Some(Move::Step { from, to, promotion }) if promotions.contains(&promotion) => {
+            Some(Move::Step { from, to, promotion, .. }) if promotions.contains(&promotion) => {
                 Ok(Request { from, to, promotion })
             }
             _ => Err(ParseRequestError(text.to_owned())),

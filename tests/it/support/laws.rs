@@ -91,6 +91,6 @@ pub(crate) fn check_encoding(encoding: &Encoding, position: &Position) {
         assert_eq!(other, None, "{fen}: {m:?} shares {index:?}");
     }
     let mut planes = vec![f32::NAN; encoding.shape().input()];
-    encoding.write_planes(position.view(), &mut planes);
+    encoding.write_planes(&position.view(), &mut planes);
     assert!(planes.iter().all(|value| (0.0..=16.0).contains(value)), "{fen}");
 }

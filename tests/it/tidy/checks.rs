@@ -22,7 +22,8 @@ const LAYERS: [(&str, &[&str]); 9] = [
 const MAIN: &[&str] = &["protocol"];
 
 /// The files that may match the family of a game.
-const FAMILY: [&str; 3] = ["src/rules.rs", "src/variant.rs", "src/variant/ini.rs"];
+const FAMILY: [&str; 4] =
+    ["src/rules.rs", "src/rules/two_boards.rs", "src/variant.rs", "src/variant/ini.rs"];
 
 /// The pure modules: no files, no streams, no threads, no clock.
 const PURE: [&str; 4] = ["src/rules", "src/variant", "src/encoding", "src/search"];

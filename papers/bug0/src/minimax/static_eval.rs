@@ -1,23 +1,23 @@
 //! The static evaluation: piece values and piece-square tables, both of the authors' program.
 
-use menagerie::rules::{Color, Position, Role, Square, View};
+use menagerie::rules::{BoardView, Color, Position, Role, Square};
 
 /// Returns the evaluation of a position for the side to move, in centipawns.
 ///
 /// Pieces in the pocket are not counted.
 pub fn evaluate(position: &Position) -> i32 {
-    let view = position.view();
-    material(&view, view.turn) - material(&view, !view.turn)
+    let board = position.board();
+    material(&board, board.turn) - material(&board, !board.turn)
 }
 
 /// The value of the pieces of a colour on their squares.
-fn material(view: &View<'_>, color: Color) -> i32 {
-    let squares = view.board.by_color(color).into_iter();
-    squares.map(|square| value_on_square(view, square, color)).sum()
+fn material(board: &BoardView<'_>, color: Color) -> i32 {
+    let squares = board.pieces.by_color(color).into_iter();
+    squares.map(|square| value_on_square(board, square, color)).sum()
 }
 
-fn value_on_square(view: &View<'_>, square: Square, color: Color) -> i32 {
-    let Some(role) = view.board.role_at(square) else { return 0 };
+fn value_on_square(board: &BoardView<'_>, square: Square, color: Color) -> i32 {
+    let Some(role) = board.pieces.role_at(square) else { return 0 };
     // The first row of a table is the last rank of the piece's colour.
     let rank = usize::from(square.rank());
     let row = if color.is_white() { 7 - rank } else { rank };

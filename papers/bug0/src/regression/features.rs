@@ -7,7 +7,7 @@
 //! planes, and what is linear in the planes is linear in these 1,824 features. The planes are not
 //! flipped for the side to move.
 
-use menagerie::rules::{BoardId, Color, Move, Position, Role, Side, Square, View};
+use menagerie::rules::{BoardId, BoardView, Color, Move, Position, Role, Side, Square};
 
 /// The number of features of a position.
 pub const FEATURE_COUNT: usize = 2 + 2 * BOARD_FEATURES;
@@ -35,21 +35,20 @@ pub struct ToMove {
 impl ToMove {
     /// Returns the team and the board that are to move in `position`.
     pub fn in_position(position: &Position) -> ToMove {
-        let is_board_a = board_view(position, BoardId::A).seat.asked;
+        let is_board_a = board_view(position, BoardId::A).team.may_move;
         ToMove { team: position.turn(), board: if is_board_a { BoardId::A } else { BoardId::B } }
     }
 
     /// Returns the team and the board of the move `m` in `position`, where more than one board may be
     /// to move.
     pub fn of_move(position: &Position, m: Move) -> ToMove {
-        ToMove { team: position.turn(), board: m.split().0 }
+        ToMove { team: position.turn(), board: m.board() }
     }
 }
 
 /// The view of a board, whichever side is to move.
-fn board_view(position: &Position, board: BoardId) -> View<'_> {
-    let mover_is_white = (position.turn() == Side::WHITE) == (board == BoardId::A);
-    position.view().board_view(Color::from_white(mover_is_white))
+fn board_view(position: &Position, board: BoardId) -> BoardView<'_> {
+    *position.view().on(board)
 }
 
 /// The features of a position that are not 0: indices, in ascending order, and values.
@@ -82,23 +81,23 @@ impl Features {
         }
     }
 
-    fn add_board(&mut self, first: usize, view: &View<'_>) {
+    fn add_board(&mut self, first: usize, board: &BoardView<'_>) {
         let mut index = first;
         for (color, role) in pieces(&ROLES) {
-            self.add_squares(index, view.board.by_piece(role.of(color)));
+            self.add_squares(index, board.pieces.by_piece(role.of(color)));
             index += 64;
         }
         for (color, role) in pieces(&ROLES[1..]) {
-            self.add_uniform(index, view.hands.map_or(0, |pockets| pockets[color][role].into()));
+            self.add_uniform(index, board.hands.map_or(0, |pockets| pockets[color][role].into()));
             index += 1;
         }
-        self.add_squares(index, view.promoted);
-        self.add_squares(index + 64, view.en_passant);
-        self.add_uniform(index + 128, view.halfmoves);
+        self.add_squares(index, board.promoted);
+        self.add_squares(index + 64, board.en_passant);
+        self.add_uniform(index + 128, board.halfmoves);
         index += 129;
         for color in Color::ALL {
-            self.add_uniform(index, can_castle(view, color, true).into());
-            self.add_uniform(index + 1, can_castle(view, color, false).into());
+            self.add_uniform(index, can_castle(board, color, true).into());
+            self.add_uniform(index + 1, can_castle(board, color, false).into());
             index += 2;
         }
     }
@@ -110,8 +109,8 @@ fn pieces(roles: &'static [Role]) -> impl Iterator<Item = (Color, Role)> {
 }
 
 /// Whether a colour may still castle on the king's side or on the queen's side.
-fn can_castle(view: &View<'_>, color: Color, kings_side: bool) -> bool {
-    let Some(king) = view.board.king_of(color) else { return false };
-    let rooks = view.castling & view.board.by_color(color);
+fn can_castle(board: &BoardView<'_>, color: Color, kings_side: bool) -> bool {
+    let Some(king) = board.pieces.king_of(color) else { return false };
+    let rooks = board.castling & board.pieces.by_color(color);
     rooks.into_iter().any(|rook| (rook > king) == kings_side)
 }

@@ -145,7 +145,7 @@ fn add_positions(
         let to_move = match game.plies.get(count) {
             Some(ply) => {
                 let m = PackedMove(ply.played).unpack()?;
-                if !position.admit(m) {
+                if !position.select_side_to_move(m) {
                     return None;
                 }
                 ToMove::of_move(&position, m)

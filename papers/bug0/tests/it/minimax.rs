@@ -101,7 +101,7 @@ proptest! {
         }
         let position = random_position("bughouse2fixed", 120, seed);
         if position.result().is_none() {
-            let table = if position.view().seat.asked { BoardId::A } else { BoardId::B };
+            let table = if position.board().team.may_move { BoardId::A } else { BoardId::B };
             let board = position.board_position(table).expect("a board");
             let value = Minimax::new(1).value(&position, 2);
             prop_assert_eq!(value, plain_minimax(&board, 2, true), "{}", position.fen());

@@ -94,20 +94,21 @@ fn moves(variant: &Variant, game: &Played) -> Vec<String> {
     let Ok(mut position) = variant.position(&game.start, false) else { return words };
     // If Black moves first on a board, the first number has no move of White.
     let mut plies = BoardId::ALL.map(|board| {
-        position.board_position(board).map_or(0, |board| usize::from(board.view().turn.is_black()))
+        position.board_position(board).map_or(0, |board| usize::from(board.board().turn.is_black()))
     });
     let mut left = game.left.iter();
     for turn in &game.turns {
         let ply = position.parse_turn(turn).and_then(|plies| plies.first().copied());
-        let Some((board, m)) = ply.map(|ply| ply.split()) else { return words };
+        let Some(ply) = ply else { return words };
+        let board = ply.board();
         let Some(state) = position.board_position(board) else { return words };
-        let color = state.view().turn;
+        let color = state.board().turn;
         let letter = if board == BoardId::A { 'a' } else { 'b' };
         let letter = if color.is_white() { letter.to_ascii_uppercase() } else { letter };
         let count = &mut plies[board as usize];
         let number = *count / 2 + 1;
         *count += 1;
-        let san = san::write(&state, &[m]);
+        let san = san::write(&state, &[ply.on(BoardId::A)]);
         // Chess servers write the letter of a dropped pawn.
         let pawn = if san.starts_with('@') { "P" } else { "" };
         let mut word = format!("{number}{letter}. {pawn}{san}");
@@ -116,7 +117,7 @@ fn moves(variant: &Variant, game: &Played) -> Vec<String> {
             let _ = write!(word, "{{{}.{:03}}}", left / 1000, left % 1000);
         }
         words.push(word);
-        position.play(m.at(board));
+        position.play(ply);
     }
     words
 }

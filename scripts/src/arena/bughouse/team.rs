@@ -100,7 +100,7 @@ impl BughouseGame {
     pub(super) fn parse_ply(&self, board: BoardId, text: &str) -> Option<Move> {
         let m = self.board(board).parse_ply(text)?;
         let mut position = self.position.clone();
-        position.play(m.at(board)).then_some(m)
+        position.play(m.on(board)).then_some(m)
     }
 
     /// Plays a legal move, and returns the milliseconds left to the mover.
@@ -108,7 +108,7 @@ impl BughouseGame {
         let text = self.board(seat.board).position.move_text(m);
         self.plies.push(format!("{}{text}", seat.board as usize + 1));
         self.position.set_clocks(self.clocks.all(at));
-        self.position.play(m.at(seat.board));
+        self.position.play(m.on(seat.board));
         self.boards = BoardState::both(&self.position);
         let board = self.board(seat.board);
         let next = if board.drawn { None } else { Some(board.color) };

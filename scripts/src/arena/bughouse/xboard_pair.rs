@@ -156,7 +156,7 @@ fn pocket_letters(pocket: &ByRole<u8>) -> String {
 
 /// Returns `holding [WHITE] [BLACK] BN` for a piece that has been added to a pocket of a board.
 fn holding(game: &BughouseGame, board: BoardId, color: Color, role: Role) -> Option<String> {
-    let pockets = game.board(board).position.view().hands?;
+    let pockets = game.board(board).position.board().hands?;
     let white = pocket_letters(&pockets.white);
     let black = pocket_letters(&pockets.black);
     let piece = role.upper_char();
