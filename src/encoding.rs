@@ -6,7 +6,7 @@ mod policy;
 mod shape;
 pub mod sparse;
 
-pub use layout::{Layout, Places};
+pub use layout::{Layout, PlaneIndices};
 use planes::Planes;
 use policy::Policy;
 pub use shape::Shape;

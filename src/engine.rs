@@ -215,7 +215,7 @@ impl Session {
         } else {
             named
         };
-        Some(variant.with_mate(self.options.mate == "blockable"))
+        Some(variant.with_blockable_mate(self.options.mate == "blockable"))
     }
 
     /// Returns the file to which all input and output is logged, if there is one.
@@ -234,7 +234,7 @@ impl Session {
         self.tree = None;
         if let Some(pool) = &mut self.evaluators {
             for evaluator in &mut pool.evaluators {
-                evaluator.forget();
+                evaluator.clear_caches();
             }
         }
     }

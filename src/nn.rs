@@ -59,12 +59,12 @@ pub trait Evaluator: Send {
     }
 
     /// Returns the value of a position under perfect play, if it is proven. Repetition is not considered.
-    fn known(&self, _position: &Position) -> Option<ProvenValue> {
+    fn proven_value(&self, _position: &Position) -> Option<ProvenValue> {
         None
     }
 
     /// Clears its caches.
-    fn forget(&mut self) {}
+    fn clear_caches(&mut self) {}
 
     /// Returns an empty batch for it.
     fn new_batch(&self) -> Batch {
@@ -104,12 +104,12 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
         (**self).probe(query, into)
     }
 
-    fn known(&self, position: &Position) -> Option<ProvenValue> {
-        (**self).known(position)
+    fn proven_value(&self, position: &Position) -> Option<ProvenValue> {
+        (**self).proven_value(position)
     }
 
-    fn forget(&mut self) {
-        (**self).forget();
+    fn clear_caches(&mut self) {
+        (**self).clear_caches();
     }
 
     fn new_batch(&self) -> Batch {

@@ -21,7 +21,7 @@ mod time_manager;
 mod tree;
 mod win_length;
 
-pub use batching::{Gatherer, Step};
+pub use batching::{BatchStats, Gatherer};
 pub use gumbel::{Gumbel, improved_policy};
 pub use mate_search::MateSearch;
 pub use params::{GumbelParams, ParamError, ParamInfo, Params};

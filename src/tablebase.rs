@@ -14,35 +14,35 @@ use crate::variant::Variant;
 
 /// The value of an index number in a byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Entry(pub u8);
+pub struct TableEntry(pub u8);
 
-impl Entry {
+impl TableEntry {
     /// The number has no legal position.
-    pub const NONE: Entry = Entry(0);
+    pub const NONE: TableEntry = TableEntry(0);
     /// The game has ended in a draw.
-    pub const ENDED: Entry = Entry(1);
+    pub const ENDED: TableEntry = TableEntry(1);
     /// The game is drawn with best play, and continues.
-    pub const DRAW: Entry = Entry(2);
+    pub const DRAW: TableEntry = TableEntry(2);
     /// The greatest number of plies to the end that an entry can hold.
     pub const MOST_PLIES: u32 = 125;
 
-    /// Returns the entry of a value, or `None` if it takes more than [`Entry::MOST_PLIES`] plies.
-    pub fn of(value: Value) -> Option<Entry> {
+    /// Returns the entry of a value, or `None` if it takes more than [`TableEntry::MOST_PLIES`] plies.
+    pub fn of(value: Value) -> Option<TableEntry> {
         match value {
-            Value::Draw => Some(Entry::DRAW),
-            Value::Loss(plies) | Value::Win(plies) if plies > Entry::MOST_PLIES => None,
-            Value::Loss(plies) => Some(Entry(3 + 2 * plies as u8)),
-            Value::Win(plies) => Some(Entry(4 + 2 * plies as u8)),
+            Value::Draw => Some(TableEntry::DRAW),
+            Value::Loss(plies) | Value::Win(plies) if plies > TableEntry::MOST_PLIES => None,
+            Value::Loss(plies) => Some(TableEntry(3 + 2 * plies as u8)),
+            Value::Win(plies) => Some(TableEntry(4 + 2 * plies as u8)),
         }
     }
 
-    /// Returns the value, or `None` for [`Entry::NONE`].
+    /// Returns the value, or `None` for [`TableEntry::NONE`].
     pub fn value(self) -> Option<Value> {
         match self {
-            Entry::NONE => None,
-            Entry::ENDED | Entry::DRAW => Some(Value::Draw),
-            Entry(lost) if lost % 2 == 1 => Some(Value::Loss(u32::from(lost - 3) / 2)),
-            Entry(won) => Some(Value::Win(u32::from(won - 4) / 2)),
+            TableEntry::NONE => None,
+            TableEntry::ENDED | TableEntry::DRAW => Some(Value::Draw),
+            TableEntry(lost) if lost % 2 == 1 => Some(Value::Loss(u32::from(lost - 3) / 2)),
+            TableEntry(won) => Some(Value::Win(u32::from(won - 4) / 2)),
         }
     }
 }
@@ -53,7 +53,7 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub struct SolvedTable {
     index: Index,
-    entries: Vec<Entry>,
+    entries: Vec<TableEntry>,
     scratch: Position,
 }
 
@@ -68,7 +68,7 @@ impl SolvedTable {
     ///
     /// # Panics
     /// If the number of entries is another one.
-    pub fn new(variant: &Variant, index: Index, entries: Vec<Entry>) -> SolvedTable {
+    pub fn new(variant: &Variant, index: Index, entries: Vec<TableEntry>) -> SolvedTable {
         assert_eq!(entries.len() as u64, index.len());
         SolvedTable { index, entries, scratch: variant.start() }
     }
@@ -110,7 +110,7 @@ impl SolvedTable {
         let mut position = position.clone();
         let mut line = Vec::new();
         while let Some(Value::Win(left @ 1..) | Value::Loss(left @ 1..)) = self.value(&position) {
-            if line.len() >= Entry::MOST_PLIES as usize {
+            if line.len() >= TableEntry::MOST_PLIES as usize {
                 break;
             }
             let best = self.best(&position).and_then(|best| best.first().copied());
@@ -172,25 +172,25 @@ impl SolvedTable {
         (0..all).step_by(step as usize).find_map(|number| {
             let entry = self.entries[number as usize];
             let reachable = self.index.set_up(number, Image::default(), &mut position);
-            let right = if reachable { self.recompute(&position) } else { Some(Entry::NONE) };
+            let right = if reachable { self.recompute(&position) } else { Some(TableEntry::NONE) };
             if right == Some(entry) { None } else { Some(position.fen()) }
         })
     }
 
     /// Returns the entry of a position by the entries after its moves.
-    fn recompute(&self, position: &Position) -> Option<Entry> {
+    fn recompute(&self, position: &Position) -> Option<TableEntry> {
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
         if let Some(outcome) = position.outcome_given(&legal) {
             return match outcome.score(position.turn()) {
-                -1 => Entry::of(Value::Loss(0)),
-                0 => Some(Entry::ENDED),
-                _ => Entry::of(Value::Win(0)),
+                -1 => TableEntry::of(Value::Loss(0)),
+                0 => Some(TableEntry::ENDED),
+                _ => TableEntry::of(Value::Win(0)),
             };
         }
         let mut next = position.clone();
         next.play_unchecked(*self.best(position)?.first()?);
-        Entry::of(self.value(&next)?.before())
+        TableEntry::of(self.value(&next)?.before())
     }
 }
 
@@ -199,19 +199,21 @@ impl Counts {
     pub fn of(&self, predicate: impl Fn(Value) -> bool) -> u64 {
         let entries = (0..=u8::MAX).zip(&self.entries);
         entries
-            .filter(|&(entry, _)| Entry(entry).value().is_some_and(&predicate))
+            .filter(|&(entry, _)| TableEntry(entry).value().is_some_and(&predicate))
             .map(|(_, count)| count)
             .sum()
     }
 
     /// Returns the number of positions in which the game has ended in a draw.
     pub fn ended_drawn(&self) -> u64 {
-        self.entries[usize::from(Entry::ENDED.0)]
+        self.entries[usize::from(TableEntry::ENDED.0)]
     }
 
     /// Returns the number of plies of the longest win.
     pub fn longest_win(&self) -> Option<u32> {
-        (0..=Entry::MOST_PLIES).rev().find(|&plies| self.of(|value| value == Value::Win(plies)) > 0)
+        (0..=TableEntry::MOST_PLIES)
+            .rev()
+            .find(|&plies| self.of(|value| value == Value::Win(plies)) > 0)
     }
 }
 
@@ -221,18 +223,18 @@ mod tests {
 
     #[test]
     fn entries_are_bijective() {
-        assert_eq!(Entry::NONE.value(), None);
+        assert_eq!(TableEntry::NONE.value(), None);
         for byte in 2..=u8::MAX {
-            let value = Entry(byte).value();
-            if value.is_some_and(|value| Entry::of(value).is_some()) {
-                assert_eq!(value.and_then(Entry::of), Some(Entry(byte)));
+            let value = TableEntry(byte).value();
+            if value.is_some_and(|value| TableEntry::of(value).is_some()) {
+                assert_eq!(value.and_then(TableEntry::of), Some(TableEntry(byte)));
             }
         }
-        for plies in 0..=Entry::MOST_PLIES {
+        for plies in 0..=TableEntry::MOST_PLIES {
             for value in [Value::Win(plies), Value::Loss(plies)] {
-                assert_eq!(Entry::of(value).and_then(Entry::value), Some(value));
+                assert_eq!(TableEntry::of(value).and_then(TableEntry::value), Some(value));
             }
         }
-        assert_eq!(Entry::of(Value::Win(Entry::MOST_PLIES + 1)), None);
+        assert_eq!(TableEntry::of(Value::Win(TableEntry::MOST_PLIES + 1)), None);
     }
 }

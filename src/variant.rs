@@ -23,13 +23,13 @@ pub struct Variant {
     self_play_pieces: Option<String>,
     network: Option<String>,
     chess960: bool,
-    look: Look,
+    display: GuiDisplay,
     start: Position,
 }
 
 /// How a GUI that does not know a variant displays it: the keys of Fairy-Stockfish for XBoard.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Look {
+pub struct GuiDisplay {
     /// `variantTemplate`: the variant whose pieces are displayed.
     pub template: String,
     /// `pieceToCharTable`: the letters of the pieces in the order of XBoard; "-" if not set.
@@ -71,7 +71,7 @@ impl Variant {
 
     /// Returns the same bughouse variant with another rule of mate: whether a mate is not final as long as
     /// the partner can bring a piece that blocks it. Other variants are returned unchanged.
-    pub fn with_mate(self: &Arc<Variant>, blockable: bool) -> Arc<Variant> {
+    pub fn with_blockable_mate(self: &Arc<Variant>, blockable: bool) -> Arc<Variant> {
         match &self.family {
             Family::Bughouse(rules) if rules.mate_blockable != blockable => {
                 let rules = Bughouse { mate_blockable: blockable, ..(**rules).clone() };
@@ -106,8 +106,8 @@ impl Variant {
     }
 
     /// Returns how a GUI that does not know the variant displays it.
-    pub fn look(&self) -> &Look {
-        &self.look
+    pub fn display(&self) -> &GuiDisplay {
+        &self.display
     }
 
     /// Parses the FEN of a position. With `chess960`, castling is written as king takes rook; some variants

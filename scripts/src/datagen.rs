@@ -237,7 +237,8 @@ impl<'a> GameGenerator<'a> {
         // Options such as a file of variants change the values of other options.
         engine.read_options()?;
         // For bughouse the engine plays the game of a single board.
-        let name = if variant.has_two_boards() { &variant.look().template } else { variant.name() };
+        let name =
+            if variant.has_two_boards() { &variant.display().template } else { variant.name() };
         if name != "chess" || engine.accepts("UCI_Variant", "chess") {
             engine.set_option("UCI_Variant", name)?;
         }

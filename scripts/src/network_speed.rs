@@ -3,7 +3,7 @@
 use cpu_time::ThreadTime;
 use menagerie::encoding::{Encoding, SparseEncoding, SparseInput};
 use menagerie::nn::network::sparse::{SparseRequest, SparseSession};
-use menagerie::nn::network::{Backend, Kernels, Network, Session};
+use menagerie::nn::network::{Backend, Kernels, Network, PlaneSession};
 use menagerie::rules::{MoveList, Position};
 use menagerie::variant::Variant;
 
@@ -125,7 +125,7 @@ struct Contender {
 
 /// A session and the encoded batches that it evaluates.
 enum Work {
-    Planes { session: Session, planes: Vec<Vec<f32>>, outputs: Vec<Vec<f32>> },
+    Planes { session: PlaneSession, planes: Vec<Vec<f32>>, outputs: Vec<Vec<f32>> },
     Sparse { session: SparseSession, lists: Vec<Lists> },
 }
 

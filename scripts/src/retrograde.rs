@@ -13,7 +13,7 @@ use std::{fs, io};
 
 use menagerie::rules::Position;
 pub use menagerie::rules::Value;
-use menagerie::tablebase::{Entry, Index, IndexError, SolvedTable};
+use menagerie::tablebase::{Index, IndexError, SolvedTable, TableEntry};
 use menagerie::variant::Variant;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
@@ -44,7 +44,7 @@ pub enum UnsolvableGame {
         fen: String,
     },
     /// A win takes more plies than a table can hold.
-    #[error("a win takes more than {} plies, the limit of a table", Entry::MOST_PLIES)]
+    #[error("a win takes more than {} plies, the limit of a table", TableEntry::MOST_PLIES)]
     Long,
     /// The threads cannot be started.
     #[error("{0}")]
@@ -92,7 +92,7 @@ impl Solution {
     ) -> Result<Solution, UnsolvableGame> {
         let index = Index::new(variant)?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build()?;
-        let mut entries = vec![Entry::NONE; index.len() as usize];
+        let mut entries = vec![TableEntry::NONE; index.len() as usize];
         for (pieces, numbers) in index.layers().enumerate() {
             let size = numbers.end - numbers.start;
             let layer = SolvedLayer::new(&index, numbers);

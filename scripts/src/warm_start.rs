@@ -1,6 +1,6 @@
 //! Start weights of a run from the network of another, possibly of another variant.
 
-use menagerie::encoding::{Encoding, Layout, Places};
+use menagerie::encoding::{Encoding, Layout, PlaneIndices};
 use menagerie::nn::NetworkMetadata;
 
 use crate::network::{Architecture, Network, NetworkError};
@@ -8,7 +8,7 @@ use crate::onnx;
 
 /// How the weights of a network are transferred to another variant.
 struct Transfer {
-    places: Places,
+    places: PlaneIndices,
     /// From a network of one board to one of two.
     to_two_boards: bool,
 }
@@ -59,9 +59,9 @@ fn find_transfer(
     };
     let two_boards = matches!(network.architecture(), Architecture::TwoBoards { .. });
     let (places, to_two_boards) = match (old.of_board(), new.of_board(), two_boards) {
-        (None, Some(new), false) => (new.places_in(&old), true),
-        (Some(board), Some(new), true) if has_boards(&board, 2) => (new.places_in(&board), false),
-        (.., false) => (new.places_in(&old), false),
+        (None, Some(new), false) => (new.indices_in(&old), true),
+        (Some(board), Some(new), true) if has_boards(&board, 2) => (new.indices_in(&board), false),
+        (.., false) => (new.indices_in(&old), false),
         (.., true) => return None,
     };
     let places = places?;

@@ -198,7 +198,7 @@ impl XboardEngine {
             if legs.ends_with(',') {
                 return None;
             }
-            Some(Reply::Move(legs::read(&std::mem::take(&mut legs))))
+            Some(Reply::Move(legs::from_xboard(&std::mem::take(&mut legs))))
         })
     }
 
@@ -260,7 +260,7 @@ impl XboardEngine {
 
     fn send_turn(&mut self, turn: &str) -> Result<(), EngineError> {
         let word = if self.feature("usermove") == "1" { "usermove " } else { "" };
-        self.send(&format!("{word}{}", legs::written(turn)))
+        self.send(&format!("{word}{}", legs::to_xboard(turn)))
     }
 
     /// Ends the game.

@@ -43,14 +43,14 @@ impl<'a> Layout<'a> {
     }
 
     /// Returns the indices of the planes in another layout, or `None` if its board has another size.
-    pub fn places_in(&self, other: &Layout<'_>) -> Option<Places> {
+    pub fn indices_in(&self, other: &Layout<'_>) -> Option<PlaneIndices> {
         if self.board != other.board {
             return None;
         }
         let find = |names: &[&str], among: &[&str]| {
             names.iter().map(|name| among.iter().position(|other| other == name)).collect()
         };
-        Some(Places {
+        Some(PlaneIndices {
             planes: find(&self.planes, &other.planes),
             policy: find(&self.policy, &other.policy),
         })
@@ -59,7 +59,7 @@ impl<'a> Layout<'a> {
 
 /// The indices of planes in another layout; `None` for planes that it does not have.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Places {
+pub struct PlaneIndices {
     /// The input planes.
     pub planes: Vec<Option<usize>>,
     /// The policy planes.
@@ -92,13 +92,13 @@ mod tests {
         let layout = |text| Layout::read(text).expect("a layout");
         let this = layout("8x8 planes: Board Men(Pawn, true) Wall; policy: Go(0, 1) Wall");
         let other = layout("8x8 planes: Men(Pawn, true) Board; policy: Place Go(0, 1)");
-        let places = this.places_in(&other).expect("the same board");
+        let places = this.indices_in(&other).expect("the same board");
         assert_eq!(places.planes, [Some(1), Some(0), None]);
         assert_eq!(places.policy, [Some(1), None]);
         for text in ["", "8x8", "8x8 planes: Board", "8x8 policy: Place; planes: Board"] {
             assert_eq!(Layout::read(text), None, "{text}");
         }
-        assert_eq!(this.places_in(&layout("8x7 planes: Board; policy: Place")), None);
+        assert_eq!(this.indices_in(&layout("8x7 planes: Board; policy: Place")), None);
     }
 
     #[test]

@@ -134,7 +134,7 @@ impl Wdl {
 #[derive(Clone, PartialEq, Debug)]
 pub struct SearchResult {
     /// The number of evaluations, in all threads.
-    pub asked: EvalStats,
+    pub eval_stats: EvalStats,
     /// The turn to play; `None` if the game is over.
     pub turn: Option<String>,
     /// The expected reply.
@@ -149,7 +149,7 @@ impl SearchResult {
     /// Returns the result of a position in which `mover` has no turn.
     pub(super) fn without_turn(mover: Side) -> SearchResult {
         SearchResult {
-            asked: EvalStats::default(),
+            eval_stats: EvalStats::default(),
             turn: None,
             reply: None,
             root_moves: Vec::new(),

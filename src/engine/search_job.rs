@@ -12,7 +12,7 @@ use super::stoppers::{StopConditions, Stoppers};
 use super::tablebases::{TablebaseEvaluator, Tablebases};
 use crate::nn::{EvalError, Evaluator, Uniform};
 use crate::rules::{Move, PerSide};
-use crate::search::{Gatherer, GumbelParams, Line, Proof, Searcher, Step, Tree};
+use crate::search::{BatchStats, Gatherer, GumbelParams, Line, Proof, Searcher, Tree};
 
 /// A report is repeated after this time without a change.
 const REPEAT_INTERVAL: Duration = Duration::from_secs(1);
@@ -52,7 +52,7 @@ impl SearchJob {
     pub(super) fn run(&self, tree: &mut Tree, pool: &mut EvaluatorPool) {
         tree.restrict(&self.conditions.limits.moves);
         if self.conditions.gumbel {
-            tree.plan(GumbelParams::default());
+            tree.begin_halving(GumbelParams::default());
         }
         let mut stoppers = Stoppers::new(&self.conditions);
         let mut progress = Progress::default();
@@ -68,7 +68,7 @@ impl SearchJob {
             pool.replace_by_uniform();
         }
         if stoppers.fraction_done(tree, progress.visits).is_some() {
-            tree.halve(1.0);
+            tree.continue_halving(1.0);
         }
         self.report(tree, &mut progress, true);
         while self.conditions.holds_best_move() {
@@ -80,7 +80,7 @@ impl SearchJob {
             self.report_line(tree, &progress, rank);
         }
         let result = self.result(tree, pool.first(), rank);
-        (self.sink)(Event::Best(SearchResult { asked: progress.eval_stats, ..result }));
+        (self.sink)(Event::Best(SearchResult { eval_stats: progress.eval_stats, ..result }));
     }
 
     /// Searches `tree` until a stop condition is met, with a thread for each of `evaluators`, this one
@@ -308,7 +308,7 @@ impl<'a, 'b> Team<'a, 'b> {
         let mut gatherer = Gatherer::new(shared.tree, evaluator, batch_size);
         while !shared.is_over() {
             let step = match shared.room() {
-                0 => Step::default(),
+                0 => BatchStats::default(),
                 room => shared.gather(&mut gatherer, evaluator, room),
             };
             if gatherer.is_empty() {
@@ -336,7 +336,7 @@ impl Shared<'_, '_> {
     /// Returns `true` if the search is over. Halves the root moves and reports if it is time to.
     fn is_over(&mut self) -> bool {
         if let Some(fraction) = self.stoppers.fraction_done(self.tree, self.progress.visits) {
-            self.tree.halve(fraction);
+            self.tree.continue_halving(fraction);
         }
         self.over = self.over || self.stoppers.should_stop(self.tree, self.progress.visits);
         if self.stoppers.take_report_due() {
@@ -354,7 +354,7 @@ impl Shared<'_, '_> {
         most.saturating_sub(self.in_flight).min(most.div_ceil(self.threads))
     }
 
-    fn count(&mut self, step: Step) {
+    fn count(&mut self, step: BatchStats) {
         self.progress.visits += u64::from(step.visits);
         self.progress.eval_stats.positions += u64::from(step.evaluations);
         self.progress.eval_stats.batches += u64::from(step.evaluations > 0);
@@ -363,7 +363,12 @@ impl Shared<'_, '_> {
         }
     }
 
-    fn gather(&mut self, gatherer: &mut Gatherer, evaluator: &dyn Evaluator, room: u32) -> Step {
+    fn gather(
+        &mut self,
+        gatherer: &mut Gatherer,
+        evaluator: &dyn Evaluator,
+        room: u32,
+    ) -> BatchStats {
         let step = gatherer.gather(self.tree, evaluator, room);
         self.count(step);
         self.in_flight += gatherer.len() as u32;
@@ -380,7 +385,7 @@ impl Shared<'_, '_> {
         match result {
             Ok(()) => {
                 let visits = gatherer.backup(self.tree, evaluator);
-                self.count(Step { visits, evaluations: visits, full: false });
+                self.count(BatchStats { visits, evaluations: visits, full: false });
             }
             Err(error) => {
                 gatherer.cancel(self.tree);

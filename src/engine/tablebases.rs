@@ -161,12 +161,12 @@ impl Evaluator for TablebaseEvaluator<'_> {
         self.evaluator.probe(query, into)
     }
 
-    fn known(&self, position: &Position) -> Option<ProvenValue> {
+    fn proven_value(&self, position: &Position) -> Option<ProvenValue> {
         self.tablebases.probe(position)
     }
 
-    fn forget(&mut self) {
-        self.evaluator.forget();
+    fn clear_caches(&mut self) {
+        self.evaluator.clear_caches();
     }
 
     fn new_batch(&self) -> Batch {

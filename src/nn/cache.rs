@@ -163,13 +163,13 @@ impl<E: Evaluator> Evaluator for Cached<E> {
         true
     }
 
-    fn known(&self, position: &Position) -> Option<ProvenValue> {
-        self.inner.known(position)
+    fn proven_value(&self, position: &Position) -> Option<ProvenValue> {
+        self.inner.proven_value(position)
     }
 
-    fn forget(&mut self) {
+    fn clear_caches(&mut self) {
         lock(&self.cache).clear();
-        self.inner.forget();
+        self.inner.clear_caches();
     }
 
     fn new_batch(&self) -> Batch {

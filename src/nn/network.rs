@@ -50,7 +50,7 @@ pub use self::head::{HEAD, Head, MOVES_LEFT_SCALE};
 
 /// The name of a network's input.
 pub const PLANES: &str = "planes";
-/// The names of a network's outputs, in the order in which [`Session::run`] fills them.
+/// The names of a network's outputs, in the order in which [`PlaneSession::run`] fills them.
 pub const OUTPUTS: [&str; 3] = ["policy", "outcome", "moves_left"];
 /// The names of the outputs of a two-board network, in the same order.
 pub const TWO_BOARD_OUTPUTS: [&str; 2] = ["policy", "halves"];
@@ -118,7 +118,7 @@ pub enum NetworkError {
     #[error(
         "the network has no checksum at its end: it is truncated, or was not exported by Menagerie's trainer; export it again"
     )]
-    Unsealed,
+    MissingChecksum,
     /// The checksum at the end of the file is not that of its bytes.
     #[error(
         "the network is damaged: its checksum is {expected}, but its bytes have SHA-256 {found}; copy or export it again"
@@ -242,22 +242,22 @@ pub enum Kernels {
 #[derive(Debug)]
 pub enum Network {
     /// A network that reads planes.
-    Planes(Session),
+    Planes(PlaneSession),
     /// A sparse network, which reads lists of active inputs.
     Sparse(sparse::SparseSession),
 }
 
 impl Network {
-    /// Opens the network in `file`, of either kind. See [`Session::open`].
+    /// Opens the network in `file`, of either kind. See [`PlaneSession::open`].
     ///
     /// # Errors
-    /// Those of [`Session::open`] and [`sparse::SparseSession::open`].
+    /// Those of [`PlaneSession::open`] and [`sparse::SparseSession::open`].
     pub fn open(file: &[u8], backend: Backend, threads: usize) -> Result<Network, NetworkError> {
         let (session, backend, note) = open_session(file, backend, threads, Kernels::Own)?;
         if sparse::SparseSession::is_sparse(&session) {
             sparse::SparseSession::new(session, backend, note).map(Network::Sparse)
         } else {
-            Session::new(session, backend, note).map(Network::Planes)
+            PlaneSession::new(session, backend, note).map(Network::Planes)
         }
     }
 
@@ -271,7 +271,7 @@ impl Network {
 }
 
 /// A network of planes, ready to run. Sessions share nothing, so each thread can have its own.
-pub struct Session {
+pub struct PlaneSession {
     session: ort::session::Session,
     outputs: RunOptions<HasSelectedOutputs>,
     /// The names of the outputs, and the number of elements of a row.
@@ -282,10 +282,10 @@ pub struct Session {
     note: Option<String>,
 }
 
-impl fmt::Debug for Session {
+impl fmt::Debug for PlaneSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Session { sizes, output_sizes, backend, note, .. } = self;
-        f.debug_struct("Session")
+        let PlaneSession { sizes, output_sizes, backend, note, .. } = self;
+        f.debug_struct("PlaneSession")
             .field("sizes", sizes)
             .field("outputs", output_sizes)
             .field("backend", backend)
@@ -294,7 +294,7 @@ impl fmt::Debug for Session {
     }
 }
 
-impl Session {
+impl PlaneSession {
     /// Opens the network in `file`, the bytes of an ONNX file with a checksum, to run on `threads` threads
     /// (at least one). Two sessions of one thread are faster than one of two. Loads the default [`Runtime`]
     /// if none is loaded yet.
@@ -302,17 +302,21 @@ impl Session {
     /// # Errors
     /// If there is no runtime, if the checksum is missing or wrong, if ONNX Runtime rejects the model, or if
     /// it does not have the inputs and outputs of a network. A GPU that cannot be used is not an error: the
-    /// CPU is used, and [`Session::note`] returns the reason.
-    pub fn open(file: &[u8], backend: Backend, threads: usize) -> Result<Session, NetworkError> {
+    /// CPU is used, and [`PlaneSession::note`] returns the reason.
+    pub fn open(
+        file: &[u8],
+        backend: Backend,
+        threads: usize,
+    ) -> Result<PlaneSession, NetworkError> {
         let (session, backend, note) = open_session(file, backend, threads, Kernels::Own)?;
-        Session::new(session, backend, note)
+        PlaneSession::new(session, backend, note)
     }
 
     fn new(
         mut session: ort::session::Session,
         backend: Backend,
         note: Option<String>,
-    ) -> Result<Session, NetworkError> {
+    ) -> Result<PlaneSession, NetworkError> {
         let (batch, [channels, height, width]) = input(session.inputs())?;
         let two_board =
             session.outputs().iter().any(|outlet| outlet.name() == TWO_BOARD_OUTPUTS[1]);
@@ -328,7 +332,7 @@ impl Session {
         let head = if two_board { Some(Head::read(&mut session, planes, halves)?) } else { None };
         let outcomes = head.as_ref().map_or(halves, Head::outcomes);
         let sizes = Sizes { batch, channels, height, width, policy, outcomes };
-        Ok(Session { session, outputs, output_sizes, sizes, head, backend, note })
+        Ok(PlaneSession { session, outputs, output_sizes, sizes, head, backend, note })
     }
 
     /// Returns the sizes of the network's input and outputs.
@@ -362,7 +366,7 @@ impl Session {
     }
 
     /// Evaluates `rows` rows. `planes` holds their planes, row by row. The buffers, one for each of
-    /// [`Session::outputs`], are filled row by row. Does nothing for 0 rows.
+    /// [`PlaneSession::outputs`], are filled row by row. Does nothing for 0 rows.
     ///
     /// # Errors
     /// [`NetworkError::Length`] or [`NetworkError::Buffers`] if the buffers do not fit,
@@ -474,10 +478,11 @@ fn open_session(
         (_, Some(CudaBuild::Refused(refusal))) => Some(refusal.to_string()),
         (_, Some(CudaBuild::Present)) => match build_cuda(runtime, model, threads) {
             Ok(session) => return Ok((session, Backend::Cuda, None)),
-            Err(error) => Some(error),
+            Err(error) => Some(one_line_error(error)),
         },
     };
-    let session = build_cpu(runtime, model, threads, kernels).map_err(NetworkError::Model)?;
+    let session = build_cpu(runtime, model, threads, kernels)
+        .map_err(|error| NetworkError::Model(one_line_error(error)))?;
     let note = note.map(|why| one_line(&format!("no GPU, the network runs on the CPU: {why}")));
     Ok((session, Backend::Cpu, note))
 }
@@ -487,15 +492,14 @@ fn build_cuda(
     runtime: &Runtime,
     model: &[u8],
     threads: usize,
-) -> Result<ort::session::Session, String> {
+) -> ort::Result<ort::session::Session> {
     // An exhaustive search for the fastest algorithm would run again for every batch size.
     let provider =
         ep::CUDA::default().with_conv_algorithm_search(ep::cuda::ConvAlgorithmSearch::Heuristic);
-    let mut builder = session_builder(runtime, threads)
-        .map_err(one_line_error)?
-        .with_execution_providers([provider.build().error_on_failure()])
-        .map_err(one_line_error)?;
-    builder.commit_from_memory(model).map_err(one_line_error)
+    let builder = session_builder(runtime, threads)?;
+    builder
+        .with_execution_providers([provider.build().error_on_failure()])?
+        .commit_from_memory(model)
 }
 
 /// Opens the model on the CPU.
@@ -504,18 +508,17 @@ fn build_cpu(
     model: &[u8],
     threads: usize,
     kernels: Kernels,
-) -> Result<ort::session::Session, String> {
-    let mut builder = session_builder(runtime, threads).map_err(one_line_error)?;
+) -> ort::Result<ort::session::Session> {
+    let mut builder = session_builder(runtime, threads)?;
     if kernels == Kernels::Functions {
-        return builder.commit_from_memory(model).map_err(one_line_error);
+        return builder.commit_from_memory(model);
     }
-    builder =
-        builder.with_operators(operators().map_err(one_line_error)?).map_err(one_line_error)?;
+    builder = builder.with_operators(operators()?)?;
     // A session registers the domain of the operators for the whole process, unless it is registered. ONNX
     // Runtime checks and registers in two steps, so that the second of two sessions created at once fails.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    builder.commit_from_memory(model).map_err(one_line_error)
+    builder.commit_from_memory(model)
 }
 
 fn session_builder(runtime: &Runtime, threads: usize) -> ort::Result<SessionBuilder> {

@@ -47,7 +47,7 @@ pub enum UnfitNetwork {
     Network(#[from] NetworkError),
     /// A metadata entry is missing.
     #[error("the network has no metadata \"{0}\": it was not exported by Menagerie's trainer")]
-    Nameless(&'static str),
+    MissingMetadata(&'static str),
     /// The network has another encoding than the variant.
     #[error("the network reads \"{found}\", but {variant} is encoded as \"{wanted}\"")]
     Encoding {
@@ -195,11 +195,11 @@ impl NetworkMetadata {
     /// Reads the metadata. `get` returns the value of a key.
     ///
     /// # Errors
-    /// [`UnfitNetwork::Nameless`] if an entry is missing.
+    /// [`UnfitNetwork::MissingMetadata`] if an entry is missing.
     pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<NetworkMetadata, UnfitNetwork> {
         let entry = |nth: usize| {
             let key = NetworkMetadata::KEYS[nth];
-            get(key).ok_or(UnfitNetwork::Nameless(key))
+            get(key).ok_or(UnfitNetwork::MissingMetadata(key))
         };
         Ok(NetworkMetadata {
             encoding: entry(0)?,
@@ -463,7 +463,7 @@ impl Evaluator for Onnx {
         }
     }
 
-    fn forget(&mut self) {
+    fn clear_caches(&mut self) {
         if let Some(two_board) = self.two_board_mut() {
             two_board.clear_cache();
         }

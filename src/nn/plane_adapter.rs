@@ -26,8 +26,8 @@ impl PlaneAdapter {
     pub(super) fn new(network: &str, game: &str, shape: Shape) -> Option<PlaneAdapter> {
         let network = Layout::read(network)?;
         let game = Layout::read(game)?;
-        let inputs = network.places_in(&game)?;
-        let outputs = game.places_in(&network)?;
+        let inputs = network.indices_in(&game)?;
+        let outputs = game.indices_in(&network)?;
         let unseen = game.planes().iter().zip(&outputs.planes);
         let unseen = unseen.filter(|(_, plane)| plane.is_none()).map(|(name, _)| name.to_string());
         let planes = network.planes().len();

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::batch::softmax;
 use super::cache::{self, Cache};
 use super::mate_eval::{FoundMate, set_winner};
-use super::network::{Head, NetworkError, Session};
+use super::network::{Head, NetworkError, PlaneSession};
 use super::plane_adapter::PlaneAdapter;
 use super::{Batch, CachedEval, Query};
 use crate::encoding::{Encoding, Shape};
@@ -85,7 +85,12 @@ impl TwoBoardNetwork {
 
     /// Writes the evaluation of a position to `into` if both its boards are cached. Returns `true` if they
     /// are.
-    pub(super) fn probe(&self, session: &Session, query: Query<'_>, into: &mut CachedEval) -> bool {
+    pub(super) fn probe(
+        &self,
+        session: &PlaneSession,
+        query: Query<'_>,
+        into: &mut CachedEval,
+    ) -> bool {
         let Query { encoding, position, legal } = query;
         let Some((head, cache)) = session.head().zip(self.cache()) else { return false };
         let Some(keys) = encoding.board_keys(position) else { return false };
@@ -114,7 +119,7 @@ impl TwoBoardNetwork {
     /// `plane_adapter` converts to its planes, if it has another layout.
     pub(super) fn evaluate(
         &mut self,
-        session: &mut Session,
+        session: &mut PlaneSession,
         mut plane_adapter: Option<&mut PlaneAdapter>,
         batch: &mut Batch,
     ) -> Result<(), NetworkError> {
@@ -206,7 +211,7 @@ impl TwoBoardNetwork {
     /// `halves`.
     fn run_network(
         &mut self,
-        session: &mut Session,
+        session: &mut PlaneSession,
         plane_adapter: Option<&mut PlaneAdapter>,
         batch: &Batch,
         boards: &[&mut BoardEntry],

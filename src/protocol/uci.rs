@@ -199,7 +199,7 @@ impl Uci {
                     for line in info::root_moves(&result) {
                         output.print(&messages::note(&line));
                     }
-                    output.print(&messages::note(&info::eval_stats(result.asked)));
+                    output.print(&messages::note(&info::eval_stats(result.eval_stats)));
                 }
                 output.print(&info::best_move(&result));
                 on_search_end(number);

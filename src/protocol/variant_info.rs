@@ -43,7 +43,7 @@ impl<'a> VariantInfo<'a> {
             return None;
         }
         let game_spec = variant.start().game_spec();
-        let look = variant.look();
+        let look = variant.display();
         Some(VariantInfo {
             name,
             files: game_spec.files,
@@ -76,7 +76,7 @@ impl<'a> VariantInfo<'a> {
 pub(super) fn xboard_lines(variant: &Variant) -> Vec<String> {
     let Some(variant_info) = VariantInfo::new(variant) else { return Vec::new() };
     let game_spec = variant.start().game_spec();
-    let table = match variant.look().table.as_str() {
+    let table = match variant.display().table.as_str() {
         "-" => format!(
             "{}{}",
             piece_letters(&game_spec, Color::White),

@@ -235,7 +235,7 @@ impl XBoard {
             }
             Some(_) => false,
             None => {
-                let notations = [&turn, &lower_case, &legs::read(&lower_case)];
+                let notations = [&turn, &lower_case, &legs::from_xboard(&lower_case)];
                 notations.into_iter().any(|notation| self.session.play(notation).is_ok())
             }
         };
@@ -259,7 +259,7 @@ impl XBoard {
     }
 
     fn begins_legal_turn(&self, legs: &str) -> bool {
-        self.session.legal_turns().iter().any(|turn| legs::written(turn).starts_with(legs))
+        self.session.legal_turns().iter().any(|turn| legs::to_xboard(turn).starts_with(legs))
     }
 
     /// Prints the result if the game is over by the rules, and returns `true` if it is. A draw that must be

@@ -26,7 +26,7 @@ pub struct Gatherer {
 
 /// The counts of one round of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Step {
+pub struct BatchStats {
     /// Descents that were backed up, those with a known outcome included.
     pub visits: u32,
     /// Positions that were evaluated.
@@ -68,8 +68,13 @@ impl Gatherer {
     }
 
     /// Descends at most `max_visits` times. Backs up at once what needs no evaluation.
-    pub fn gather(&mut self, tree: &mut Tree, evaluator: &dyn Evaluator, max_visits: u32) -> Step {
-        let mut step = Step::default();
+    pub fn gather(
+        &mut self,
+        tree: &mut Tree,
+        evaluator: &dyn Evaluator,
+        max_visits: u32,
+    ) -> BatchStats {
+        let mut step = BatchStats::default();
         probe_root_moves(tree, evaluator);
         let mut collisions = 0;
         while self.batch.len() < self.batch_size
@@ -84,7 +89,7 @@ impl Gatherer {
             match tree.select(leaf) {
                 Selection::NeedsEvaluation => {
                     if !leaf.is_root()
-                        && let Some(value) = evaluator.known(&leaf.position)
+                        && let Some(value) = evaluator.proven_value(&leaf.position)
                     {
                         tree.prove(leaf, value);
                         step.visits += 1;
@@ -173,13 +178,13 @@ fn probe_root_moves(tree: &mut Tree, evaluator: &dyn Evaluator) {
     if tree.is_empty() || std::mem::replace(&mut tree.root_moves_probed, true) {
         return;
     }
-    if evaluator.known(tree.root()).is_none() {
+    if evaluator.proven_value(tree.root()).is_none() {
         return;
     }
     let mut leaf = Leaf::new(tree);
     for (m, _) in tree.root_priors() {
         if tree.select_through(&mut leaf, m) == Selection::NeedsEvaluation {
-            match evaluator.known(&leaf.position) {
+            match evaluator.proven_value(&leaf.position) {
                 Some(value) => tree.prove(&leaf, value),
                 None => tree.cancel(&leaf),
             }

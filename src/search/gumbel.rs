@@ -2,7 +2,7 @@
 //!
 //! Source: Danihelka et al. 2022, "Policy improvement by planning with Gumbel". [`Gumbel`] is the search of
 //! self-play, with noise and a fixed number of visits; its schedule is that of DeepMind's mctx.
-//! [`Tree::plan`] and [`Tree::halve`] are sequential halving in play, without noise, for a search of unknown
+//! [`Tree::begin_halving`] and [`Tree::continue_halving`] are sequential halving in play, without noise, for a search of unknown
 //! length.
 
 use rand::{Rng, RngExt};
@@ -87,8 +87,8 @@ impl Gumbel {
 
 impl Tree {
     /// Distributes the root's visits by sequential halving until the next search begins: see
-    /// [`Tree::halve`].
-    pub fn plan(&mut self, params: GumbelParams) {
+    /// [`Tree::continue_halving`].
+    pub fn begin_halving(&mut self, params: GumbelParams) {
         self.root_halving =
             Some(RootHalving { params, considered: Vec::new(), initially_considered: 0 });
     }
@@ -97,8 +97,8 @@ impl Tree {
     /// part of the search that is over.
     ///
     /// A search of n root moves has log2(n) phases of equal length, with half as many moves in each; the
-    /// last phase has two moves. At the end one is left. Does nothing without [`Tree::plan`].
-    pub fn halve(&mut self, fraction: f32) {
+    /// last phase has two moves. At the end one is left. Does nothing without [`Tree::begin_halving`].
+    pub fn continue_halving(&mut self, fraction: f32) {
         if self.is_empty() {
             return;
         }

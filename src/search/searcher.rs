@@ -1,6 +1,6 @@
 //! A search by one thread: a tree, an evaluator and rounds of both.
 
-use super::batching::{Gatherer, Step};
+use super::batching::{BatchStats, Gatherer};
 use super::root_move::Line;
 use super::tree::Tree;
 use crate::encoding::Encoding;
@@ -40,7 +40,7 @@ impl<'a> Searcher<'a> {
     ///
     /// # Errors
     /// If the evaluator fails. The visits without an evaluation have been backed up.
-    pub fn step(&mut self, max_visits: u32) -> Result<Step, EvalError> {
+    pub fn step(&mut self, max_visits: u32) -> Result<BatchStats, EvalError> {
         let mut step = self.gatherer.gather(self.tree, self.evaluator, max_visits);
         if let Err(error) = self.gatherer.evaluate(self.evaluator) {
             self.gatherer.cancel(self.tree);

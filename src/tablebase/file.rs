@@ -17,7 +17,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use sha2::{Digest, Sha256};
 
-use super::{Entry, Index, IndexError, SolvedTable};
+use super::{Index, IndexError, SolvedTable, TableEntry};
 use crate::variant::Variant;
 
 /// The first line.
@@ -141,14 +141,14 @@ fn first_line(bytes: &[u8]) -> (String, &[u8]) {
 }
 
 /// Decompresses the entries. Returns `None` if their number is not `count`.
-fn unpack(packed: &[u8], count: u64) -> Option<Vec<Entry>> {
+fn unpack(packed: &[u8], count: u64) -> Option<Vec<TableEntry>> {
     let mut entries = Vec::with_capacity(count as usize);
     let mut decoder = DeflateDecoder::new(packed).take(count + 1);
     let mut bytes = vec![0; CHUNK_ENTRIES];
     loop {
         match decoder.read(&mut bytes).ok()? {
             0 => return (entries.len() as u64 == count).then_some(entries),
-            read => entries.extend(bytes[..read].iter().map(|&byte| Entry(byte))),
+            read => entries.extend(bytes[..read].iter().map(|&byte| TableEntry(byte))),
         }
     }
 }

@@ -6,7 +6,7 @@ use ini_core::{Item, Parser};
 
 use super::section::{IniError, Keys, Section};
 use super::values::{FamilyName, family, flag, number, text};
-use super::{Look, Variant, keys, unsupported};
+use super::{GuiDisplay, Variant, keys, unsupported};
 use crate::rules::{Family, Position};
 
 /// The default start position.
@@ -132,7 +132,7 @@ fn parse_variant(raw: &RawSection) -> Result<Variant, Vec<IniError>> {
     let self_play_pieces = section.take("selfPlayMen", text);
     let network = section.take("network", text);
     let chess960 = section.take("chess960", flag).unwrap_or(false);
-    let look = Look {
+    let display = GuiDisplay {
         template: section.take("variantTemplate", text).unwrap_or_else(|| "fairy".to_owned()),
         table: section.take("pieceToCharTable", text).unwrap_or_else(|| "-".to_owned()),
         pocket: section.take("pocketSize", number).unwrap_or(0),
@@ -159,5 +159,5 @@ fn parse_variant(raw: &RawSection) -> Result<Variant, Vec<IniError>> {
     let start = Position::from_fen(&family, &start_fen, chess960)
         .map_err(|error| vec![IniError::Start { line, section: name.clone(), error }])?;
     let start_fen = Arc::from(start_fen);
-    Ok(Variant { name, family, start_fen, self_play_pieces, network, chess960, look, start })
+    Ok(Variant { name, family, start_fen, self_play_pieces, network, chess960, display, start })
 }

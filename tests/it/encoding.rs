@@ -44,7 +44,7 @@ fn encoding_layouts_can_be_parsed() {
         let shape = encoding.shape();
         let layout = Layout::read(&text).expect("a layout");
         assert_eq!(layout.planes(), encoding.plane_names(), "{name}");
-        let own = layout.places_in(&layout).expect("the same board");
+        let own = layout.indices_in(&layout).expect("the same board");
         assert_eq!(own.planes, (0..shape.planes).map(Some).collect::<Vec<_>>(), "{name}");
         assert_eq!(own.policy, (0..shape.policy_planes).map(Some).collect::<Vec<_>>(), "{name}");
     }

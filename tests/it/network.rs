@@ -6,7 +6,7 @@ use crate::support::model::{
     DOUBLE, FLOAT, Model, OUTCOMES, PLANES, POLICY, network, numbers, reference,
 };
 use menagerie::nn::network::{
-    Backend, CHECKSUM_KEY, HEAD, NetworkError, Session, Sizes, append_checksum,
+    Backend, CHECKSUM_KEY, HEAD, NetworkError, PlaneSession, Sizes, append_checksum,
 };
 use menagerie::nn::runtime::{CudaBuild, Runtime, RuntimeError};
 
@@ -18,9 +18,9 @@ fn runtime() -> &'static Runtime {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn open(model: Model) -> Result<Session, NetworkError> {
+fn open(model: Model) -> Result<PlaneSession, NetworkError> {
     runtime();
-    Session::open(&append_checksum(model.finish()), Backend::Auto, 1)
+    PlaneSession::open(&append_checksum(model.finish()), Backend::Auto, 1)
 }
 
 /// Returns the error message of opening `model`.
@@ -225,13 +225,16 @@ fn outputs_that_are_unknown_are_ignored() {
 fn files_without_a_checksum_are_refused() {
     let file = append_checksum(network(-1).finish());
     for damaged in [&file[..file.len() - 1], &file[1..], b"", b"\x08\x08", &file[..100]] {
-        let error = Session::open(damaged, Backend::Cpu, 1).unwrap_err();
-        assert!(matches!(error, NetworkError::Unsealed | NetworkError::Damaged { .. }), "{error}");
+        let error = PlaneSession::open(damaged, Backend::Cpu, 1).unwrap_err();
+        assert!(
+            matches!(error, NetworkError::MissingChecksum | NetworkError::Damaged { .. }),
+            "{error}"
+        );
     }
     runtime();
     for nonsense in [&b""[..], b"no model", &file[..500], &[0xff; 300]] {
         let error =
-            Session::open(&append_checksum(nonsense.to_vec()), Backend::Cpu, 1).unwrap_err();
+            PlaneSession::open(&append_checksum(nonsense.to_vec()), Backend::Cpu, 1).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with("ONNX Runtime rejects the network: "), "{text}");
     }
@@ -252,8 +255,11 @@ fn damage_is_detected() {
             let bit = below(whole.len() * 8);
             file[bit / 8] ^= 1 << (bit % 8);
         }
-        let error = Session::open(&file, Backend::Cpu, 1).unwrap_err();
-        assert!(matches!(error, NetworkError::Unsealed | NetworkError::Damaged { .. }), "{error}");
+        let error = PlaneSession::open(&file, Backend::Cpu, 1).unwrap_err();
+        assert!(
+            matches!(error, NetworkError::MissingChecksum | NetworkError::Damaged { .. }),
+            "{error}"
+        );
     }
 }
 
@@ -267,7 +273,7 @@ fn damage_with_a_valid_checksum_does_not_panic() {
         let mut file = whole.clone();
         file[place] ^= 1 << (place % 8);
         // Some changes are harmless, as in an unused name. The others are errors.
-        let Ok(mut session) = Session::open(&append_checksum(file), Backend::Cpu, 1) else {
+        let Ok(mut session) = PlaneSession::open(&append_checksum(file), Backend::Cpu, 1) else {
             continue;
         };
         let sizes = session.sizes();
@@ -282,7 +288,7 @@ fn damage_with_a_valid_checksum_does_not_panic() {
 fn backend_falls_back_to_the_cpu() {
     let file = append_checksum(network(-1).finish());
     let runtime = runtime();
-    let session = |backend| Session::open(&file, backend, 1).unwrap();
+    let session = |backend| PlaneSession::open(&file, backend, 1).unwrap();
     let cpu = session(Backend::Cpu);
     assert_eq!((cpu.backend(), cpu.note()), (Backend::Cpu, None));
     let auto = session(Backend::Auto);
@@ -318,7 +324,7 @@ fn sessions_move_between_threads() {
     let file = append_checksum(network(-1).finish());
     runtime();
     let work = |seed| {
-        let mut session = Session::open(&file, Backend::Cpu, 1).unwrap();
+        let mut session = PlaneSession::open(&file, Backend::Cpu, 1).unwrap();
         let mut policy = vec![0.0; POLICY];
         let mut outcome = vec![0.0; OUTCOMES];
         for _ in 0..50 {

@@ -91,7 +91,7 @@ fn cache_returns_what_was_evaluated() {
             !cached.probe(Query { encoding: &encoding, position, legal: &legal[1..] }, &mut known)
         );
     }
-    cached.forget();
+    cached.clear_caches();
     for (position, legal) in &positions {
         assert!(!cached.probe(Query { encoding: &encoding, position, legal }, &mut known));
     }
@@ -248,7 +248,7 @@ fn two_board_network_joins_cached_boards() {
         }
     }
     assert!(hits > 20, "{hits} positions of cached boards");
-    cached.forget();
+    cached.clear_caches();
     let (position, legal) = &positions(&variant, 1)[0];
     assert!(!cached.probe(Query { encoding: &encoding, position, legal }, &mut known));
 }

@@ -344,12 +344,12 @@ fn sequential_halving_halves_the_root_moves() {
     let mut evaluator = Decisive { uniform, win: |key| (key % 1000) as f32 / 1000.0 };
     let mut tree = Tree::new(position, Params::default(), 1 << 22);
     let plan = GumbelParams { considered: 8, ..GumbelParams::default() };
-    tree.plan(plan);
+    tree.begin_halving(plan);
     run_search(&mut tree, &mut evaluator, 1, 1);
     let mut before: Vec<(Move, u32)> = Vec::new();
     // Three phases of equal length, the last in two steps.
     for (fraction, considered) in [(0.0, 8), (0.34, 4), (0.67, 2), (0.9, 2)] {
-        tree.halve(fraction);
+        tree.continue_halving(fraction);
         run_search(&mut tree, &mut evaluator, 240, 3);
         let choices = tree.root_moves();
         let visits = |m| before.iter().find(|(was, _)| *was == m).map_or(0, |(_, visits)| *visits);
@@ -358,7 +358,7 @@ fn sequential_halving_halves_the_root_moves() {
         assert!(more[..considered].iter().all(|&visits| visits == 240 / considered as u32));
         before = choices.iter().map(|choice| (choice.m, choice.visits)).collect();
     }
-    tree.halve(1.0);
+    tree.continue_halving(1.0);
     let left = tree.root_moves();
     let policy = improved_policy(&tree, plan);
     let probability =
@@ -372,7 +372,7 @@ fn sequential_halving_halves_the_root_moves() {
     tree.advance(left[0].m);
     let most = |tree: &Tree| tree.root_moves().iter().map(|choice| choice.visits).max();
     let before = most(&tree);
-    tree.halve(0.5);
+    tree.continue_halving(0.5);
     run_search(&mut tree, &mut evaluator, 800, 1);
     assert!(most(&tree) > before.map(|visits| visits + 200), "{before:?} {:?}", most(&tree));
 }
@@ -416,7 +416,7 @@ impl Evaluator for Oracle {
         self.uniform.evaluate(batch)
     }
 
-    fn known(&self, position: &Position) -> Option<ProvenValue> {
+    fn proven_value(&self, position: &Position) -> Option<ProvenValue> {
         let (scores, turns) = solve(position, 2)[0];
         let score = scores[position.turn()];
         let plies = if score != 0 && !self.no_lengths { Some(turns) } else { None };

@@ -103,7 +103,7 @@ impl Referee {
         let mut times = Vec::new();
         for spec in players {
             teams.push(if spec.kind == Kind::Xboard {
-                Box::new(XboardPair::new(&variant.look().template, spec, wake.clone()))
+                Box::new(XboardPair::new(&variant.display().template, spec, wake.clone()))
             } else {
                 Box::new(UciTeam::new(variant.name(), spec, wake.clone()))
             });

@@ -157,7 +157,7 @@ struct SearchPlayer {
 impl Player for SearchPlayer {
     fn begin(&mut self, start: &Position, _rng: ChaCha8Rng) -> anyhow::Result<()> {
         // Cached evaluations of other games would change the search, and games would not be repeatable.
-        self.evaluator.forget();
+        self.evaluator.clear_caches();
         self.tree.restart(start.clone());
         self.advanced_turns = 0;
         Ok(())

@@ -10,7 +10,7 @@ use clap::Args;
 use cpu_time::{ProcessTime, ThreadTime};
 use menagerie::encoding::Encoding;
 use menagerie::engine::{self, EvalStats, Event, Limits};
-use menagerie::nn::network::{Backend, Session, append_checksum};
+use menagerie::nn::network::{Backend, PlaneSession, append_checksum};
 use menagerie::nn::{NetworkMetadata, Onnx};
 use menagerie::variant::{Catalogue, Variant};
 use trainer::calibration::{from_random_play, planes};
@@ -167,7 +167,7 @@ fn measure_play(
         let sink = Arc::new(move |event| {
             if let Event::Best(best) = event {
                 // The receiver is gone if the search could not be started.
-                let _ = sender.send(best.asked);
+                let _ = sender.send(best.eval_stats);
             }
         });
         let started = Instant::now();
@@ -230,7 +230,7 @@ fn untrained_network(variant: &Variant, encoding: &Encoding) -> anyhow::Result<V
 
 /// Returns the evaluations per CPU second and per second of ONNX Runtime alone, in batches of `size`.
 fn raw_rate(file: &[u8], size: usize, evaluations: u64) -> anyhow::Result<[f64; 2]> {
-    let mut session = Session::open(file, Backend::Cpu, 1)?;
+    let mut session = PlaneSession::open(file, Backend::Cpu, 1)?;
     let planes = vec![0.5; size * session.sizes().planes()];
     let mut outputs: Vec<Vec<f32>> =
         session.outputs().iter().map(|(_, each)| vec![0.0; size * each]).collect();

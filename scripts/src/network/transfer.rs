@@ -1,6 +1,6 @@
 //! Networks adapted to other planes and another policy than those that they were trained with.
 
-use menagerie::encoding::{Places, Shape};
+use menagerie::encoding::{PlaneIndices, Shape};
 
 use super::graph_ir::{GraphIr, Op, architecture_error};
 use super::{Architecture, NamedTensor, Network, NetworkError};
@@ -16,7 +16,7 @@ impl Network {
     /// # Errors
     /// [`NetworkError::TensorShape`] or [`NetworkError::TensorLength`] if the boards or the outcomes
     /// differ, and [`NetworkError::Architecture`] if `places` has an index that is out of range.
-    pub fn adapted(&self, shape: Shape, places: &Places) -> Result<Network, NetworkError> {
+    pub fn adapted(&self, shape: Shape, places: &PlaneIndices) -> Result<Network, NetworkError> {
         self.transferred(shape, self.architecture.clone(), places)
     }
 
@@ -26,7 +26,11 @@ impl Network {
     ///
     /// # Errors
     /// Those of [`Network::adapted`], and [`NetworkError::Architecture`] if it is not a residual tower.
-    pub fn to_two_boards(&self, shape: Shape, places: &Places) -> Result<Network, NetworkError> {
+    pub fn to_two_boards(
+        &self,
+        shape: Shape,
+        places: &PlaneIndices,
+    ) -> Result<Network, NetworkError> {
         let Architecture::Residual { blocks, channels, squeeze } = self.architecture else {
             return Err(architecture_error(format!(
                 "{:?} is not a residual tower",
@@ -41,7 +45,7 @@ impl Network {
         &self,
         shape: Shape,
         architecture: Architecture,
-        Places { planes, policy }: &Places,
+        PlaneIndices { planes, policy }: &PlaneIndices,
     ) -> Result<Network, NetworkError> {
         let new_graph = GraphIr::new(shape, &architecture)?;
         let first = self.graph.ops.iter().find(|op| op.layer().is_some());
@@ -138,7 +142,7 @@ mod tests {
             .collect();
         for architecture in one_board_architectures() {
             let old = network(&architecture);
-            let places = Places { planes: planes.to_vec(), policy: policy.to_vec() };
+            let places = PlaneIndices { planes: planes.to_vec(), policy: policy.to_vec() };
             let adapted = old.adapted(new, &places).expect("a network");
             assert_eq!(adapted.shape(), new);
             let before = old.forward(&input).expect("outputs");
@@ -162,7 +166,7 @@ mod tests {
             [(vec![Some(3); 3], same.clone()), (same[..3].to_vec(), vec![Some(5); 5])]
         {
             for architecture in one_board_architectures() {
-                let places = Places { planes: planes.clone(), policy: policy.clone() };
+                let places = PlaneIndices { planes: planes.clone(), policy: policy.clone() };
                 let refused = network(&architecture).adapted(OLD, &places);
                 assert!(matches!(refused, Err(NetworkError::Architecture(_))), "{architecture:?}");
             }
@@ -172,7 +176,7 @@ mod tests {
     #[test]
     fn adapted_refuses_another_board() {
         let same: Vec<_> = (0..5).map(Some).collect();
-        let places = Places { planes: same[..3].to_vec(), policy: same };
+        let places = PlaneIndices { planes: same[..3].to_vec(), policy: same };
         // One of them is twice as wide.
         let wider = [5, 8].map(|width| Shape { width, ..OLD });
         for (architecture, wider) in
@@ -205,7 +209,7 @@ mod tests {
         let shape = Shape { planes: 6, policy_planes: 8, ..OLD };
         let planes = [Some(0), Some(2), Some(1)];
         let policy = [Some(3), None, Some(0), Some(4)];
-        let places = Places { planes: planes.to_vec(), policy: policy.to_vec() };
+        let places = PlaneIndices { planes: planes.to_vec(), policy: policy.to_vec() };
         let one = network(&Architecture::Residual { blocks: 2, channels: 8, squeeze: 3 });
         let two = one.to_two_boards(shape, &places).expect("a network of two boards");
         let first = drawn(1, 1);
@@ -252,7 +256,7 @@ mod tests {
         }
         let known = Network::with_tensors(old, &architecture, &tensors).expect("a network");
         let planes = vec![Some(0), Some(2), None, Some(1)];
-        let places = Places { planes, policy: vec![Some(1), Some(0)] };
+        let places = PlaneIndices { planes, policy: vec![Some(1), Some(0)] };
         let adapted = known.adapted(new, &places).expect("a network");
         let first = [drawn(1, 1), drawn(1, 2)].concat();
         let boards = [3, 4].map(|seed| drawn(2, seed));

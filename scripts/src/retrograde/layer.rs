@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use menagerie::rules::{MoveList, Position, Value};
-use menagerie::tablebase::{Entry, Image, Index};
+use menagerie::tablebase::{Image, Index, TableEntry};
 use rayon::prelude::*;
 
 use super::UnsolvableGame;
@@ -51,7 +51,7 @@ impl SolvedLayer<'_> {
     pub(super) fn solve(
         &self,
         scratch: &Position,
-        entries: &mut [Entry],
+        entries: &mut [TableEntry],
     ) -> Result<(), UnsolvableGame> {
         let (known, rest) = entries.split_at_mut(self.numbers.start as usize);
         let layer = &mut rest[..(self.numbers.end - self.numbers.start) as usize];
@@ -72,11 +72,11 @@ impl SolvedLayer<'_> {
                 break;
             }
             for (at, value) in found {
-                layer[at as usize] = Entry::of(value).ok_or(UnsolvableGame::Long)?;
+                layer[at as usize] = TableEntry::of(value).ok_or(UnsolvableGame::Long)?;
             }
         }
         for open in works.iter().flat_map(|work| &work.open) {
-            layer[open.at as usize] = Entry::DRAW;
+            layer[open.at as usize] = TableEntry::DRAW;
         }
         Ok(())
     }
@@ -86,9 +86,9 @@ impl SolvedLayer<'_> {
     fn expand(
         &self,
         scratch: &mut Scratch,
-        known: &[Entry],
+        known: &[TableEntry],
         first: usize,
-        chunk: &mut [Entry],
+        chunk: &mut [TableEntry],
     ) -> Result<ChunkWork, UnsolvableGame> {
         let Scratch { position, next, legal } = scratch;
         let mut work = ChunkWork::default();
@@ -100,9 +100,9 @@ impl SolvedLayer<'_> {
             position.legal_moves(legal);
             if let Some(outcome) = position.outcome_given(legal) {
                 *entry = match outcome.score(position.turn()) {
-                    -1 => Entry::of(Value::Loss(0)),
-                    0 => Some(Entry::ENDED),
-                    _ => Entry::of(Value::Win(0)),
+                    -1 => TableEntry::of(Value::Loss(0)),
+                    0 => Some(TableEntry::ENDED),
+                    _ => TableEntry::of(Value::Win(0)),
                 }
                 .ok_or(UnsolvableGame::Long)?;
                 continue;
@@ -140,7 +140,7 @@ impl SolvedLayer<'_> {
                     (NEVER, plies) => Value::Loss(plies.into()),
                     (plies, _) => Value::Win(plies.into()),
                 };
-                *entry = Entry::of(value).ok_or(UnsolvableGame::Long)?;
+                *entry = TableEntry::of(value).ok_or(UnsolvableGame::Long)?;
             } else {
                 work.open.push(OpenPosition { at: at as u32, edges, wins, loses });
             }
@@ -154,7 +154,7 @@ impl SolvedLayer<'_> {
 impl ChunkWork {
     /// Removes and returns the positions that are won or lost in exactly `plies` plies. All positions with fewer
     /// plies are solved in `layer`.
-    fn round(&mut self, layer: &[Entry], plies: u32) -> Vec<(u32, Value)> {
+    fn round(&mut self, layer: &[TableEntry], plies: u32) -> Vec<(u32, Value)> {
         let mut found = Vec::new();
         let ChunkWork { open, edges, .. } = self;
         open.retain(|open| {

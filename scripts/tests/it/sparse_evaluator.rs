@@ -197,7 +197,7 @@ fn unfit_networks_are_refused() {
     assert!(matches!(error, UnfitNetwork::SparseSizes { .. }), "{error}");
     let (file, _) = export_int8(&weights, shape.rows_per_move, &[]).expect("weights that fit");
     let error = open(&file, "crazyhouse").expect_err("no metadata");
-    assert!(matches!(error, UnfitNetwork::Nameless(_)), "{error}");
+    assert!(matches!(error, UnfitNetwork::MissingMetadata(_)), "{error}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use menagerie::encoding::SparseShape;
 use menagerie::nn::network::sparse::{SparseRequest, SparseSession};
-use menagerie::nn::network::{Backend, Kernels, NetworkError, Session, append_checksum};
+use menagerie::nn::network::{Backend, Kernels, NetworkError, PlaneSession, append_checksum};
 use menagerie::nn::runtime::Runtime;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -191,7 +191,7 @@ fn other_functions_are_refused() {
     let renamed = replaced(&int8, b"MoveScoresInt8", b"MoveScoresInt9");
     assert!(matches!(open(&renamed, Kernels::Own), Err(NetworkError::Function(_))));
     // A file of planes does not run as one of lists, and the other way round.
-    assert!(Session::open(&int8, Backend::Cpu, 1).is_err());
+    assert!(PlaneSession::open(&int8, Backend::Cpu, 1).is_err());
 }
 
 #[test]
@@ -207,7 +207,10 @@ fn damaged_files_are_refused() {
             damaged[at] ^= 1 << rng.random_range(0..8);
         }
         let error = open(&damaged, Kernels::Own).expect_err("damage");
-        assert!(matches!(error, NetworkError::Unsealed | NetworkError::Damaged { .. }), "{error}");
+        assert!(
+            matches!(error, NetworkError::MissingChecksum | NetworkError::Damaged { .. }),
+            "{error}"
+        );
     }
 }
 

@@ -44,12 +44,12 @@ pub fn append_checksum(mut model: Vec<u8>) -> Vec<u8> {
 /// Checks the checksum of a network file. Returns its digits, which identify the file.
 ///
 /// # Errors
-/// [`NetworkError::Unsealed`] if the file does not end with a checksum, because its end is missing or another
+/// [`NetworkError::MissingChecksum`] if the file does not end with a checksum, because its end is missing or another
 /// program wrote it; [`NetworkError::Damaged`] if the checksum is not that of the bytes.
 pub fn verify(file: &[u8]) -> Result<&str, NetworkError> {
-    let split = file.len().checked_sub(ENTRY_BYTES).ok_or(NetworkError::Unsealed)?;
+    let split = file.len().checked_sub(ENTRY_BYTES).ok_or(NetworkError::MissingChecksum)?;
     let (model, tail) = file.split_at(split);
-    let expected = tail.strip_prefix(ENTRY_HEADER).ok_or(NetworkError::Unsealed)?;
+    let expected = tail.strip_prefix(ENTRY_HEADER).ok_or(NetworkError::MissingChecksum)?;
     let found = digest(model);
     match str::from_utf8(expected) {
         Ok(digits) if digits == found => Ok(digits),

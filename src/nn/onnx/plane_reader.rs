@@ -4,14 +4,14 @@ use super::{NetworkMetadata, UnfitNetwork};
 use crate::encoding::{Encoding, Shape};
 use crate::nn::Batch;
 use crate::nn::batch::softmax;
-use crate::nn::network::{NetworkError, Session};
+use crate::nn::network::{NetworkError, PlaneSession};
 use crate::nn::plane_adapter::PlaneAdapter;
 use crate::nn::two_board_network::TwoBoardNetwork;
 
 /// A network that reads planes, with what is needed to pass it those of the game.
 #[derive(Debug)]
 pub(super) struct PlaneReader {
-    pub(super) session: Session,
+    pub(super) session: PlaneSession,
     shape: Shape,
     pub(super) plane_adapter: Option<PlaneAdapter>,
     /// The evaluation board by board, if it is a two-board network.
@@ -27,7 +27,7 @@ impl PlaneReader {
     /// # Errors
     /// [`UnfitNetwork`] if the variant, the encoding, the number of boards or the sizes do not fit.
     pub(super) fn new(
-        session: Session,
+        session: PlaneSession,
         metadata: &NetworkMetadata,
         encoding: &Encoding,
         variant: &str,

@@ -219,7 +219,7 @@ impl XBoard {
         let was_own_turn = self.cancel_search();
         let is_to_move =
             self.side() == Some(self.session.position().turn()) && !self.position_refused;
-        let text = legs::written(turn);
+        let text = legs::to_xboard(turn);
         if is_to_move && self.session.play(turn).is_ok() {
             self.after_bughouse_turn(&text);
         } else {

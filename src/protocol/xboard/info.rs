@@ -21,7 +21,7 @@ pub(super) fn xboard_turns(position: &Position, turns: &[String]) -> Vec<String>
     let mut position = position.clone();
     let converted = turns.iter().map_while(|text| {
         let plies = position.parse_turn(text)?;
-        let text = legs::written(&position.turn_text_with_castling(&plies));
+        let text = legs::to_xboard(&position.turn_text_with_castling(&plies));
         for ply in plies {
             position.play_unchecked(ply);
         }

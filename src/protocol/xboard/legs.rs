@@ -6,7 +6,7 @@ const LEG_BYTES: usize = 4;
 
 /// Converts a turn from UCI to XBoard, in one word. A turn of bughouse on two boards, `(e2e4,d7d5)`, is
 /// returned unchanged.
-pub fn written(turn: &str) -> String {
+pub fn to_xboard(turn: &str) -> String {
     match turn.split_once(',') {
         Some((first, rest))
             if first.is_char_boundary(LEG_BYTES) && !first.starts_with(['O', '(']) =>
@@ -19,7 +19,7 @@ pub fn written(turn: &str) -> String {
 }
 
 /// Converts a turn from XBoard to UCI.
-pub fn read(turn: &str) -> String {
+pub fn from_xboard(turn: &str) -> String {
     match turn.rsplit_once(',') {
         Some((first, last))
             if last.is_char_boundary(LEG_BYTES)
@@ -54,10 +54,10 @@ mod tests {
             ("(e2e4,pass)", "(e2e4,pass)"),
             ("", ""),
         ] {
-            assert_eq!((written(uci).as_str(), read(xboard).as_str()), (xboard, uci));
+            assert_eq!((to_xboard(uci).as_str(), from_xboard(xboard).as_str()), (xboard, uci));
         }
         for odd in [",", "e2,", "\u{fffd}\u{fffd},\u{fffd}\u{fffd}", "a,b,c"] {
-            let _ = (written(odd), read(odd));
+            let _ = (to_xboard(odd), from_xboard(odd));
         }
         assert_eq!(move_lines("a7a8,a8a1q"), "move a7a8,\nmove a8a1q");
     }

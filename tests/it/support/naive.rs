@@ -1,7 +1,7 @@
 //! A simple solver of small games, to check solved tables against.
 
 use menagerie::rules::{MoveList, Position, Value};
-use menagerie::tablebase::{Entry, Image, Index, SolvedTable};
+use menagerie::tablebase::{Image, Index, SolvedTable, TableEntry};
 use menagerie::variant::Variant;
 
 /// Solves a game by value iteration: all positions start as draws, and values are updated from their
@@ -31,9 +31,9 @@ pub(crate) fn table(variant: &Variant) -> SolvedTable {
         now = updated;
     }
     let entry = |((real, ended), value): (&(bool, Option<Value>), Value)| match (real, ended) {
-        (false, _) => Entry::NONE,
-        (true, Some(Value::Draw)) => Entry::ENDED,
-        (true, _) => Entry::of(value).expect("no win is that long"),
+        (false, _) => TableEntry::NONE,
+        (true, Some(Value::Draw)) => TableEntry::ENDED,
+        (true, _) => TableEntry::of(value).expect("no win is that long"),
     };
     let entries = values.iter().zip(now).map(entry).collect();
     SolvedTable::new(variant, index, entries)
