@@ -37,9 +37,10 @@ pub struct BenchPosition {
     pub signature: u64,
 }
 
-/// Searches fixed positions of every variant of `catalogue` with a [`Uniform`] policy, in `threads` threads
-/// that search a position each. The result is the same on every machine and for any number of threads.
-/// It changes if the search or the rules of a variant change.
+/// Searches fixed positions of every variant of `catalogue` with a [`Uniform`] policy and the parameters of
+/// sparse networks, mate search included, in `threads` threads that search a position each. The result is
+/// the same on every machine and for any number of threads. It changes if the search or the rules of a
+/// variant change.
 ///
 /// # Errors
 /// If a search fails or a thread panics.
@@ -74,8 +75,7 @@ pub fn bench(catalogue: &Catalogue, threads: usize) -> Result<Vec<BenchPosition>
 
 fn search(variant: &str, position: &Position) -> Result<BenchPosition, EvalError> {
     let mut evaluator = Uniform::new(Encoding::of(position).shape());
-    let mut tree =
-        Tree::new(position.clone(), Params { mate_turns: 0.0, ..Params::default() }, TREE_BYTES);
+    let mut tree = Tree::new(position.clone(), Params::sparse(), TREE_BYTES);
     let mut searcher = Searcher::new(&mut tree, &mut evaluator, BATCH_SIZE);
     let mut nodes = 0;
     while nodes < VISITS && !searcher.tree().is_proven() {
