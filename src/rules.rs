@@ -11,6 +11,7 @@ mod notation;
 mod outcome;
 mod perft;
 pub mod rbc;
+pub mod san;
 mod side;
 mod test_tree;
 mod turn_text;

@@ -16,7 +16,7 @@
 //!
 //! - [`arena`]: matches; [`gauntlet`]: matches of many variants with a results file; [`plot`]: plots.
 //! - [`engine_process`], [`uci_engine`], [`xboard_engine`]: engines as child processes; [`eval_scale`]: their
-//!   scores as expected scores; [`san`]: moves in algebraic notation; [`boards`]: bughouse as two boards.
+//!   scores as expected scores; [`boards`]: bughouse as two boards.
 //! - [`retrograde`]: small games solved exactly; [`ground_truth`] and [`puzzles`]: players measured against
 //!   solutions; [`network_speed`]: evaluations per CPU second.
 
@@ -43,7 +43,6 @@ pub mod record;
 pub mod replay_buffer;
 pub mod retrograde;
 pub mod run;
-pub mod san;
 pub mod selfplay;
 pub mod sparse;
 pub mod store;

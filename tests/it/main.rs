@@ -21,6 +21,7 @@ mod proofs;
 mod rbc_belief;
 mod rbc_rules;
 mod runtime;
+mod san;
 mod search;
 mod sparse_encoding;
 mod sparse_layout;

@@ -7,7 +7,7 @@ use menagerie::variant::Variant;
 
 use super::game::{Played, result};
 use super::schedule::MatchSchedule;
-use crate::san;
+use menagerie::rules::san;
 
 /// Maximum length of a line of moves, as in the export format of PGN.
 const PGN_LINE_WIDTH: usize = 79;

@@ -14,7 +14,7 @@ use super::clocks::RecordedClocks;
 use super::tokens::{Token, Tokens};
 use super::{Fault, Games, Lines, ReadError, Replay, fault};
 use crate::record::{End, GameRecord};
-use crate::san;
+use menagerie::rules::san;
 
 /// One of the four players.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -12,7 +12,7 @@ use menagerie::variant::Variant;
 use super::{Games, Lines, by_line, policy};
 use crate::eval_scale::EngineScore;
 use crate::record::{GameRecord, NO_MOVE, PlyRecord};
-use crate::san;
+use menagerie::rules::san;
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
     by_line(lines, found, |line| parse_line(line, variant))

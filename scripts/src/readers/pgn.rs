@@ -15,7 +15,7 @@ use super::tokens::{Token, Tokens};
 use super::{Games, Lines, Replay, fault, parse_result};
 use crate::eval_scale::EngineScore;
 use crate::record::{End, GameRecord};
-use crate::san;
+use menagerie::rules::san;
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
     let mut tokens = Tokens::new(lines);

@@ -14,7 +14,6 @@ mod plot;
 mod readers;
 mod retrograde;
 mod run;
-mod san;
 mod selfplay;
 mod sparse_base;
 mod sparse_evaluator;

@@ -2,11 +2,11 @@
 
 use crate::support::reading::{read, variant};
 use menagerie::encoding::Encoding;
+use menagerie::rules::san;
 use menagerie::rules::{PackedMove, Position};
 use menagerie::variant::{Catalogue, Variant};
 use proptest::prelude::*;
 use trainer::record::{End, GameRecord, NO_MOVE, PlyRecord};
-use trainer::san;
 
 fn read_well(name: &str, text: &str, game: &str) -> Vec<GameRecord> {
     let found = read(name, text.as_bytes(), game);

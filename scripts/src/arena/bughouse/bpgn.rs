@@ -11,7 +11,7 @@ use crate::arena::pgn::{event, tag, termination, wrap};
 use crate::arena::schedule::MatchSchedule;
 use crate::arena::spec::PlayerSpec;
 use crate::readers::bpgn::{LossReason, Seat};
-use crate::san;
+use menagerie::rules::san;
 
 /// Returns all games: their tags, and the moves of both boards in the order of time, with the seconds left to
 /// the movers in braces. The tag `FEN` has both boards.

@@ -7,7 +7,7 @@
 //!
 //! Marks of check, mate and annotation are ignored when reading, and not written.
 
-use menagerie::rules::{Move, MoveList, Position, Role};
+use super::{Move, MoveList, Position, Role};
 use shakmaty::CastlingSide;
 use shakmaty::san::San;
 

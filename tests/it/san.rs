@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
+use menagerie::rules::san::{self, SanError};
 use menagerie::rules::{Move, MoveList, Position};
 use menagerie::variant::Catalogue;
 use proptest::prelude::*;
-use trainer::san::{self, SanError};
 
 fn position(variant: &str, fen: &str) -> Position {
     let variant = Catalogue::shipped().get(variant).expect("a shipped variant");
