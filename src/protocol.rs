@@ -6,8 +6,7 @@
 //! during a search (`stop`, `isready`, `?`, `quit` and others) are handled at once if no earlier line
 //! waits. When the input ends, so does the engine, as soon as all lines have been handled.
 
-mod line;
-mod output;
+pub mod lines;
 mod uci;
 mod variant_info;
 mod xboard;
@@ -22,8 +21,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use line::{InputLine, read_line};
-use output::Output;
+use lines::{InputLine, LineWriter, read_line};
 use uci::Uci;
 use xboard::XBoard;
 pub use xboard::legs;
@@ -97,7 +95,7 @@ pub fn run(
     input: impl BufRead + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> std::io::Result<()> {
-    let output = Arc::new(Output::new(output));
+    let output = Arc::new(LineWriter::new(output));
     let (sender, events) = sync_channel(MAX_LINES_AHEAD);
     let reader = sender.clone();
     // Never joined: it may block in a read for ever, and holds nothing that must be cleaned up.
@@ -144,7 +142,7 @@ fn first_line(events: &Receiver<LoopEvent>) -> Option<InputLine> {
 /// Handles the `first` line and all that follow, in order.
 fn handle_lines(
     events: &Receiver<LoopEvent>,
-    output: &Output,
+    output: &LineWriter,
     first: InputLine,
     handler: &mut impl ProtocolHandler,
 ) {
@@ -232,7 +230,7 @@ enum SetOptionError {
 /// Sets an option of the session. If it is the log file, opens that. Returns messages for the user.
 fn set_option(
     session: &mut Session,
-    output: &Output,
+    output: &LineWriter,
     name: &str,
     value: &str,
 ) -> Result<Vec<String>, SetOptionError> {

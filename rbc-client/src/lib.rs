@@ -9,7 +9,6 @@ mod check;
 mod history;
 pub mod json;
 mod line_protocol;
-pub mod lines;
 mod message;
 mod options;
 mod players;

@@ -13,9 +13,9 @@ use std::time::Duration;
 use menagerie::rbc::Player;
 use menagerie::rules::Color;
 
-use crate::lines::{InputLine, LineWriter, read_line, single_line};
 use crate::message::{MessageError, TurnMessage, format_request, parse_start};
 use crate::players::Players;
+use menagerie::protocol::lines::{InputLine, LineWriter, one_line, read_line};
 
 /// The number of input lines that are read ahead.
 const MAX_LINES_AHEAD: usize = 16;
@@ -41,7 +41,7 @@ pub fn run_line_protocol(
         match conversation.next_line(&lines) {
             Some(InputLine::Text(line)) if is_quit(&line) => break,
             Some(InputLine::Text(line)) => conversation.execute(&line),
-            Some(InputLine::TooLong) => output.write_line("info error line too long"),
+            Some(InputLine::TooLong) => output.print("info error line too long"),
             None => break,
         }
     }
@@ -111,8 +111,8 @@ impl<'a> Conversation<'a> {
     fn execute(&mut self, line: &str) {
         log::debug!(">> {line}");
         if let Err(error) = self.try_execute(line) {
-            let message = single_line(&error.to_string());
-            self.output.write_line(&format!("info error {message}"));
+            let message = one_line(&error.to_string());
+            self.output.print(&format!("info error {message}"));
         }
     }
 
@@ -121,12 +121,12 @@ impl<'a> Conversation<'a> {
         match words[..] {
             [] => {}
             ["rbc", ..] => {
-                self.output.write_line(concat!("id name Menagerie ", env!("CARGO_PKG_VERSION")));
-                self.output.write_line("rbcok");
+                self.output.print(concat!("id name Menagerie ", env!("CARGO_PKG_VERSION")));
+                self.output.print("rbcok");
             }
             ["isready", ..] => {
                 self.show_notes();
-                self.output.write_line("readyok");
+                self.output.print("readyok");
             }
             ["newgame", ref arguments @ ..] => self.begin_game(arguments)?,
             ["oppmove" | "senseresult" | "moveresult", ..] => {
@@ -148,7 +148,7 @@ impl<'a> Conversation<'a> {
         }
         self.has_shown_notes = true;
         for note in self.players.notes() {
-            self.output.write_line(&format!("info {note}"));
+            self.output.print(&format!("info {note}"));
         }
     }
 
@@ -176,8 +176,8 @@ impl<'a> Conversation<'a> {
         let player = self.player()?;
         let summary = player.summary();
         let square = player.sense(time_left);
-        self.output.write_line(&format!("info {summary}"));
-        self.output.write_line(&format!("sense {square}"));
+        self.output.print(&format!("info {summary}"));
+        self.output.print(&format!("sense {square}"));
         Ok(())
     }
 
@@ -186,8 +186,8 @@ impl<'a> Conversation<'a> {
         let player = self.player()?;
         let summary = player.summary();
         let request = player.request(time_left);
-        self.output.write_line(&format!("info {summary}"));
-        self.output.write_line(&format!("move {}", format_request(request)));
+        self.output.print(&format!("info {summary}"));
+        self.output.print(&format!("move {}", format_request(request)));
         Ok(())
     }
 }

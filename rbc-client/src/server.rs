@@ -21,9 +21,9 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use menagerie::protocol::lines::LineWriter;
 use menagerie::rules::Color;
 use menagerie_rbc::Players;
-use menagerie_rbc::lines::LineWriter;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -117,7 +117,7 @@ pub(crate) fn run_server(
     let connection = Connection::new(&options.url, credentials.header()?, poll, &output)?;
     let folder = Folder::open(&options.state, &options.url, &credentials.user)?;
     for note in players.notes() {
-        output.write_message(note);
+        output.print_message(note);
     }
     let server = Server { connection, stop: &stop };
     let client = Client { options, players, server: &server, folder: &folder, output: &output };
@@ -164,7 +164,7 @@ enum GameOrigin {
 
 impl Client<'_> {
     fn report(&self, message: &str) {
-        self.output.write_message(message);
+        self.output.print_message(message);
     }
 
     fn is_stopping(&self) -> bool {

@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 use go::GoCommand;
 use messages::Signal;
 
-use super::line::InputLine;
-use super::output::Output;
+use super::lines::{InputLine, LineWriter};
 use super::variant_info::VariantInfo;
 use super::{OnSearchEnd, ProtocolHandler, bench, check, set_option};
 use crate::engine::{Event, SeatClocks, Session, Sink};
@@ -70,7 +69,7 @@ fn moves_index(words: &[&str]) -> Option<usize> {
 /// The state of the UCI protocol.
 pub(super) struct Uci {
     session: Session,
-    output: Arc<Output>,
+    output: Arc<LineWriter>,
     on_search_end: OnSearchEnd,
     /// The number of searches that were started.
     searches: u64,
@@ -78,7 +77,11 @@ pub(super) struct Uci {
 }
 
 impl Uci {
-    pub(super) fn new(session: Session, output: Arc<Output>, on_search_end: OnSearchEnd) -> Uci {
+    pub(super) fn new(
+        session: Session,
+        output: Arc<LineWriter>,
+        on_search_end: OnSearchEnd,
+    ) -> Uci {
         Uci { session, output, on_search_end, searches: 0, debug: false }
     }
 

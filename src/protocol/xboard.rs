@@ -19,8 +19,7 @@ use lift_put::LiftPut;
 use partner::Partner;
 use search::{SearchKind, SearchOutput};
 
-use super::line::InputLine;
-use super::output::{Output, one_line};
+use super::lines::{InputLine, LineWriter, one_line};
 use super::variant_info;
 use super::{OnSearchEnd, ProtocolHandler, set_option};
 use crate::engine::{Score, Session};
@@ -66,7 +65,7 @@ enum Mode {
 /// The state of the XBoard protocol.
 pub(super) struct XBoard {
     session: Session,
-    output: Arc<Output>,
+    output: Arc<LineWriter>,
     on_search_end: OnSearchEnd,
     /// The number of searches that were started.
     searches: u64,
@@ -102,7 +101,11 @@ pub(super) struct XBoard {
 }
 
 impl XBoard {
-    pub(super) fn new(session: Session, output: Arc<Output>, on_search_end: OnSearchEnd) -> XBoard {
+    pub(super) fn new(
+        session: Session,
+        output: Arc<LineWriter>,
+        on_search_end: OnSearchEnd,
+    ) -> XBoard {
         XBoard {
             session,
             output,

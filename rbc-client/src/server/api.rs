@@ -7,13 +7,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
+use menagerie::protocol::lines::{LineWriter, one_line};
 use menagerie::rules::rbc::{Played, Request, Sensed, WinReason};
 use menagerie::rules::{Color, Square};
 use menagerie_rbc::json::{
     format_move, format_square, parse_move, parse_nullable, parse_sense_result, parse_square,
     parse_tagged, parse_win_reason, quote,
 };
-use menagerie_rbc::lines::{LineWriter, single_line};
 use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::{HeaderValue, Uri};
@@ -124,7 +124,7 @@ impl<'a> Connection<'a> {
         if is_local(host) {
             config = config.proxy(None);
         } else if !is_secure {
-            output.write_message("warning: without https anyone can read the password");
+            output.print_message("warning: without https anyone can read the password");
         }
         Ok(Connection {
             agent: config.build().new_agent(),
@@ -190,11 +190,11 @@ impl<'a> Connection<'a> {
                 Err(AttemptError::NoAnswer(format!("status {status}")))
             }
             Ok((status, text)) => {
-                let reason = single_line(text.trim());
+                let reason = one_line(text.trim());
                 Err(AttemptError::Final(ServerError::Refused { endpoint, status, reason }))
             }
             Err(error) if is_unsendable(&error) => {
-                let message = single_line(&format!("{endpoint}: {error}"));
+                let message = one_line(&format!("{endpoint}: {error}"));
                 Err(AttemptError::Final(ServerError::Unsendable(message)))
             }
             Err(ureq::Error::BodyExceedsLimit(limit)) => {
@@ -226,7 +226,7 @@ impl<'a> Connection<'a> {
         let mut silent_since = self.silent_since.lock().unwrap_or_else(PoisonError::into_inner);
         if silent_since.is_none() {
             *silent_since = Some(Instant::now());
-            self.output.write_message(&format!("{endpoint}: no answer ({trouble}), retrying"));
+            self.output.print_message(&format!("{endpoint}: no answer ({trouble}), retrying"));
         }
     }
 
@@ -234,7 +234,7 @@ impl<'a> Connection<'a> {
         let mut silent_since = self.silent_since.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(since) = silent_since.take() {
             let seconds = since.elapsed().as_secs_f64();
-            self.output.write_message(&format!("the server answers again after {seconds:.1} s"));
+            self.output.print_message(&format!("the server answers again after {seconds:.1} s"));
         }
     }
 }
@@ -275,12 +275,12 @@ fn parse_field<T>(
 ) -> Result<T, ServerError> {
     answer.get(key).and_then(parse).ok_or_else(|| ServerError::Invalid {
         endpoint: endpoint_of(path),
-        reason: single_line(&format!("\"{key}\" in {}", quote(answer))),
+        reason: one_line(&format!("\"{key}\" in {}", quote(answer))),
     })
 }
 
-fn parse_single_line(value: &Value) -> Option<String> {
-    value.as_str().map(single_line)
+fn parse_one_line(value: &Value) -> Option<String> {
+    value.as_str().map(one_line)
 }
 
 fn parse_color(value: &Value) -> Option<Color> {
@@ -322,7 +322,7 @@ impl Server<'_> {
     /// Requests the version of reconchess.
     pub(super) fn version(&self) -> Result<String, ServerError> {
         let path = "/api/version";
-        parse_field(path, &self.get(path)?, "version", parse_single_line)
+        parse_field(path, &self.get(path)?, "version", parse_one_line)
     }
 
     /// Announces that the user is online.
@@ -448,7 +448,7 @@ impl GameApi<'_> {
 
     /// Requests the name of the other side.
     pub(super) fn opponent(&self) -> Result<String, ServerError> {
-        self.get("opponent_name", parse_single_line)
+        self.get("opponent_name", parse_one_line)
     }
 
     /// Reports that we are ready.

@@ -3,10 +3,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use menagerie::protocol::lines::LineWriter;
 use menagerie::rbc::Player;
 use menagerie::rules::rbc::Request;
 use menagerie::rules::{Color, Square};
-use menagerie_rbc::lines::LineWriter;
 use menagerie_rbc::{Players, TurnMessage, parse_start};
 
 use super::api::{GameApi, GameStatus, ServerError};
@@ -93,9 +93,9 @@ pub(super) fn play_game(
     let mut step = game.replay(&entries)?;
     let title = format!("game {number} against {opponent} as {color}");
     if is_resumed {
-        output.write_message(&format!("{title} continues in turn {}", game.turns + 1));
+        output.print_message(&format!("{title} continues in turn {}", game.turns + 1));
     } else {
-        output.write_message(&format!("{title} begins"));
+        output.print_message(&format!("{title} begins"));
     }
     while let Some(next) = game.advance(step)? {
         step = next;
@@ -112,13 +112,13 @@ fn find_start(entries: &[Entry]) -> Option<(Color, String)> {
 
 fn write_entry(journal: &mut Journal, entry: &Entry, output: &LineWriter) {
     if let Err(error) = journal.add(entry) {
-        output.write_message(&format!("the journal is no longer written: {error}"));
+        output.print_message(&format!("the journal is no longer written: {error}"));
     }
 }
 
 impl Game<'_> {
     fn report(&self, message: &str) {
-        self.output.write_message(&format!("game {}: {message}", self.api.game));
+        self.output.print_message(&format!("game {}: {message}", self.api.game));
     }
 
     fn write(&mut self, entry: Entry) {
@@ -364,7 +364,7 @@ impl Game<'_> {
         if let Err(error) = folder.finish_game(self.api.game, history.as_ref()) {
             self.report(&format!("the history is not saved: {error}"));
         }
-        self.output.write_message(&format!(
+        self.output.print_message(&format!(
             "{title}: {result} ({reason}) after {} turns, {:.1} s of thinking, {:.0} s left",
             self.turns,
             self.thinking_time.as_secs_f64(),

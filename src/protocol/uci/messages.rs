@@ -5,7 +5,7 @@
 use vampirc_uci::{Serializable, UciInfoAttribute, UciMessage, UciOptionConfig, parse_one};
 
 use crate::engine::{OptionInfo, OptionKind};
-use crate::protocol::output::one_line;
+use crate::protocol::lines::one_line;
 
 /// A command without arguments, or with a fixed one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::{Mode, XBoard, info, legs};
 use crate::engine::{Event, Limits, SearchInfo, SearchResult, Session, Sink};
-use crate::protocol::output::{Output, one_line};
+use crate::protocol::lines::{LineWriter, one_line};
 use crate::rules::{Key, Position};
 
 /// The purpose of the search in progress.
@@ -72,7 +72,13 @@ impl SearchOutput {
     }
 
     /// Stores and prints a report of a search from `root`.
-    fn report(&self, output: &Output, kind: SearchKind, root: &Position, search_info: SearchInfo) {
+    fn report(
+        &self,
+        output: &LineWriter,
+        kind: SearchKind,
+        root: &Position,
+        search_info: SearchInfo,
+    ) {
         // Reports of the opponent's turn are not scores of the engine.
         let is_printed = self.posts.load(Ordering::Relaxed)
             && !matches!(kind, SearchKind::Ponder | SearchKind::Hint | SearchKind::Sit)
@@ -347,7 +353,7 @@ mod tests {
     fn report_is_known_before_it_is_printed() {
         let search_output = Arc::new(SearchOutput::default());
         search_output.posts.store(true, Ordering::Relaxed);
-        let output = Output::new(Gui(Arc::clone(&search_output)));
+        let output = LineWriter::new(Gui(Arc::clone(&search_output)));
         let root = Catalogue::shipped().get("chess").expect("chess is shipped").start();
         let search_info = SearchInfo {
             rank: 1,

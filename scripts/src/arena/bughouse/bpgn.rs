@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use menagerie::rules::{BoardId, Side};
+use menagerie::rules::{BoardId, Side, san};
 use menagerie::variant::Variant;
 
 use super::END_BY_TIME;
@@ -11,7 +11,6 @@ use crate::arena::pgn::{event, tag, termination, wrap};
 use crate::arena::schedule::MatchSchedule;
 use crate::arena::spec::PlayerSpec;
 use crate::readers::bpgn::{LossReason, Seat};
-use menagerie::rules::san;
 
 /// Returns all games: their tags, and the moves of both boards in the order of time, with the seconds left to
 /// the movers in braces. The tag `FEN` has both boards.
