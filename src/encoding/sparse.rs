@@ -72,7 +72,7 @@ pub struct SparseInput {
 ///
 /// Each board is seen from the side to move: upside down for Black (unless both sides run for the same
 /// rank, [`GameSpec::mirrored`]), and with the files reversed if the only king of the side to move stands
-/// on the left half, in games whose rules do not tell left from right. Of two boards the one on which the
+/// on the left half, in games whose rules do not distinguish left from right. Of two boards the one on which the
 /// side to move has White comes first, and each is turned by itself.
 ///
 /// Cloning is cheap: clones share their tables.

@@ -132,7 +132,8 @@ impl Tree {
         let turn = position.turn();
         let turn_ended = !position.mid_turn() || outcome.is_some();
         let can_pass = position.can_pass();
-        let (sides, search_number) = (self.sides, self.search_number);
+        let sides = self.sides;
+        let search_number = self.search_number;
         let node = self.node_mut(id);
         node.set_turn(turn, turn_ended);
         node.set_can_pass(can_pass);

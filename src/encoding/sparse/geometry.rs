@@ -50,7 +50,8 @@ pub(super) struct Geometry {
 
 impl Geometry {
     pub(super) fn new(game_spec: &GameSpec) -> Geometry {
-        let (files, ranks) = (game_spec.files, game_spec.ranks);
+        let files = game_spec.files;
+        let ranks = game_spec.ranks;
         let inside = |square: &Square| {
             usize::from(square.file()) < files && usize::from(square.rank()) < ranks
         };
@@ -86,7 +87,8 @@ impl Geometry {
                 step_count += 1;
             }
         }
-        let (flips, mirrors) = (game_spec.mirrored, game_spec.symmetry.files);
+        let flips = game_spec.mirrored;
+        let mirrors = game_spec.symmetry.files;
         Geometry { files, ranks, flips, mirrors, area, cells, grid, steps, step_count }
     }
 
@@ -134,7 +136,7 @@ impl Geometry {
         &self.cells[orientation.index()]
     }
 
-    /// Returns the place of each square in a grid in which the difference of two places tells how their
+    /// Returns the place of each square in a grid in which the difference of two places shows how their
     /// files and ranks differ ([`offset`]).
     pub(super) fn grid(&self, orientation: Orientation) -> &[u8; 64] {
         &self.grid[orientation.index()]

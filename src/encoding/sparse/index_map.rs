@@ -16,16 +16,17 @@ pub struct IndexMap {
     move_rows: Vec<u16>,
     input_padding: u16,
     move_padding: u16,
-    /// The input that tells the network the game.
+    /// The input that names the game for the network.
     variant: Option<u16>,
     missing: Vec<String>,
 }
 
 impl IndexMap {
-    /// Returns the map from `source` to `target`. `variant` is the game of `source`; a base tells the game
+    /// Returns the map from `source` to `target`. `variant` is the game of `source`; a base reads the game
     /// by inputs of its own, which are mapped by the names of the variants.
     pub fn new(source: &SparseLayout, target: &SparseLayout, variant: &str) -> IndexMap {
-        let (from, to) = (source.shape(), target.shape());
+        let from = source.shape();
+        let to = target.shape();
         let mut missing = Vec::new();
         let mut inputs =
             mapped(own_blocks(source), own_blocks(target), to.inputs as u16, &mut missing);
@@ -33,7 +34,8 @@ impl IndexMap {
         let names = known.chain(source.is_base().then_some(""));
         inputs.extend(names.map(|name| target.variant_input(name).unwrap_or(to.inputs as u16)));
         debug_assert_eq!(inputs.len(), from.inputs);
-        let (blocks, target_blocks) = (source.move_blocks(), target.move_blocks());
+        let blocks = source.move_blocks();
+        let target_blocks = target.move_blocks();
         let mut move_rows = mapped(blocks, target_blocks, to.move_rows as u16, &mut missing);
         move_rows.push(to.move_rows as u16);
         IndexMap {
@@ -46,7 +48,7 @@ impl IndexMap {
         }
     }
 
-    /// Returns the same map with `variant` as the input that tells the game.
+    /// Returns the same map with `variant` as the input that names the game.
     pub fn with_variant(self, variant: Option<u16>) -> IndexMap {
         IndexMap { variant, ..self }
     }
@@ -73,7 +75,7 @@ impl IndexMap {
         self.move_padding
     }
 
-    /// Returns the input that is active in every position, as it tells the game.
+    /// Returns the input that is active in every position, as it names the game.
     pub fn variant(&self) -> Option<u16> {
         self.variant
     }

@@ -205,7 +205,8 @@ impl BoardBlocks {
         out: &mut Vec<u16>,
     ) {
         let cells = geometry.cells(scene.orientation);
-        let (own, other) = (scene.own_attacks.once, scene.other_attacks.once);
+        let own = scene.own_attacks.once;
+        let other = scene.other_attacks.once;
         for &role in roles {
             let [own_first, other_first] = self.piece_square[role_index(role)];
             let pieces = scene.view.pieces.by_role(role);
@@ -344,7 +345,8 @@ fn piece_state(cells: &[u8; 64], square: Square, attacked: Bitboard, defended: B
 fn neighbor_index(grid: &[u8; 64], king: Square, square: Square) -> usize {
     let place = offset(grid[usize::from(king)], grid[usize::from(square)]);
     // Three squares on each of three ranks; the king's own is the fifth of them.
-    let (file, rank) = (place % 15 - 6, place / 15 - 6);
+    let file = place % 15 - 6;
+    let rank = place / 15 - 6;
     let nth = rank * 3 + file;
     if nth > 4 { nth - 1 } else { nth }
 }

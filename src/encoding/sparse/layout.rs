@@ -2,7 +2,7 @@
 //! several games.
 //!
 //! A network for several games is a base: it has each block of its games once, and one more block of
-//! inputs, `variant`, which tells it the game.
+//! inputs, `variant`, which names the game.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 use super::blocks::{Block, BlockList};
 use super::{NAME, OUTCOMES, ROWS_PER_MOVE, SparseEncoding, SparseShape, VERSION};
 
-/// Name of the block that tells a base the game: an input for each of its variants, and one for any other.
+/// Name of the block that names the game for a base: an input for each of its variants, and one for any other.
 const VARIANT_BLOCK: &str = "variant";
 
 /// Characters of a text that an error message quotes.
@@ -40,7 +40,7 @@ pub enum SparseLayoutError {
     /// A board, a variant or a block of the text is not valid, or occurs twice.
     #[error("not valid in a layout of sparse tables: \"{0}\"")]
     Word(String),
-    /// The blocks have more indices than 16 bits can tell apart.
+    /// The blocks have more indices than 16 bits can distinguish.
     #[error("the {kind} have {count} indices, {} are possible; use fewer variants", u16::MAX)]
     Indices {
         /// `inputs` or `move rows`.
@@ -148,7 +148,7 @@ impl SparseLayout {
         &self.variants
     }
 
-    /// Returns the input that tells a base the game: that of `variant`, or, if the base does not know it,
+    /// Returns the input that names the game for a base: that of `variant`, or, if the base does not know it,
     /// the one of any other game. `None` if it is not a base.
     pub fn variant_input(&self, variant: &str) -> Option<u16> {
         let block = self.variant_block()?;
@@ -162,7 +162,7 @@ impl SparseLayout {
         Some((block.first + self.variants.len()) as u16)
     }
 
-    /// Returns the block that tells a base the game.
+    /// Returns the block that names the game for a base.
     pub(super) fn variant_block(&self) -> Option<&Block> {
         if self.is_base() { self.inputs.blocks().last() } else { None }
     }
@@ -198,7 +198,8 @@ impl UnionList {
 impl fmt::Display for SparseLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SparseLayout { variants, inputs, moves, .. } = self;
-        let (boards, variants) = (self.boards(), variants.join(" "));
+        let boards = self.boards();
+        let variants = variants.join(" ");
         write!(
             f,
             "{NAME} {VERSION} boards: {boards}; variants: {variants}; inputs: {inputs}; moves: {moves}"

@@ -117,7 +117,8 @@ impl MoveBlocks {
         let (moves, _) = rows.as_chunks_mut::<ROWS_PER_MOVE>();
         for (&m, rows) in legal.iter().zip(moves) {
             let nth = m.board() as usize;
-            let (scene, targets) = (scenes[nth], &targets[nth]);
+            let scene = scenes[nth];
+            let targets = &targets[nth];
             let blocks = &self.boards[self.board_of(scene)];
             match m {
                 Move::Step { from, to, promotion, .. } => {
@@ -181,7 +182,8 @@ impl MoveBlocks {
         let files = geometry.files();
         let kind = match promotion {
             Some(role) => {
-                let (from_file, to_file) = (from_cell % files, to_cell % files);
+                let from_file = from_cell % files;
+                let to_file = to_cell % files;
                 blocks.promotion[role_index(role)]
                     + (3 * from_file + to_file + 1 - from_file) as u16
             }
@@ -233,7 +235,8 @@ impl MoveBlocks {
         let lines = 2 * usize::from(sliders.other.once.contains(to))
             + usize::from(sliders.own.once.contains(to));
         let blocks = &self.walls;
-        let (own_king, other_king) = (scene.own_king, scene.other_king);
+        let own_king = scene.own_king;
+        let other_king = scene.other_king;
         [
             blocks.square + (cell * WALL_LINES + lines) as u16,
             blocks.context + Self::wall_context(scene, sliders, to) as u16,
@@ -285,7 +288,8 @@ impl BoardBlocks {
         prefix: &str,
         list: &mut BlockList,
     ) -> BoardBlocks {
-        let (files, squares) = (geometry.files(), geometry.squares());
+        let files = geometry.files();
+        let squares = geometry.squares();
         let mut one = |name: &str, size: usize| list.add(format!("{prefix}{name}"), size);
         let step = one("step", geometry.step_count());
         let castle = if game_spec.castling { one("castle", files) } else { 0 };
@@ -443,7 +447,8 @@ struct Sliders {
 
 impl Sliders {
     fn new(scene: &Scene<'_>) -> Sliders {
-        let (us, board) = (scene.us, scene.view.pieces);
+        let us = scene.us;
+        let board = scene.view.pieces;
         let blockers = scene.wall_blockers;
         let pushes = |color: Color| {
             let pawns = board.pawns() & board.by_color(color);

@@ -186,7 +186,8 @@ mod tests {
     fn levels_agree_and_are_right() {
         let mut rng = SmallRng::seed_from_u64(3);
         for columns in [2, 30, 64, 128, 200] {
-            let (numbers, bias) = (random(&mut rng, 20 * columns), random(&mut rng, columns));
+            let numbers = random(&mut rng, 20 * columns);
+            let bias = random(&mut rng, columns);
             let table = Matrix::new(&numbers, columns).expect("whole rows");
             let rows: Vec<u16> = (0..12).map(|_| rng.random_range(0..20)).collect();
             let sum = |column: usize| {

@@ -354,12 +354,14 @@ mod avx512 {
         outputs: &mut [[u8; LINE]; N],
     ) {
         let half = layer.half();
-        let (first_bias, second_bias) = (&layer.bias[at..][..N], &layer.bias[half + at..][..N]);
+        let first_bias = &layer.bias[at..][..N];
+        let second_bias = &layer.bias[half + at..][..N];
         let mut first: [[__m512i; 2]; N] = std::array::from_fn(|nth| bias(&first_bias[nth]));
         let mut second: [[__m512i; 2]; N] = std::array::from_fn(|nth| bias(&second_bias[nth]));
         for &row in rows {
             let row = layer.table.row(row.into());
-            let (ours, theirs) = (&row[at..][..N], &row[half + at..][..N]);
+            let ours = &row[at..][..N];
+            let theirs = &row[half + at..][..N];
             for nth in 0..N {
                 first[nth][0] = _mm512_add_epi16(first[nth][0], load_wide::<0>(&ours[nth]));
                 first[nth][1] = _mm512_add_epi16(first[nth][1], load_wide::<1>(&ours[nth]));
@@ -429,7 +431,8 @@ mod avx512 {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn total([a, b, c, d]: [__m512i; 4]) -> i32 {
-        let (left, right) = (_mm512_add_epi32(a, b), _mm512_add_epi32(c, d));
+        let left = _mm512_add_epi32(a, b);
+        let right = _mm512_add_epi32(c, d);
         _mm512_reduce_add_epi32(_mm512_add_epi32(left, right))
     }
 }
