@@ -93,11 +93,11 @@ fn train_from_records(arguments: TrainArguments) -> anyhow::Result<()> {
     config.positions = arguments.positions.unwrap_or(config.positions);
     config.seed = arguments.seed.unwrap_or(config.seed);
     let found = readers::read_all(&arguments.records, &variant)?;
-    for fault in &found.faults {
-        eprintln!("{fault}");
+    for error in &found.errors {
+        eprintln!("{error}");
     }
-    println!("{} games, {} skipped", found.games.len(), found.faults.len());
-    anyhow::ensure!(!arguments.strict || found.faults.is_empty(), "not all games could be read");
+    println!("{} games, {} skipped", found.games.len(), found.errors.len());
+    anyhow::ensure!(!arguments.strict || found.errors.is_empty(), "not all games could be read");
     let from = arguments.from.as_deref();
     let mut run = Supervised::open(store, config, &variant, found.games, from)?;
     let (training, held_out) = run.positions();

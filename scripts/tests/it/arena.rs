@@ -184,7 +184,7 @@ fn arena_pgn_is_readable() {
         let variant = Catalogue::shipped().get(name).expect("a shipped variant");
         let mut found = Games::default();
         readers::read(&folder.path().join("games.pgn"), &variant, &mut found).expect("read");
-        assert_eq!((found.games.len(), found.faults), (games.len(), vec![]));
+        assert_eq!((found.games.len(), found.errors), (games.len(), vec![]));
         for (played, read) in games.iter().zip(&found.games) {
             let winner = played.scores.iter().position(|&score| score > 0).map(|side| side as u8);
             assert_eq!(read.end, Some(End { winner, turns: 0 }));

@@ -24,7 +24,7 @@ fn games() -> Vec<GameRecord> {
     let lines = golden.lines().filter(|line| line.starts_with("crazyhouse"));
     fs::write(&path, lines.collect::<Vec<_>>().join("\n")).expect("written");
     let found = readers::read_all(&[path], &crazyhouse()).expect("read");
-    assert_eq!(found.faults, []);
+    assert_eq!(found.errors, []);
     found.games
 }
 
