@@ -23,7 +23,7 @@ const PLACED_SHARE: f64 = 0.75;
 const TRIES: usize = 20;
 
 /// Returns a start position of `variant`: randomly placed pieces if the variant has `selfPlayMen`, else
-/// its own start, with random plies as `opening` says.
+/// its own start, with the random plies of `opening`.
 pub fn start(variant: &Variant, opening: &Opening, rng: &mut impl Rng) -> Position {
     match variant.self_play_pieces() {
         Some(pieces) => place_pieces(variant, pieces, rng),

@@ -34,7 +34,8 @@ pub struct SelfPlayConfig {
     /// Whether a game ends as soon as its result is proven.
     pub stop_when_proven: bool,
     /// The number of plies after which a game is adjudicated as a draw.
-    pub longest: usize,
+    #[serde(alias = "longest")]
+    pub max_plies: usize,
     /// How games start.
     pub opening: Opening,
     /// When a side resigns, in games of two sides; never if not given.
@@ -99,7 +100,7 @@ impl Default for SelfPlayConfig {
             search: Default::default(),
             parallel: 64,
             stop_when_proven: true,
-            longest: 500,
+            max_plies: 500,
             opening: Opening::default(),
             resignation: None,
             playout_cap: None,

@@ -8,7 +8,7 @@ use menagerie::variant::{Catalogue, Variant};
 use serde::{Deserialize, Serialize};
 
 use super::opening::Openings;
-use super::spec::{Kind, PlayerSpec, RBC};
+use super::spec::{PlayerKind, PlayerSpec, RBC};
 use super::statistics::Sprt;
 
 /// A match: everything that decides which games are played. The same match has the same games, unless time
@@ -36,8 +36,8 @@ pub struct MatchConfig {
     pub plies: Option<u32>,
     /// Number of turns after which a game is drawn. Two boards may pass the same pieces to and fro for ever: no
     /// repetition rule applies across captures and drops.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub longest: Option<u64>,
+    #[serde(default, alias = "longest", skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u64>,
     /// Plays Chess960.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chess960: bool,
@@ -69,7 +69,7 @@ impl MatchConfig {
             seed: default_seed(),
             book: None,
             plies: None,
-            longest: None,
+            max_turns: None,
             chess960: false,
             sprt: None,
             histories: false,
@@ -95,7 +95,7 @@ impl MatchConfig {
         let players = self.players.len();
         anyhow::ensure!(sides == players, "{} is for {sides} players, not {players}", self.variant);
         anyhow::ensure!(!self.histories, "histories are for {RBC} only, not for {}", self.variant);
-        self.check_players(Kind::plays_variants)?;
+        self.check_players(PlayerKind::plays_variants)?;
         anyhow::ensure!(
             self.book.is_none() || self.plies.is_none(),
             "book and plies are mutually exclusive"
@@ -105,7 +105,7 @@ impl MatchConfig {
             sprt.check()?;
         }
         anyhow::ensure!(self.games > 0, "games must be above 0");
-        anyhow::ensure!(self.longest != Some(0), "longest must be above 0");
+        anyhow::ensure!(self.max_turns != Some(0), "max_turns must be above 0");
         Ok(())
     }
 
@@ -116,12 +116,12 @@ impl MatchConfig {
     pub fn check_rbc(&self) -> anyhow::Result<()> {
         let players = self.players.len();
         anyhow::ensure!(players == 2, "{RBC} is for 2 players, not {players}");
-        self.check_players(Kind::plays_rbc)?;
+        self.check_players(PlayerKind::plays_rbc)?;
         for (key, is_set) in [
             ("book", self.book.is_some()),
             ("chess960", self.chess960),
             ("variants", self.variants.is_some()),
-            ("longest", self.longest.is_some()),
+            ("max_turns", self.max_turns.is_some()),
         ] {
             anyhow::ensure!(!is_set, "{RBC} has no setting {key}");
         }
@@ -137,7 +137,7 @@ impl MatchConfig {
         self.variant == RBC
     }
 
-    fn check_players(&self, plays: impl Fn(Kind) -> bool) -> anyhow::Result<()> {
+    fn check_players(&self, plays: impl Fn(PlayerKind) -> bool) -> anyhow::Result<()> {
         for player in &self.players {
             player.check()?;
             anyhow::ensure!(plays(player.kind), "{player} does not play {}", self.variant);

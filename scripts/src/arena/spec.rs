@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// The kind of a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum PlayerKind {
     /// The search of the engine with a network.
     Net,
     /// The search of the engine without a network: uniform policy, every position a draw.
@@ -38,40 +38,40 @@ pub enum Kind {
 /// The name of reconnaissance blind chess in matches.
 pub const RBC: &str = "rbc";
 
-impl Kind {
+impl PlayerKind {
     /// The kinds that can be named on the command line.
-    const NAMED: [(&str, Kind); 8] = [
-        ("net", Kind::Net),
-        ("uniform", Kind::Uniform),
-        ("plain", Kind::Plain),
-        ("random", Kind::Random),
-        ("uci", Kind::Uci),
-        ("xboard", Kind::Xboard),
-        ("rbc", Kind::Rbc),
-        ("attacker", Kind::Attacker),
+    const NAMED: [(&str, PlayerKind); 8] = [
+        ("net", PlayerKind::Net),
+        ("uniform", PlayerKind::Uniform),
+        ("plain", PlayerKind::Plain),
+        ("random", PlayerKind::Random),
+        ("uci", PlayerKind::Uci),
+        ("xboard", PlayerKind::Xboard),
+        ("rbc", PlayerKind::Rbc),
+        ("attacker", PlayerKind::Attacker),
     ];
 
     /// Returns `true` for engines, which are executables.
     pub fn is_external(self) -> bool {
-        matches!(self, Kind::Uci | Kind::Xboard)
+        matches!(self, PlayerKind::Uci | PlayerKind::Xboard)
     }
 
     /// Returns `true` if the player plays reconnaissance blind chess.
     pub fn plays_rbc(self) -> bool {
-        matches!(self, Kind::Rbc | Kind::Attacker | Kind::Random)
+        matches!(self, PlayerKind::Rbc | PlayerKind::Attacker | PlayerKind::Random)
     }
 
     /// Returns `true` if the player plays the variants of the catalogue.
     pub fn plays_variants(self) -> bool {
-        !matches!(self, Kind::Rbc | Kind::Attacker)
+        !matches!(self, PlayerKind::Rbc | PlayerKind::Attacker)
     }
 
     fn needs_file(self) -> bool {
-        self.is_external() || self == Kind::Net
+        self.is_external() || self == PlayerKind::Net
     }
 
     fn name(self) -> &'static str {
-        Kind::NAMED.iter().find(|(_, kind)| *kind == self).map_or("custom", |(name, _)| name)
+        PlayerKind::NAMED.iter().find(|(_, kind)| *kind == self).map_or("custom", |(name, _)| name)
     }
 }
 
@@ -113,7 +113,7 @@ pub enum PlayerSpecError {
 
 /// Returns the kinds that can be named on the command line.
 fn known_kinds() -> String {
-    Kind::NAMED.map(|(name, _)| name).join(", ")
+    PlayerKind::NAMED.map(|(name, _)| name).join(", ")
 }
 
 /// A clock for a whole game, in milliseconds; written `base+increment` in seconds.
@@ -171,7 +171,7 @@ impl From<TimeControl> for String {
 #[serde(deny_unknown_fields)]
 pub struct PlayerSpec {
     /// The kind.
-    pub kind: Kind,
+    pub kind: PlayerKind,
     /// The network, the executable, or the file of a custom player.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
@@ -180,7 +180,7 @@ pub struct PlayerSpec {
     pub name: Option<String>,
     /// The variant that the network was trained for, if it is another one with the same planes and moves.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
-    pub asked_as: Option<String>,
+    pub trained_for: Option<String>,
     /// Visits of each turn's search; `nodes` of UCI engines.
     #[serde(default, alias = "nodes", skip_serializing_if = "Option::is_none")]
     pub visits: Option<u32>,
@@ -225,12 +225,12 @@ const MAX_CLOCK_SECONDS: f64 = 1e6;
 
 impl PlayerSpec {
     /// Returns a player of a kind, without limits or settings.
-    pub fn new(kind: Kind) -> PlayerSpec {
+    pub fn new(kind: PlayerKind) -> PlayerSpec {
         PlayerSpec {
             kind,
             file: None,
             name: None,
-            asked_as: None,
+            trained_for: None,
             visits: None,
             movetime: None,
             depth: None,
@@ -259,7 +259,7 @@ impl PlayerSpec {
             let first = stem.unwrap_or_else(|| self.kind.name().to_owned());
             let settings = self.search.iter().map(|(key, value)| format!("{key}={value}"));
             let parts = limits.into_iter().flatten().chain(settings);
-            let options = if self.kind == Kind::Rbc { Some(&self.options) } else { None };
+            let options = if self.kind == PlayerKind::Rbc { Some(&self.options) } else { None };
             let options = options.into_iter().flatten();
             let parts = parts.chain(options.map(|(key, value)| format!("{key}={value}")));
             std::iter::once(first).chain(parts).collect::<Vec<_>>().join("-")
@@ -324,16 +324,16 @@ impl PlayerSpec {
     /// # Errors
     /// If they do not.
     pub fn check(&self) -> Result<(), PlayerSpecError> {
-        if self.kind != Kind::Custom && self.kind.needs_file() != self.file.is_some() {
+        if self.kind != PlayerKind::Custom && self.kind.needs_file() != self.file.is_some() {
             let needs_file = self.kind.needs_file();
             return Err(self.error(if needs_file { "needs a file" } else { "takes no file" }));
         }
         self.check_keys()?;
         self.check_limits()?;
         match self.kind {
-            Kind::Rbc => self.rbc_players().map(drop).map_err(PlayerSpecError::RbcOptions),
-            Kind::Net | Kind::Uniform => self.params(Params::default()).map(drop),
-            Kind::Plain => {
+            PlayerKind::Rbc => self.rbc_players().map(drop).map_err(PlayerSpecError::RbcOptions),
+            PlayerKind::Net | PlayerKind::Uniform => self.params(Params::default()).map(drop),
+            PlayerKind::Plain => {
                 let is_known = |key: &String| PLAIN_PARAMETERS.contains(&key.as_str());
                 match self.search.keys().find(|&key| !is_known(key)) {
                     Some(key) => Err(PlayerSpecError::Parameter(format!(
@@ -352,22 +352,22 @@ impl PlayerSpec {
     fn check_keys(&self) -> Result<(), PlayerSpecError> {
         let kind = self.kind;
         let engine_keys = [
-            self.depth.is_some() && kind != Kind::Custom,
+            self.depth.is_some() && kind != PlayerKind::Custom,
             self.tc.is_some(),
             self.margin.is_some(),
             self.patience.is_some(),
             self.args.is_some(),
-            !self.options.is_empty() && kind != Kind::Rbc,
+            !self.options.is_empty() && kind != PlayerKind::Rbc,
         ];
         if !kind.is_external() && engine_keys.contains(&true) {
             return Err(self.error(
                 "depth, tc, margin, patience, args and options are for external engines only",
             ));
         }
-        if self.asked_as.is_some() && kind != Kind::Net {
+        if self.trained_for.is_some() && kind != PlayerKind::Net {
             return Err(self.error("as is for networks only"));
         }
-        if self.partner.is_some() && kind != Kind::Xboard {
+        if self.partner.is_some() && kind != PlayerKind::Xboard {
             return Err(self.error("partner is for pairs of XBoard engines only"));
         }
         Ok(())
@@ -380,21 +380,21 @@ impl PlayerSpec {
             || self.depth.is_some()
             || self.tc.is_some();
         match self.kind {
-            Kind::Random | Kind::Attacker if is_limited || !self.search.is_empty() => {
+            PlayerKind::Random | PlayerKind::Attacker if is_limited || !self.search.is_empty() => {
                 return Err(self.error("this player does not search"));
             }
-            Kind::Rbc if is_limited || !self.search.is_empty() => {
+            PlayerKind::Rbc if is_limited || !self.search.is_empty() => {
                 return Err(self.error("the limits of rbc are options of menagerie-rbc"));
             }
             // The limits of a custom player are checked where it is created.
-            Kind::Random | Kind::Attacker | Kind::Custom | Kind::Rbc => {}
+            PlayerKind::Random | PlayerKind::Attacker | PlayerKind::Custom | PlayerKind::Rbc => {}
             _ if !is_limited => {
                 return Err(self.error("no limit, set for example visits=100"));
             }
-            Kind::Plain if self.movetime.is_some() => {
+            PlayerKind::Plain if self.movetime.is_some() => {
                 return Err(self.error("plain is limited by visits only"));
             }
-            Kind::Xboard if self.visits.is_some() => {
+            PlayerKind::Xboard if self.visits.is_some() => {
                 return Err(self.error("XBoard's protocol has no nodes, set movetime, depth or tc"));
             }
             _ => {}
@@ -406,7 +406,7 @@ impl PlayerSpec {
     }
 }
 
-/// The parameters of [`Kind::Plain`].
+/// The parameters of [`PlayerKind::Plain`].
 const PLAIN_PARAMETERS: [&str; 2] = ["c_puct", "root_c_puct"];
 
 impl FromStr for PlayerSpec {
@@ -414,7 +414,7 @@ impl FromStr for PlayerSpec {
 
     fn from_str(text: &str) -> Result<PlayerSpec, PlayerSpecError> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-        let found = Kind::NAMED.iter().find(|(known, _)| *known == name);
+        let found = PlayerKind::NAMED.iter().find(|(known, _)| *known == name);
         let (_, kind) = found.ok_or_else(|| PlayerSpecError::UnknownKind(name.to_owned()))?;
         let mut spec = PlayerSpec::new(*kind);
         let mut parts = rest.split(',');
@@ -440,11 +440,11 @@ impl PlayerSpec {
             })
         }
         match key {
-            _ if self.kind == Kind::Rbc && key != "name" => {
+            _ if self.kind == PlayerKind::Rbc && key != "name" => {
                 self.options.insert(key.to_owned(), value.to_owned());
             }
             "name" => self.name = Some(value.to_owned()),
-            "as" => self.asked_as = Some(value.to_owned()),
+            "as" => self.trained_for = Some(value.to_owned()),
             "visits" | "nodes" => self.visits = Some(parse(key, value)?),
             "movetime" => self.movetime = Some(parse(key, value)?),
             "depth" => self.depth = Some(parse(key, value)?),
@@ -469,7 +469,7 @@ impl fmt::Display for PlayerSpec {
         let pair = |key: &str, value: Option<String>| value.map(|value| format!("{key}={value}"));
         let mut parts: Vec<String> = Vec::new();
         parts.extend(self.file.as_ref().map(|file| file.display().to_string()));
-        parts.extend(pair("as", self.asked_as.clone()));
+        parts.extend(pair("as", self.trained_for.clone()));
         parts.extend(pair("visits", self.visits.map(|number| number.to_string())));
         parts.extend(pair("movetime", self.movetime.map(|number| number.to_string())));
         parts.extend(pair("depth", self.depth.map(|number| number.to_string())));
@@ -481,7 +481,7 @@ impl fmt::Display for PlayerSpec {
         parts.extend(pair("args", self.args.clone()));
         parts.extend(self.fresh.then(|| "fresh=true".to_owned()));
         parts.extend(self.search.iter().map(|(key, value)| format!("{key}={value}")));
-        let option = if self.kind == Kind::Rbc { "" } else { "option." };
+        let option = if self.kind == PlayerKind::Rbc { "" } else { "option." };
         parts.extend(self.options.iter().map(|(key, value)| format!("{option}{key}={value}")));
         parts.extend(pair("name", self.name.clone()));
         let colon = if parts.is_empty() { "" } else { ":" };

@@ -175,7 +175,8 @@ pub struct ContestSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub books: Option<PathBuf>,
     /// Turns after which a game is drawn.
-    pub longest: u64,
+    #[serde(alias = "longest")]
+    pub max_turns: u64,
 }
 
 /// What a campaign does for one variant.
@@ -338,7 +339,7 @@ impl Reader {
         let self_play = EngineSettings { nodes: 400, ..engine.clone() };
         let datagen =
             DatagenSettings { games: 20_000, later: GameSource::Engine, opening: 9, random: 0.06 };
-        let contest = ContestSettings { games: 400, longest: 600, ..ContestSettings::default() };
+        let contest = ContestSettings { games: 400, max_turns: 600, ..ContestSettings::default() };
         let train = SparseConfig::for_variant(name);
         let mut plan = VariantPlan {
             variant,
@@ -407,9 +408,9 @@ impl Reader {
         if plan.engine.nodes == 0 || plan.self_play.nodes == 0 {
             return unfit("nodes of an engine are 0".to_owned());
         }
-        let ContestSettings { games, visits, movetime, longest, .. } = plan.contest;
-        if games == 0 || longest == 0 || visits == Some(0) || movetime == Some(0) {
-            let reason = "games, longest, visits and movetime must be above 0".to_owned();
+        let ContestSettings { games, visits, movetime, max_turns, .. } = plan.contest;
+        if games == 0 || max_turns == 0 || visits == Some(0) || movetime == Some(0) {
+            let reason = "games, max_turns, visits and movetime must be above 0".to_owned();
             return Err(self.wrong("match", name, reason));
         }
         let in_train = |reason| Err(self.wrong("train", name, reason));
@@ -443,20 +444,27 @@ impl Reader {
     ) -> Result<T, SettingsError> {
         let read = || {
             let mut merged = Table::try_from(defaults).map_err(|error| error.to_string())?;
-            layers.into_iter().for_each(|layer| merge(&mut merged, layer));
+            for layer in layers {
+                merge(&mut merged, layer);
+            }
             merged.try_into().map_err(|error: toml::de::Error| error.to_string().trim().to_owned())
         };
         read().map_err(|reason| self.wrong(section, variant, reason))
     }
 }
 
+/// Keys of earlier versions, which replace the defaults of the new ones.
+const RENAMED_KEYS: [(&str, &str); 1] = [("longest", "max_turns")];
+
 /// Puts the values of `layer` into `table`, in tables key by key.
 fn merge(table: &mut Table, layer: &Table) {
     for (key, value) in layer {
+        let renamed = RENAMED_KEYS.iter().find(|(old, _)| old == key);
+        let key = renamed.map_or(key.as_str(), |(_, new)| new);
         match (table.get_mut(key), value) {
             (Some(Value::Table(below)), Value::Table(above)) => merge(below, above),
             _ => {
-                table.insert(key.clone(), value.clone());
+                table.insert(key.to_owned(), value.clone());
             }
         }
     }

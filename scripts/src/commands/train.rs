@@ -75,7 +75,7 @@ fn train_by_self_play(arguments: TrainArguments) -> anyhow::Result<()> {
     };
     let mut run = Run::open(Store::open(&folder)?, config, from.as_deref())?;
     println!("{folder}: {} of {} iterations done", run.iterations(), run.config().iterations);
-    run.learn()?;
+    run.train()?;
     println!("{} after {:.1} CPU minutes", run.network(), run.cpu().as_secs_f64() / 60.0);
     Ok(())
 }
@@ -105,7 +105,7 @@ fn train_from_records(arguments: TrainArguments) -> anyhow::Result<()> {
     let Targets { steepness, draws, .. } = run.targets();
     println!("expected scores: steepness {steepness:.2}, {:.0} % draws at score 0", 100.0 * draws);
     println!("{folder}: {} of {} steps done", run.steps(), run.config().steps());
-    run.learn(&|row| {
+    run.train(&|row| {
         println!(
             "{} positions, {:.1} CPU minutes: policy top-1 {:.3}, held out {:.3}; outcome {:.3}, \
              held out {:.3}",

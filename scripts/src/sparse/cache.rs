@@ -205,7 +205,9 @@ impl PositionCache {
                 batches.push(Batch::new(self.rows_per_move));
             }
             let position = shard.position(range.start + nth * range.len() / chosen)?;
-            batches.last_mut().into_iter().for_each(|batch| batch.push(&position));
+            if let Some(batch) = batches.last_mut() {
+                batch.push(&position);
+            }
         }
         Ok(batches)
     }

@@ -112,7 +112,7 @@ fn datagen_bughouse_labels_random_plies() {
     let folder = TempDir::new().expect("a folder");
     let variant = Catalogue::shipped().get("bughouse2").expect("it is shipped");
     let config = engine(folder.path(), FOOLS_MATE, "bughouse");
-    let config = DatagenConfig { opening: 1, random: 0.0, longest: 1, ..config };
+    let config = DatagenConfig { opening: 1, random: 0.0, max_turns: 1, ..config };
     let file = folder.path().join("games.tsv");
     generate(&variant, &config, 1, 1, &file, &|_| ()).expect("a game");
     let line = fs::read_to_string(&file).expect("a line");

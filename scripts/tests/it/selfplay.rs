@@ -11,7 +11,7 @@ use trainer::selfplay::{
 };
 
 fn gumbel() -> SelfPlayConfig {
-    SelfPlayConfig { visits: 8, parallel: 5, longest: 30, ..SelfPlayConfig::default() }
+    SelfPlayConfig { visits: 8, parallel: 5, max_plies: 30, ..SelfPlayConfig::default() }
 }
 
 fn puct() -> SelfPlayConfig {
