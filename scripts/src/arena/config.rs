@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use menagerie::variant::{Catalogue, Variant};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::opening::Openings;
@@ -13,38 +14,38 @@ use super::statistics::Sprt;
 
 /// A match: everything that decides which games are played. The same match has the same games, unless time
 /// limits decide about moves.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MatchConfig {
     /// The variant.
     pub variant: String,
-    /// A file of further variants, in the syntax of `variants.ini`.
+    /// File of custom variants, in the syntax of `variants.ini`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variants: Option<PathBuf>,
-    /// The number of games, rounded up to whole rounds of seatings.
+    /// Games, rounded up to whole rounds of seatings.
     #[serde(default = "default_games")]
     pub games: u64,
-    /// The seed of openings and players.
+    /// Seed of openings and players.
     #[serde(default = "default_seed")]
     pub seed: u64,
-    /// A book of openings, one FEN or EPD a line.
+    /// Opening book, one FEN or EPD a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub book: Option<PathBuf>,
-    /// The number of random plies at the start of a game without a book. The default is 4 for two players, and
-    /// 0 for more players or for a variant whose self-play starts from random positions.
+    /// Random plies at the start without a book. The default is 4 for two players, and 0 for more players or
+    /// for a variant whose self-play starts from random positions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plies: Option<u32>,
-    /// Number of turns after which a game is drawn. Two boards may pass the same pieces to and fro for ever: no
+    /// Turns after which a game is drawn. Two boards may pass the same pieces to and fro for ever: no
     /// repetition rule applies across captures and drops.
     #[serde(default, alias = "longest", skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u64>,
     /// Plays Chess960.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chess960: bool,
-    /// A sequential test that ends the match; for two players.
+    /// Sequential test that ends the match, for two players.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprt: Option<Sprt>,
-    /// Keeps the histories of games in the JSON format of reconchess; rbc only.
+    /// Keeps games of RBC in the JSON of reconchess.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub histories: bool,
     /// The players, as many as the variant has sides.

@@ -7,10 +7,11 @@ use std::str::FromStr;
 
 use menagerie::search::Params;
 use menagerie_rbc::{OptionsError, PlayerOptions, Players};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind of a player.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PlayerKind {
     /// The search of the engine with a network.
@@ -23,6 +24,7 @@ pub enum PlayerKind {
     Random,
     /// A player that the program using this library creates
     /// ([`CreatePlayer`](super::player::CreatePlayer)). It cannot be named on the command line.
+    #[schemars(skip)]
     Custom,
     /// An engine that speaks UCI.
     Uci,
@@ -117,7 +119,7 @@ fn known_kinds() -> String {
 }
 
 /// A clock for a whole game, in milliseconds; written `base+increment` in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct TimeControl {
     /// The time at the start.
@@ -167,51 +169,52 @@ impl From<TimeControl> for String {
 /// `uniform:visits=100`, `random`, `uci:engine,nodes=1000,option.Hash=16`. Keys that are no field of this
 /// type are parameters of the search. All keys of `rbc:sense=entropy,turn=200` except `name` are options of
 /// `menagerie-rbc`. In bughouse `xboard:FILE` is one process for each of two boards.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlayerSpec {
-    /// The kind.
+    /// The kind of player.
     pub kind: PlayerKind,
-    /// The network, the executable, or the file of a custom player.
+    /// The network or executable. For a custom player, the file that it reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
-    /// The name. The default is a short form of the other settings.
+    /// The name, short for the other settings if not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The variant that the network was trained for, if it is another one with the same planes and moves.
+    /// The variant for which the network was trained, if another one. It has the same planes and moves.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub trained_for: Option<String>,
-    /// Visits of each turn's search; `nodes` of UCI engines.
+    /// Visits of a turn; `nodes` of UCI engines.
     #[serde(default, alias = "nodes", skip_serializing_if = "Option::is_none")]
     pub visits: Option<u32>,
-    /// Milliseconds of each turn. Many XBoard engines support whole seconds only.
+    /// Milliseconds of a turn. Many XBoard engines support whole seconds only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub movetime: Option<u64>,
-    /// Depth of each turn's search; external engines and custom players only.
+    /// Depth of a turn's search, for engines. Also for custom players.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// A clock; external engines only.
+    /// Clock of an engine, `BASE+INCREMENT` in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tc: Option<TimeControl>,
-    /// Milliseconds by which an external engine may exceed its time.
+    /// Milliseconds by which an engine may exceed its time; 500 if not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<u64>,
-    /// Milliseconds after which a turn without a time limit is lost; external engines only.
+    /// Milliseconds after which an engine without time limit loses; 120,000 if not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience: Option<u64>,
-    /// The executable for the second board, if a pair of XBoard engines consists of two different ones.
+    /// Executable for the second board, for XBoard engines. It is given if the pair consists of two different
+    /// ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partner: Option<PathBuf>,
     /// Arguments of the executable, separated by spaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<String>,
-    /// Starts each turn's search with an empty tree, instead of keeping the tree as the engine does.
+    /// Starts each search with an empty tree. Otherwise the tree is kept as the engine does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
-    /// Parameters of the search, by name.
+    /// Search parameters, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub search: BTreeMap<String, f32>,
-    /// Options of an external engine or of a player of reconnaissance blind chess, by name.
+    /// Options of an engine or of an RBC player, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
 }
