@@ -39,7 +39,7 @@ use game::Played;
 use opening::Openings;
 use player::{CreatePlayer, Player};
 use schedule::MatchSchedule;
-use spec::{Kind, PlayerSpec};
+use spec::{PlayerKind, PlayerSpec};
 
 /// The game of a match.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Arena {
         Ok(Arena { config, game, schedule, folder, games, create_custom: no_custom_player })
     }
 
-    /// Sets the function that creates players of [`Kind::Custom`]. Without it such players are
+    /// Sets the function that creates players of [`PlayerKind::Custom`]. Without it such players are
     /// errors of [`Arena::play`].
     pub fn with_custom_players(self, create_custom: CreatePlayer) -> Arena {
         Arena { create_custom, ..self }
@@ -295,7 +295,7 @@ impl MatchContext<'_> {
         stop: &AtomicBool,
     ) -> anyhow::Result<Option<FinishedGame>> {
         let (opening, seats) = self.schedule.game(number);
-        let MatchConfig { seed, longest, .. } = *self.config;
+        let MatchConfig { seed, max_turns, .. } = *self.config;
         let (variant, openings) = match self.game {
             MatchGame::Variant(variant, openings) => (variant, openings),
             &MatchGame::Rbc(plies, ref entrants) => {
@@ -314,7 +314,7 @@ impl MatchContext<'_> {
         let start = openings.get(opening, variant)?;
         let played = match players {
             ThreadPlayers::Players(players) => {
-                game::play(players, seats, &start, number, seed, longest, stop)
+                game::play(players, seats, &start, number, seed, max_turns, stop)
             }
             ThreadPlayers::Teams(referee) => referee.play(seats, &start, number, stop),
         };
@@ -328,10 +328,10 @@ impl MatchContext<'_> {
         let specs = self.config.players.iter();
         let players: anyhow::Result<_> = specs
             .map(|spec| match spec.kind {
-                Kind::Uci | Kind::Xboard => {
+                PlayerKind::Uci | PlayerKind::Xboard => {
                     external::open_engine(variant, self.config.chess960, spec)
                 }
-                Kind::Custom => (self.create_custom)(variant, spec),
+                PlayerKind::Custom => (self.create_custom)(variant, spec),
                 _ => player::create_player(variant, spec),
             })
             .collect();

@@ -175,7 +175,9 @@ impl Campaign {
         let spend = |seconds: f64, result: Option<StageResult>| {
             self.ledger.change(plan.name(), round, |state| {
                 state.cpu_seconds.insert(stage, seconds);
-                result.into_iter().for_each(|result| result.put_into(state));
+                if let Some(result) = result {
+                    result.put_into(state);
+                }
             })
         };
         spend(before, None)?;

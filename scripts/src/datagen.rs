@@ -49,7 +49,7 @@ pub struct DatagenConfig {
     /// The number of turns that may be random.
     pub random_turns: usize,
     /// The number of turns after which a game is drawn.
-    pub longest: usize,
+    pub max_turns: usize,
     /// The seed of the openings and the random turns.
     pub seed: u64,
     /// The time limit of a move; an engine that exceeds it has failed.
@@ -68,7 +68,7 @@ impl DatagenConfig {
             opening: 9,
             random: 0.06,
             random_turns: 60,
-            longest: 400,
+            max_turns: 400,
             seed: 1,
             patience: Duration::from_secs(60),
         }
@@ -276,7 +276,7 @@ impl<'a> GameGenerator<'a> {
         self.engine.new_game()?;
         let mut plies = Vec::new();
         let mut moves = String::new();
-        while position.result().is_none() && plies.len() < self.config.longest {
+        while position.result().is_none() && plies.len() < self.config.max_turns {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }

@@ -19,6 +19,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
@@ -72,15 +73,15 @@ pub enum GauntletError {
 }
 
 /// The matches of a gauntlet.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GauntletConfig {
-    /// The folder of the matches, relative to the file, as are all paths but those of players.
+    /// Folder of the matches. It is relative to the file, as are all paths but those of players.
     pub folder: PathBuf,
-    /// A folder of openings, `VARIANT.epd`; variants without one begin with random plies.
+    /// Folder of opening books `VARIANT.epd`. Variants without one begin with random plies.
     #[serde(default)]
     pub books: Option<PathBuf>,
-    /// Games of each match, unless it has its own number.
+    /// Games of each match.
     #[serde(default = "default_games")]
     pub games: u64,
     /// Seed of openings and players.
@@ -91,17 +92,18 @@ pub struct GauntletConfig {
 }
 
 /// Matches of several variants under the same conditions.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GauntletMatches {
     /// The variants.
     pub variants: Vec<String>,
-    /// The conditions, as the table states them: time control, threads.
+    /// Time control and threads, for the table.
     pub conditions: String,
-    /// The players, as on the command line of `trainer match`; results are those of the first one.
+    /// The players, as in `trainer match`. Results are those of the first one.
     #[serde(deserialize_with = "parse_players")]
+    #[schemars(with = "Vec<String>")]
     pub players: Vec<PlayerSpec>,
-    /// Games of each variant.
+    /// Games of each match; the common number if not set.
     #[serde(default)]
     pub games: Option<u64>,
 }

@@ -19,6 +19,7 @@ pub use sample::{SampleError, TrainingSample};
 use std::borrow::Borrow;
 
 use menagerie::encoding::Shape;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::network::graph_ir::GraphIr;
@@ -28,35 +29,34 @@ use loss::LossSums;
 use optimizer::{Moments, ParameterGroup};
 
 /// The configuration of a [`Learner`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LearnerConfig {
     /// The optimizer.
     pub optimizer: Optimizer,
-    /// Learning rate after warm-up.
+    /// Learning rate after the warm-up.
     pub learning_rate: f32,
-    /// Steps over which the learning rate rises linearly from zero.
+    /// Steps over which the learning rate rises linearly from 0.
     pub warm_up_steps: u64,
-    /// Decoupled weight decay: each step multiplies weights, but not biases, by 1 minus this times the
-    /// learning rate.
+    /// Decoupled weight decay. Each step multiplies weights, but not biases, by 1 minus this times the learning
+    /// rate.
     pub weight_decay: f32,
-    /// Greatest Euclidean norm of the gradient over all weights, to which larger ones are scaled; may be
+    /// Greatest Euclidean norm of the gradient over all weights. Larger gradients are scaled to it; it may be
     /// infinite.
     pub gradient_clip: f32,
-    /// Factor of the policy's cross-entropy (nats) in the total loss.
+    /// Weight of the policy's cross-entropy in the loss.
     pub policy_weight: f32,
-    /// Factor of the outcome's cross-entropy (nats) in the total loss.
+    /// Weight of the outcome's cross-entropy in the loss.
     pub outcome_weight: f32,
-    /// Factor of the moves-left loss in the total loss.
+    /// Weight of the moves-left loss.
     pub moves_left_weight: f32,
-    /// Factor of the cross-entropy (nats) of the soft policy in the total loss, KataGo's auxiliary soft
-    /// policy target; with 0 there is no such target. It has its own last layer, which is in checkpoints but not
-    /// in exported networks.
+    /// Weight of the auxiliary soft policy's cross-entropy; 0 for none. It is KataGo's soft policy target, and
+    /// has a last layer of its own, which is in checkpoints but not in exported networks.
     pub soft_policy_weight: f32,
-    /// Decay of the exponential moving average of the weights for each step; lower in the first steps, so
-    /// that the average soon forgets the initial weights.
+    /// Decay per step of the moving average of the weights. It is lower in the first steps, so that the average
+    /// soon forgets the initial weights.
     pub average_decay: f32,
-    /// Threads among which a batch is divided. The last bits of a gradient depend on it.
+    /// Threads that share a batch. The last bits of a gradient depend on it.
     pub threads: usize,
 }
 

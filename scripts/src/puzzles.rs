@@ -8,7 +8,7 @@
 //! optimal play is not unique: a side that cannot win may choose the winner, so a move is sound if some such
 //! choice makes it optimal.
 
-use menagerie::rules::{Move, Position};
+use menagerie::rules::{FenError, Move, Position};
 use menagerie::variant::Variant;
 
 /// A position and its best moves.
@@ -31,7 +31,32 @@ pub struct PuzzleError {
     /// The text of the line.
     pub text: String,
     /// The reason.
-    pub reason: String,
+    pub reason: PuzzleErrorKind,
+}
+
+/// Why a line is no puzzle.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PuzzleErrorKind {
+    /// The number of columns is wrong.
+    #[error("{0} columns instead of 5")]
+    Columns(usize),
+    /// The board does not have the size of the variant.
+    #[error("{found} cells instead of {expected}")]
+    Cells {
+        /// The number of cells.
+        found: usize,
+        /// The number of cells of the variant.
+        expected: usize,
+    },
+    /// A cell is neither empty nor the number of a side.
+    #[error("invalid cell '{0}'")]
+    Cell(char),
+    /// The position is invalid.
+    #[error(transparent)]
+    Fen(#[from] FenError),
+    /// A number is not that of a free cell.
+    #[error("\"{0}\" is not a legal move")]
+    Move(String),
 }
 
 /// The result of a player.
@@ -63,47 +88,55 @@ impl Puzzle {
         puzzles.collect()
     }
 
-    fn parse(variant: &Variant, text: &str) -> Result<Puzzle, String> {
+    fn parse(variant: &Variant, text: &str) -> Result<Puzzle, PuzzleErrorKind> {
         let columns: Vec<&str> = text.split('\t').collect();
         let [cells, mover, _, safe, sound] = columns[..] else {
-            return Err(format!("{} columns instead of 5", columns.len()));
+            return Err(PuzzleErrorKind::Columns(columns.len()));
         };
         let game_spec = variant.start().game_spec();
         let files = game_spec.files;
         let ranks = game_spec.ranks;
         let cells: Vec<char> = cells.chars().map(fen_letter).collect::<Result<_, _>>()?;
         if cells.len() != files * ranks {
-            return Err(format!("{} cells instead of {}", cells.len(), files * ranks));
+            let expected = files * ranks;
+            return Err(PuzzleErrorKind::Cells { found: cells.len(), expected });
         }
         let rows: Vec<String> = cells.chunks(files).map(|row| row.iter().collect()).collect();
         let mover = mover.chars().map(fen_letter).collect::<Result<String, _>>()?;
         let fen = format!("{} {mover}", rows.join("/"));
-        let position = variant.position(&fen, false).map_err(|error| error.to_string())?;
-        let moves = |list: &str| -> Result<Vec<Move>, String> {
-            let numbers = list.split(',').map(|number| {
-                let illegal = || format!("\"{number}\" is not a legal move");
-                let cell: usize = number.parse().map_err(|_| illegal())?;
-                let file = char::from(b'a' + u8::try_from(cell % files).map_err(|_| illegal())?);
-                let rank = ranks.checked_sub(cell / files).ok_or_else(illegal)?;
-                match position.parse_turn(&format!("{file}{rank}")).as_deref() {
-                    Some(&[m]) => Ok(m),
-                    _ => Err(illegal()),
-                }
-            });
-            numbers.collect()
-        };
-        let safe = moves(safe)?;
-        let sound = moves(sound)?;
+        let position = variant.position(&fen, false)?;
+        let safe = parse_moves(&position, safe)?;
+        let sound = parse_moves(&position, sound)?;
         Ok(Puzzle { position, safe, sound })
     }
 }
 
+/// Parses numbers of cells that are legal moves, separated by commas.
+fn parse_moves(position: &Position, list: &str) -> Result<Vec<Move>, PuzzleErrorKind> {
+    let parse = |number: &str| {
+        cell_move(position, number).ok_or_else(|| PuzzleErrorKind::Move(number.to_owned()))
+    };
+    list.split(',').map(parse).collect()
+}
+
+/// Returns the legal move to a cell that is given by its number.
+fn cell_move(position: &Position, number: &str) -> Option<Move> {
+    let game_spec = position.game_spec();
+    let cell: usize = number.parse().ok()?;
+    let file = char::from(b'a' + u8::try_from(cell % game_spec.files).ok()?);
+    let rank = game_spec.ranks.checked_sub(cell / game_spec.files)?;
+    match position.parse_turn(&format!("{file}{rank}")).as_deref() {
+        Some(&[m]) => Some(m),
+        _ => None,
+    }
+}
+
 /// Returns the letter of a cell in a FEN; `1` for an empty cell.
-fn fen_letter(cell: char) -> Result<char, String> {
+fn fen_letter(cell: char) -> Result<char, PuzzleErrorKind> {
     match cell {
         '.' => Ok('1'),
         '1'..='4' => Ok(char::from(cell as u8 - b'1' + b'a')),
-        _ => Err(format!("invalid cell '{cell}'")),
+        _ => Err(PuzzleErrorKind::Cell(cell)),
     }
 }
 
@@ -181,7 +214,7 @@ mod tests {
         ] {
             let error = read(&format!("\n{text}\n")).expect_err(text);
             assert_eq!((error.line, error.text.as_str()), (2, text));
-            assert_eq!(error.reason, reason);
+            assert_eq!(error.reason.to_string(), reason);
         }
     }
 }

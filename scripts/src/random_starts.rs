@@ -4,15 +4,16 @@ use menagerie::rules::{MoveList, Position};
 use menagerie::variant::Variant;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, RngExt};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Random plies at the start of games, in variants without random placement.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Opening {
-    /// Share of the games that start with random plies.
+    /// Share of games, 0 to 1, that start with random plies.
     pub share: f64,
-    /// Greatest number of random plies; each number from 1 to this is equally likely.
+    /// Greatest number of random plies. Each number from 1 to this is equally likely.
     pub plies: usize,
 }
 
@@ -23,7 +24,7 @@ const PLACED_SHARE: f64 = 0.75;
 const TRIES: usize = 20;
 
 /// Returns a start position of `variant`: randomly placed pieces if the variant has `selfPlayMen`, else
-/// its own start, with random plies as `opening` says.
+/// its own start, with the random plies of `opening`.
 pub fn start(variant: &Variant, opening: &Opening, rng: &mut impl Rng) -> Position {
     match variant.self_play_pieces() {
         Some(pieces) => place_pieces(variant, pieces, rng),

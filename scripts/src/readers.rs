@@ -1,10 +1,11 @@
 //! Readers of game files of other programs, one for each format.
 //!
-//! A game that cannot be read is a [`Fault`], which quotes its line; the other games of the file are read.
+//! An invalid game is skipped with a [`GameError`], which quotes its line; the other games of the file are read.
 
 pub mod bpgn;
 mod clocks;
 mod epd;
+mod error;
 mod labelled;
 mod pgn;
 mod rbc;
@@ -16,34 +17,26 @@ use std::path::Path;
 
 use clocks::RecordedClocks;
 use flate2::bufread::MultiGzDecoder;
-use menagerie::rules::{BoardId, Color, Move, Position};
+use menagerie::rules::{BoardId, Color, FenError, Move, Position};
 use menagerie::variant::Variant;
 
-pub(crate) use labelled::{CLOCK_SECONDS, game as labelled_game};
+pub use epd::EpdError;
+pub use error::{GameError, GameErrorKind, LineError};
+pub(crate) use labelled::{CLOCK_SECONDS, parse_game as parse_labelled_game};
+pub use labelled::{LabelledError, PlyError};
+pub use pgn::PgnError;
+pub use tokens::SyntaxError;
 
 use crate::record::{self, End, GameRecord, PlyRecord, RecordError, WHOLE};
+use crate::san::SanError;
 
 /// The games of one or more files.
 #[derive(Debug, Default)]
 pub struct Games {
     /// The games that could be read.
     pub games: Vec<GameRecord>,
-    /// The games that could not be read.
-    pub faults: Vec<Fault>,
-}
-
-/// Why a game was skipped.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{file}, line {line}: {reason}: \"{text}\"")]
-pub struct Fault {
-    /// The file.
-    pub file: String,
-    /// The number of the line, from 1.
-    pub line: usize,
-    /// The text of the line, its begin, or the word in it that is invalid.
-    pub text: String,
-    /// The reason.
-    pub reason: String,
+    /// The errors of the games that were skipped.
+    pub errors: Vec<GameError>,
 }
 
 /// Why a file could not be read at all.
@@ -87,7 +80,7 @@ pub fn read_all<P: AsRef<Path>>(paths: &[P], variant: &Variant) -> Result<Games,
 /// moves, `json` for a game of reconnaissance blind chess. All but `games` may be compressed by gzip (`.gz`).
 ///
 /// # Errors
-/// If the file cannot be read. Games that cannot be read are [`Games::faults`].
+/// If the file cannot be read. Invalid games are skipped with one of [`Games::errors`].
 pub fn read(path: &Path, variant: &Variant, found: &mut Games) -> Result<(), ReadError> {
     let name = path.display().to_string();
     let plain = name.strip_suffix(".gz").unwrap_or(&name);
@@ -149,7 +142,7 @@ fn read_lines<T>(
 fn by_line(
     lines: &mut Lines,
     found: &mut Games,
-    parse: impl Fn(&str) -> Result<GameRecord, String>,
+    parse: impl Fn(&str) -> Result<GameRecord, GameErrorKind>,
 ) -> io::Result<()> {
     while let Some(line) = lines.next()? {
         if line.trim().is_empty() || line.starts_with('#') {
@@ -157,7 +150,9 @@ fn by_line(
         }
         match parse(&line) {
             Ok(game) => found.games.push(game),
-            Err(reason) => found.faults.push(lines.fault(&line, reason)),
+            Err(reason) => {
+                found.errors.push(GameError::new(lines.file, lines.number, &line, reason))
+            }
         }
     }
     Ok(())
@@ -185,22 +180,6 @@ impl<'a> Lines<'a> {
         let text = String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']).to_owned();
         Ok((read > 0).then_some(text))
     }
-
-    /// Returns a fault in the line read last.
-    fn fault(&self, text: &str, reason: impl Into<String>) -> Fault {
-        fault(self.file, self.number, text, reason)
-    }
-}
-
-/// Longer texts are cut when they are quoted.
-const MAX_QUOTED_CHARS: usize = 160;
-
-fn fault(file: &str, line: usize, text: &str, reason: impl Into<String>) -> Fault {
-    let mut quoted: String = text.chars().take(MAX_QUOTED_CHARS).collect();
-    if quoted.len() < text.len() {
-        quoted.push_str("...");
-    }
-    Fault { file: file.to_owned(), line, text: quoted, reason: reason.into() }
 }
 
 /// A game that is being read: its position and its record.
@@ -213,10 +192,10 @@ struct Replay {
 
 impl Replay {
     /// Starts a game at a FEN. With `chess960`, castling is a king that takes its own rook.
-    fn new(variant: &Variant, start: &str, chess960: bool) -> Result<Replay, String> {
-        let position = variant.position(start, chess960).map_err(|error| error.to_string())?;
+    fn new(variant: &Variant, start: &str, chess960: bool) -> Result<Replay, FenError> {
+        let position = variant.position(start, chess960)?;
         // Records are replayed as Chess960, whose FEN has the rooks in any case.
-        variant.position(start, true).map_err(|error| error.to_string())?;
+        variant.position(start, true)?;
         let record = GameRecord { start: start.to_owned(), ..GameRecord::default() };
         Ok(Replay { position, record, clocks: None })
     }
@@ -255,9 +234,9 @@ impl Replay {
     }
 
     /// Returns the legal turn that `text` names in the notation of UCI.
-    fn turn(&self, text: &str) -> Result<Vec<Move>, String> {
+    fn turn(&self, text: &str) -> Result<Vec<Move>, SanError> {
         let turn = self.position.parse_turn(text);
-        turn.ok_or_else(|| format!("\"{text}\" is not a legal move in \"{}\"", self.position.fen()))
+        turn.ok_or_else(|| SanError::Illegal { text: text.to_owned(), fen: self.position.fen() })
     }
 
     /// Returns the record, with the end of the game.
@@ -292,13 +271,13 @@ fn policy(best: &[(Move, Option<f32>)]) -> Vec<(u16, u16)> {
 }
 
 /// Parses a result in the form of PGN; `Ok(None)` for `*`.
-fn parse_result(text: &str) -> Result<Option<End>, String> {
+fn parse_result(text: &str) -> Result<Option<End>, GameErrorKind> {
     let winner = match text {
         "1-0" => Some(0),
         "0-1" => Some(1),
         "1/2-1/2" => None,
         "*" => return Ok(None),
-        _ => return Err(format!("invalid result \"{text}\"")),
+        _ => return Err(GameErrorKind::Result(text.to_owned())),
     };
     Ok(Some(End { winner, turns: 0 }))
 }

@@ -158,7 +158,7 @@ impl Run {
     ///
     /// # Errors
     /// If self-play, training or the store fails; the run can be opened again.
-    pub fn learn(&mut self) -> anyhow::Result<()> {
+    pub fn train(&mut self) -> anyhow::Result<()> {
         self.remove_leftovers()?;
         while self.state.iterations < self.config.iterations {
             let clock = ProcessTime::now();
@@ -176,7 +176,7 @@ impl Run {
             let metrics = RunMetrics::of_games(games.len(), positions, decided, stats);
             self.buffer.extend(games)?;
             self.buffer.shrink(window_size(next.positions, self.config.window));
-            let losses = self.train(next.iterations, positions)?;
+            let losses = self.train_iteration(next.iterations, positions)?;
             self.learner.save(&self.store, &checkpoint_name(next.iterations))?;
             self.write_network(next.iterations)?;
             next.cpu_seconds = before + clock.elapsed().as_secs_f64();
@@ -225,7 +225,7 @@ impl Run {
     }
 
     /// Takes the training steps that `positions` new positions call for.
-    fn train(&mut self, iteration: u64, positions: u64) -> anyhow::Result<Losses> {
+    fn train_iteration(&mut self, iteration: u64, positions: u64) -> anyhow::Result<Losses> {
         let batch = self.config.batch.max(1);
         let steps = (positions as f64 * self.config.reuse / batch as f64).ceil().max(1.0) as u64;
         self.learner.set_learning_rate(self.config.learning_rate(iteration))?;
@@ -247,7 +247,7 @@ impl Run {
     fn write_network(&self, iteration: u64) -> anyhow::Result<()> {
         let name = self.variant.name();
         let run = format!(
-            "learn {name}, seed {}, iteration {iteration}, {} steps of {}",
+            "train {name}, seed {}, iteration {iteration}, {} steps of {}",
             self.config.seed,
             self.learner.steps(),
             self.config.batch

@@ -13,6 +13,7 @@ use menagerie::search::{GumbelParams, Params};
 use menagerie::variant::Variant;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::random_starts::{self, Opening};
@@ -20,72 +21,73 @@ use crate::record::GameRecord;
 use game::{Progress, SelfPlayGame};
 
 /// How games are played.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelfPlayConfig {
-    /// Visits of the root at each ply.
+    /// Visits of a ply.
     pub visits: usize,
     /// How the root is searched.
     pub root: RootSearch,
-    /// Search parameters by name that differ from those of the engine.
+    /// Search parameters by name (docs/search.md). The others have the defaults of the engine.
     pub search: std::collections::BTreeMap<String, f32>,
-    /// Games at once on a thread, which is the batch size.
+    /// Concurrent games of a thread, and its batch size.
     pub parallel: usize,
-    /// Whether a game ends as soon as its result is proven.
+    /// Games end as soon as their result is proven.
     pub stop_when_proven: bool,
-    /// The number of plies after which a game is adjudicated as a draw.
-    pub longest: usize,
-    /// How games start.
+    /// Plies after which a game is drawn.
+    #[serde(alias = "longest")]
+    pub max_plies: usize,
+    /// Random plies at the start of games.
     pub opening: Opening,
-    /// When a side resigns, in games of two sides; never if not given.
+    /// When a side resigns; never if not set. Only in games of two sides.
     pub resignation: Option<Resignation>,
-    /// Fewer visits at most plies (KataGo's playout cap randomization, Wu 2019, section 3.1); the same
-    /// number at all plies if not given.
+    /// Plies with fewer visits; none if not set. This is KataGo's playout cap randomization (Wu 2019, section
+    /// 3.1).
     pub playout_cap: Option<PlayoutCap>,
 }
 
 /// When a side resigns.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resignation {
-    /// It resigns at an expected score of at most this, -1 to 1.
+    /// Greatest expected score, -1 to 1, at which a side resigns.
     pub score: f32,
-    /// The number of its consecutive plies at which it must expect such a score.
+    /// Consecutive plies of the side with such a score.
     pub plies: usize,
-    /// Share of games that are played out nevertheless, to count false resignations.
+    /// Share of games, 0 to 1, that are played out. They count false resignations.
     pub played_out: f64,
 }
 
 /// Which plies are searched with all visits.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlayoutCap {
-    /// Share of plies with all visits; only they have a policy target.
+    /// Share of plies, 0 to 1, with all visits. Only these have a policy target.
     pub full: f64,
-    /// Visits at the other plies.
+    /// Visits of the other plies.
     pub visits: usize,
 }
 
 /// How the root is explored in self-play.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RootSearch {
-    /// Sequential halving with Gumbel noise; the policy target is the improved policy.
+    /// Sequential halving with Gumbel noise. The policy target is the improved policy.
     Gumbel {
         /// Moves considered at first.
         considered: usize,
-        /// `c_visit` of the transformation of scores: added to the most visits of a move.
+        /// Term added to the most visits of a move. This is `c_visit` of the transformation of scores.
         c_visit: f32,
-        /// `c_scale` of the transformation of scores: factor of the whole.
+        /// Factor of the transformed scores. This is `c_scale` of the transformation of scores.
         c_scale: f32,
     },
-    /// PUCT with Dirichlet noise and temperature, as in AlphaZero; the policy target is the visits.
+    /// PUCT with Dirichlet noise and temperature, as in AlphaZero. The policy target is the visits.
     Puct {
         /// Concentration of the noise, divided by the number of legal moves.
         dirichlet: f32,
-        /// Share of the noise in the priors.
+        /// Share of the noise in the priors, 0 to 1.
         noise: f32,
-        /// Plies at which moves are drawn in proportion to visits; later the most visited move is played.
+        /// Plies whose moves are drawn in proportion to visits. Later the most visited move is played.
         temperature_plies: usize,
     },
 }
@@ -99,7 +101,7 @@ impl Default for SelfPlayConfig {
             search: Default::default(),
             parallel: 64,
             stop_when_proven: true,
-            longest: 500,
+            max_plies: 500,
             opening: Opening::default(),
             resignation: None,
             playout_cap: None,

@@ -4,7 +4,7 @@
 //! `s3://bucket/run` uses the same code as a folder (with the feature `s3`; the credentials are those of the
 //! environment variables of AWS).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use object_store::local::LocalFileSystem;
@@ -28,12 +28,12 @@ pub struct Store {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The path or URL is invalid or unreachable.
-    #[error("cannot open \"{place}\": {reason}")]
+    #[error("cannot open \"{place}\": {source}")]
     Place {
         /// The path or URL.
         place: String,
         /// Why it cannot be opened.
-        reason: String,
+        source: PlaceError,
     },
     /// An object could not be read, written or removed.
     #[error("{place}/{name}: {source}")]
@@ -57,6 +57,23 @@ pub enum StoreError {
     },
 }
 
+/// Why a path or URL cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// The URL is invalid.
+    #[error(transparent)]
+    Url(#[from] url::ParseError),
+    /// The URL of a file has no path.
+    #[error("not a path")]
+    NotAPath,
+    /// The folder cannot be created, or the runtime of the store cannot be started.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The store refuses the path or URL.
+    #[error(transparent)]
+    ObjectStore(#[from] Error),
+}
+
 impl Store {
     /// Opens a folder, which is created if it does not exist, or a URL: `file:///folder`,
     /// `s3://bucket/folder`.
@@ -64,28 +81,25 @@ impl Store {
     /// # Errors
     /// [`StoreError::Place`].
     pub fn open(place: &str) -> Result<Store, StoreError> {
-        let refused = |reason: String| StoreError::Place { place: place.to_owned(), reason };
-        let url = place.contains("://").then(|| Url::parse(place)).transpose();
-        let url = url.map_err(|error| refused(error.to_string()))?;
-        let folder = match &url {
-            None => Some(PathBuf::from(place)),
+        Store::open_place(place)
+            .map_err(|source| StoreError::Place { place: place.to_owned(), source })
+    }
+
+    fn open_place(place: &str) -> Result<Store, PlaceError> {
+        let url = if place.contains("://") { Some(Url::parse(place)?) } else { None };
+        let (objects, root): (Arc<dyn ObjectStore>, Name) = match url {
+            None => (Arc::new(open_folder(Path::new(place))?), Name::default()),
             Some(url) if url.scheme() == "file" => {
-                Some(url.to_file_path().map_err(|()| refused("not a path".to_owned()))?)
+                let folder = url.to_file_path().map_err(|()| PlaceError::NotAPath)?;
+                (Arc::new(open_folder(&folder)?), Name::default())
             }
-            Some(_) => None,
-        };
-        let (objects, root): (Arc<dyn ObjectStore>, Name) = match (folder, url) {
-            (Some(folder), _) => (Arc::new(local(&folder).map_err(refused)?), Name::default()),
-            (None, Some(url)) => {
+            Some(url) => {
                 let variables = std::env::vars().map(|(key, value)| (key.to_lowercase(), value));
-                let opened = parse_url_opts(&url, variables);
-                let (objects, root) = opened.map_err(|error| refused(error.to_string()))?;
+                let (objects, root) = parse_url_opts(&url, variables)?;
                 (Arc::from(objects), root)
             }
-            (None, None) => return Err(refused("neither a folder nor a URL".to_owned())),
         };
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = Arc::new(runtime.map_err(|error| refused(error.to_string()))?);
+        let runtime = Arc::new(Builder::new_current_thread().enable_all().build()?);
         let place = place.trim_end_matches('/').to_owned();
         Ok(Store { objects, root, place, runtime })
     }
@@ -210,10 +224,10 @@ impl Store {
     }
 }
 
-fn local(folder: &Path) -> Result<LocalFileSystem, String> {
-    std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-    let store = LocalFileSystem::new_with_prefix(folder).map_err(|error| error.to_string())?;
-    Ok(store.with_fsync(true))
+/// Opens a folder, which is created if it does not exist.
+fn open_folder(folder: &Path) -> Result<LocalFileSystem, PlaceError> {
+    std::fs::create_dir_all(folder)?;
+    Ok(LocalFileSystem::new_with_prefix(folder)?.with_fsync(true))
 }
 
 #[cfg(test)]

@@ -153,7 +153,7 @@ impl Supervised {
     ///
     /// # Errors
     /// If training or the store fails; the run can be opened again.
-    pub fn learn(&mut self, report: &dyn Fn(&SupervisedMetrics)) -> anyhow::Result<()> {
+    pub fn train(&mut self, report: &dyn Fn(&SupervisedMetrics)) -> anyhow::Result<()> {
         self.remove_leftovers()?;
         let steps = self.config.steps();
         let every = Duration::from_secs_f64(self.config.checkpoint_seconds);

@@ -58,9 +58,9 @@ struct TablesArguments {
     /// Random plies at the start of each pair of games.
     #[arg(long, default_value_t = 4)]
     plies: u32,
-    /// Moves after which a game is drawn: pieces can be passed between the boards without end.
-    #[arg(long, default_value_t = 1000)]
-    longest: u64,
+    /// Turns after which a game is drawn: pieces can be passed between the boards without end.
+    #[arg(long, alias = "longest", default_value_t = 1000)]
+    max_turns: u64,
     /// Games played in parallel [default: the number of CPU cores].
     #[arg(long)]
     concurrency: Option<usize>,
@@ -137,7 +137,7 @@ impl TablesArguments {
             games: self.games,
             opening_plies: self.plies,
             seed: self.regression.seed,
-            max_turns: self.longest,
+            max_turns: self.max_turns,
             threads: self.concurrency.unwrap_or_else(cpu_cores),
             folder: self.out,
         };

@@ -146,7 +146,7 @@ pub fn fit_models(
     let mut report = FitReport {
         settings,
         games: records.games.len(),
-        skipped_games: records.faults.len(),
+        skipped_games: records.errors.len(),
         train_positions: samples.train.len(),
         test_positions: samples.test.len(),
         explained_variance: fitter.explained_variance(),

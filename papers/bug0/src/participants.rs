@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use trainer::arena::spec::{Kind, PlayerSpec};
+use trainer::arena::spec::{PlayerKind, PlayerSpec};
 
 use crate::models;
 use crate::players;
@@ -40,7 +40,7 @@ pub struct SearchSettings {
 /// participants of `search`, then minimax players of the other `depths`.
 pub fn participants(models: &Path, search: &SearchSettings, depths: &[u32]) -> Vec<Participant> {
     let mut participants = vec![
-        opponent("RM", "Random Move", PlayerSpec::new(Kind::Random)),
+        opponent("RM", "Random Move", PlayerSpec::new(PlayerKind::Random)),
         minimax(PAPER_DEPTH_PLIES),
     ];
     let regressions = [
@@ -87,7 +87,7 @@ fn without_network(visits: u32) -> Participant {
     Participant {
         short_name: format!("U{visits}"),
         long_name: format!("A0 without a network, {visits} simulations"),
-        player: PlayerSpec { visits: Some(visits), ..PlayerSpec::new(Kind::Uniform) },
+        player: PlayerSpec { visits: Some(visits), ..PlayerSpec::new(PlayerKind::Uniform) },
         row_only: true,
     }
 }
@@ -99,8 +99,8 @@ fn with_network(network: &Path, trained_for: &str, visits: u32) -> Participant {
         player: PlayerSpec {
             file: Some(network.to_owned()),
             visits: Some(visits),
-            asked_as: Some(trained_for.to_owned()),
-            ..PlayerSpec::new(Kind::Net)
+            trained_for: Some(trained_for.to_owned()),
+            ..PlayerSpec::new(PlayerKind::Net)
         },
         row_only: true,
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use menagerie::rules::Position;
 use menagerie::variant::Variant;
 use trainer::arena::player::{Player, PlyChooser};
-use trainer::arena::spec::{Kind, PlayerSpec};
+use trainer::arena::spec::{PlayerKind, PlayerSpec};
 
 use crate::minimax::Minimax;
 use crate::regression::greedy::{Greedy, GreedyError};
@@ -41,13 +41,13 @@ pub fn minimax(depth: u32) -> PlayerSpec {
     PlayerSpec {
         depth: Some(depth),
         name: Some(format!("minimax-d{depth}")),
-        ..PlayerSpec::new(Kind::Custom)
+        ..PlayerSpec::new(PlayerKind::Custom)
     }
 }
 
 /// Returns the specification of a greedy player that uses the regression in `file`.
 pub fn regression(file: PathBuf) -> PlayerSpec {
-    PlayerSpec { file: Some(file), ..PlayerSpec::new(Kind::Custom) }
+    PlayerSpec { file: Some(file), ..PlayerSpec::new(PlayerKind::Custom) }
 }
 
 /// Creates the player of a specification made by [`minimax`] or [`regression`], as

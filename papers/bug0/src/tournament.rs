@@ -110,7 +110,7 @@ fn play_cell(
         games: settings.games,
         seed: settings.seed,
         plies: Some(settings.opening_plies),
-        longest: Some(settings.max_turns),
+        max_turns: Some(settings.max_turns),
         ..MatchConfig::new(VARIANT, vec![first.player.clone(), second.player.clone()])
     };
     let folder = settings.folder.join(format!("{}-{}", first.short_name, second.short_name));

@@ -27,7 +27,7 @@ use self::team::{BughouseGame, PlayedPly, Team, TeamEvent};
 use self::uci_team::UciTeam;
 use self::xboard_pair::XboardPair;
 use super::game::{Played, result};
-use super::spec::{Kind, PlayerSpec, TimeControl};
+use super::spec::{PlayerKind, PlayerSpec, TimeControl};
 use crate::engine_process::EngineError;
 use crate::readers::bpgn::Seat;
 
@@ -81,7 +81,7 @@ pub fn check(variant: &Variant, players: &[PlayerSpec]) -> anyhow::Result<()> {
         return Ok(());
     }
     if variant.has_two_boards()
-        && let Some(player) = players.iter().find(|player| player.kind == Kind::Xboard)
+        && let Some(player) = players.iter().find(|player| player.kind == PlayerKind::Xboard)
     {
         anyhow::bail!("XBoard engines need a clock in bughouse, such as tc=60+0: {player}");
     }
@@ -102,7 +102,7 @@ impl Referee {
         let mut teams: Vec<Box<dyn Team>> = Vec::new();
         let mut times = Vec::new();
         for spec in players {
-            teams.push(if spec.kind == Kind::Xboard {
+            teams.push(if spec.kind == PlayerKind::Xboard {
                 Box::new(XboardPair::new(&variant.display().template, spec, wake.clone()))
             } else {
                 Box::new(UciTeam::new(variant.name(), spec, wake.clone()))

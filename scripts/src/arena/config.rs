@@ -5,46 +5,47 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use menagerie::variant::{Catalogue, Variant};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::opening::Openings;
-use super::spec::{Kind, PlayerSpec, RBC};
+use super::spec::{PlayerKind, PlayerSpec, RBC};
 use super::statistics::Sprt;
 
 /// A match: everything that decides which games are played. The same match has the same games, unless time
 /// limits decide about moves.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MatchConfig {
     /// The variant.
     pub variant: String,
-    /// A file of further variants, in the syntax of `variants.ini`.
+    /// File of custom variants, in the syntax of `variants.ini`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variants: Option<PathBuf>,
-    /// The number of games, rounded up to whole rounds of seatings.
+    /// Games, rounded up to whole rounds of seatings.
     #[serde(default = "default_games")]
     pub games: u64,
-    /// The seed of openings and players.
+    /// Seed of openings and players.
     #[serde(default = "default_seed")]
     pub seed: u64,
-    /// A book of openings, one FEN or EPD a line.
+    /// Opening book, one FEN or EPD a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub book: Option<PathBuf>,
-    /// The number of random plies at the start of a game without a book. The default is 4 for two players, and
-    /// 0 for more players or for a variant whose self-play starts from random positions.
+    /// Random plies at the start without a book. The default is 4 for two players, and 0 for more players or
+    /// for a variant whose self-play starts from random positions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plies: Option<u32>,
-    /// Number of turns after which a game is drawn. Two boards may pass the same pieces to and fro for ever: no
+    /// Turns after which a game is drawn. Two boards may pass the same pieces to and fro for ever: no
     /// repetition rule applies across captures and drops.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub longest: Option<u64>,
+    #[serde(default, alias = "longest", skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u64>,
     /// Plays Chess960.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chess960: bool,
-    /// A sequential test that ends the match; for two players.
+    /// Sequential test that ends the match, for two players.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprt: Option<Sprt>,
-    /// Keeps the histories of games in the JSON format of reconchess; rbc only.
+    /// Keeps games of RBC in the JSON of reconchess.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub histories: bool,
     /// The players, as many as the variant has sides.
@@ -69,7 +70,7 @@ impl MatchConfig {
             seed: default_seed(),
             book: None,
             plies: None,
-            longest: None,
+            max_turns: None,
             chess960: false,
             sprt: None,
             histories: false,
@@ -95,7 +96,7 @@ impl MatchConfig {
         let players = self.players.len();
         anyhow::ensure!(sides == players, "{} is for {sides} players, not {players}", self.variant);
         anyhow::ensure!(!self.histories, "histories are for {RBC} only, not for {}", self.variant);
-        self.check_players(Kind::plays_variants)?;
+        self.check_players(PlayerKind::plays_variants)?;
         anyhow::ensure!(
             self.book.is_none() || self.plies.is_none(),
             "book and plies are mutually exclusive"
@@ -105,7 +106,7 @@ impl MatchConfig {
             sprt.check()?;
         }
         anyhow::ensure!(self.games > 0, "games must be above 0");
-        anyhow::ensure!(self.longest != Some(0), "longest must be above 0");
+        anyhow::ensure!(self.max_turns != Some(0), "max_turns must be above 0");
         Ok(())
     }
 
@@ -116,12 +117,12 @@ impl MatchConfig {
     pub fn check_rbc(&self) -> anyhow::Result<()> {
         let players = self.players.len();
         anyhow::ensure!(players == 2, "{RBC} is for 2 players, not {players}");
-        self.check_players(Kind::plays_rbc)?;
+        self.check_players(PlayerKind::plays_rbc)?;
         for (key, is_set) in [
             ("book", self.book.is_some()),
             ("chess960", self.chess960),
             ("variants", self.variants.is_some()),
-            ("longest", self.longest.is_some()),
+            ("max_turns", self.max_turns.is_some()),
         ] {
             anyhow::ensure!(!is_set, "{RBC} has no setting {key}");
         }
@@ -137,7 +138,7 @@ impl MatchConfig {
         self.variant == RBC
     }
 
-    fn check_players(&self, plays: impl Fn(Kind) -> bool) -> anyhow::Result<()> {
+    fn check_players(&self, plays: impl Fn(PlayerKind) -> bool) -> anyhow::Result<()> {
         for player in &self.players {
             player.check()?;
             anyhow::ensure!(plays(player.kind), "{player} does not play {}", self.variant);

@@ -9,7 +9,7 @@ use menagerie::variant::Variant;
 use rand::rngs::ChaCha8Rng;
 
 use super::player::{Player, PlayerFault, Situation, TurnError};
-use super::spec::{Kind, PlayerSpec};
+use super::spec::{PlayerKind, PlayerSpec};
 use crate::engine_process::{EngineError, EngineProcess, REPLY_TIMEOUT};
 use crate::uci_engine::UciEngine;
 use crate::xboard_engine::{NewGame, Reply, XboardEngine};
@@ -27,7 +27,7 @@ pub fn open_engine(
     spec.check()?;
     let two_sides = variant.start().game_spec().sides == 2;
     anyhow::ensure!(
-        two_sides || spec.kind == Kind::Uci && spec.tc.is_none(),
+        two_sides || spec.kind == PlayerKind::Uci && spec.tc.is_none(),
         "XBoard's protocol and UCI's clocks are for two sides: {spec}"
     );
     Ok(Box::new(ExternalPlayer {
@@ -64,7 +64,7 @@ impl ExternalPlayer {
         let arguments = spec.args.iter().flat_map(|text| text.split_whitespace());
         let process = EngineProcess::start(path, arguments)?;
         let name = process.executable().to_owned();
-        if spec.kind == Kind::Xboard {
+        if spec.kind == PlayerKind::Xboard {
             let mut engine = XboardEngine::connect(process, REPLY_TIMEOUT)?;
             for (option, value) in &spec.options {
                 engine.set_option(option, value)?;

@@ -49,7 +49,7 @@ fn player_rng(seed: u64, number: u64, side: Side) -> ChaCha8Rng {
 }
 
 /// Plays game `number` from `start`. `players` are all players of the match; `seats` has the index of the
-/// player of each side. A game is drawn after `longest` turns. Returns `None` if `stop` was set before the
+/// player of each side. A game is drawn after `max_turns` turns. Returns `None` if `stop` was set before the
 /// end.
 ///
 /// # Errors
@@ -60,7 +60,7 @@ pub fn play(
     start: &Position,
     number: u64,
     seed: u64,
-    longest: Option<u64>,
+    max_turns: Option<u64>,
     stop: &AtomicBool,
 ) -> anyhow::Result<Option<Played>> {
     for side in Side::all(seats.len()) {
@@ -74,7 +74,7 @@ pub fn play(
             let scores: Vec<i8> = Side::all(seats.len()).map(|side| outcome.score(side)).collect();
             break (scores, outcome.reason.to_string(), String::new());
         }
-        if longest.is_some_and(|longest| turns.len() as u64 >= longest) {
+        if max_turns.is_some_and(|max_turns| turns.len() as u64 >= max_turns) {
             break (vec![0; seats.len()], "length".to_owned(), String::new());
         }
         if stop.load(Ordering::Relaxed) {

@@ -101,11 +101,11 @@ pub(super) fn tag(text: &mut String, key: &str, value: &str) {
     let _ = writeln!(text, "[{key} \"{value}\"]");
 }
 
-/// Writes the words of a game in lines, and an empty line.
-pub(super) fn wrap(text: &mut String, words: &[String]) {
+/// Writes the tokens of a game in lines, and an empty line.
+pub(super) fn wrap(text: &mut String, tokens: &[String]) {
     let mut column = 0;
-    for word in words {
-        if column > 0 && column + 1 + word.len() > PGN_LINE_WIDTH {
+    for token in tokens {
+        if column > 0 && column + 1 + token.len() > PGN_LINE_WIDTH {
             text.push('\n');
             column = 0;
         }
@@ -113,8 +113,8 @@ pub(super) fn wrap(text: &mut String, words: &[String]) {
             text.push(' ');
             column += 1;
         }
-        column += word.len();
-        text.push_str(word);
+        column += token.len();
+        text.push_str(token);
     }
     text.push_str("\n\n");
 }

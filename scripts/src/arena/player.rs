@@ -14,7 +14,7 @@ use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
 use super::plain_mcts::PlainMcts;
-use super::spec::{Kind, PlayerSpec};
+use super::spec::{PlayerKind, PlayerSpec};
 
 /// A game from the view of the player to move.
 #[derive(Debug)]
@@ -93,8 +93,8 @@ pub fn create_player(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Resul
     let visits = spec.visits.unwrap_or(u32::MAX);
     let mut defaults = Params::default();
     let evaluator: Box<dyn Evaluator> = match (spec.kind, &spec.file) {
-        (Kind::Random, _) => return Ok(Box::new(RandomPlayer { rng: None })),
-        (Kind::Plain, _) => {
+        (PlayerKind::Random, _) => return Ok(Box::new(RandomPlayer { rng: None })),
+        (PlayerKind::Plain, _) => {
             let root_c_puct = spec.parameter("root_c_puct", 1.0);
             let c_puct = spec.parameter("c_puct", 1.0);
             return Ok(Box::new(PlainMctsPlayer {
@@ -106,12 +106,12 @@ pub fn create_player(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Resul
                 rng: None,
             }));
         }
-        (Kind::Uniform, _) => {
+        (PlayerKind::Uniform, _) => {
             defaults = Params::without_network();
             Box::new(Uniform::new(encoding.shape()))
         }
-        (Kind::Net, Some(path)) => {
-            let game = spec.asked_as.as_deref().unwrap_or(variant.name());
+        (PlayerKind::Net, Some(path)) => {
+            let game = spec.trained_for.as_deref().unwrap_or(variant.name());
             let network = open_network(path, game, &encoding)?;
             if network.is_sparse() {
                 defaults = Params::sparse();
@@ -233,7 +233,7 @@ impl Player for RandomPlayer {
     }
 }
 
-/// Creates a player of [`Kind::Custom`] for the games of a variant.
+/// Creates a player of [`PlayerKind::Custom`] for the games of a variant.
 pub type CreatePlayer = fn(&Arc<Variant>, &PlayerSpec) -> anyhow::Result<Box<dyn Player>>;
 
 /// A player that chooses each ply by a function of the position, without randomness. The function

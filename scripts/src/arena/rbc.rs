@@ -15,7 +15,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::game::Played;
-use super::spec::{Kind, PlayerSpec};
+use super::spec::{PlayerKind, PlayerSpec};
 
 /// The default of the number of random requests at the beginning of a game.
 pub const DEFAULT_RANDOM_PLIES: u32 = 4;
@@ -69,7 +69,7 @@ impl Entrant {
     pub fn new(spec: &PlayerSpec) -> anyhow::Result<Entrant> {
         let players = spec.rbc_players()?;
         anyhow::ensure!(
-            spec.kind != Kind::Rbc || players.has_requested_network(),
+            spec.kind != PlayerKind::Rbc || players.has_requested_network(),
             "{spec}: network not available (weights=habits,simulations=0 needs none): {}",
             players.notes().join("; ")
         );
@@ -85,16 +85,16 @@ impl SidePlayer {
         mut rng: ChaCha8Rng,
     ) -> anyhow::Result<SidePlayer> {
         match entrant.spec.kind {
-            Kind::Rbc => {
+            PlayerKind::Rbc => {
                 let player = entrant.players.create_player(truth, color, rng.random());
                 Ok(SidePlayer::Library(Box::new(player)))
             }
-            Kind::Attacker => {
+            PlayerKind::Attacker => {
                 let plan = ATTACKER_PLANS[rng.random_range(0..ATTACKER_PLANS.len())];
                 let plan = parse_plan(plan, color)?;
                 Ok(SidePlayer::Attacker(rng, plan))
             }
-            Kind::Random => Ok(SidePlayer::Random(rng)),
+            PlayerKind::Random => Ok(SidePlayer::Random(rng)),
             _ => anyhow::bail!("{} does not play rbc", entrant.spec),
         }
     }

@@ -7,12 +7,13 @@ use std::str::FromStr;
 
 use menagerie::search::Params;
 use menagerie_rbc::{OptionsError, PlayerOptions, Players};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind of a player.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum PlayerKind {
     /// The search of the engine with a network.
     Net,
     /// The search of the engine without a network: uniform policy, every position a draw.
@@ -23,6 +24,7 @@ pub enum Kind {
     Random,
     /// A player that the program using this library creates
     /// ([`CreatePlayer`](super::player::CreatePlayer)). It cannot be named on the command line.
+    #[schemars(skip)]
     Custom,
     /// An engine that speaks UCI.
     Uci,
@@ -38,40 +40,40 @@ pub enum Kind {
 /// The name of reconnaissance blind chess in matches.
 pub const RBC: &str = "rbc";
 
-impl Kind {
+impl PlayerKind {
     /// The kinds that can be named on the command line.
-    const NAMED: [(&str, Kind); 8] = [
-        ("net", Kind::Net),
-        ("uniform", Kind::Uniform),
-        ("plain", Kind::Plain),
-        ("random", Kind::Random),
-        ("uci", Kind::Uci),
-        ("xboard", Kind::Xboard),
-        ("rbc", Kind::Rbc),
-        ("attacker", Kind::Attacker),
+    const NAMED: [(&str, PlayerKind); 8] = [
+        ("net", PlayerKind::Net),
+        ("uniform", PlayerKind::Uniform),
+        ("plain", PlayerKind::Plain),
+        ("random", PlayerKind::Random),
+        ("uci", PlayerKind::Uci),
+        ("xboard", PlayerKind::Xboard),
+        ("rbc", PlayerKind::Rbc),
+        ("attacker", PlayerKind::Attacker),
     ];
 
     /// Returns `true` for engines, which are executables.
     pub fn is_external(self) -> bool {
-        matches!(self, Kind::Uci | Kind::Xboard)
+        matches!(self, PlayerKind::Uci | PlayerKind::Xboard)
     }
 
     /// Returns `true` if the player plays reconnaissance blind chess.
     pub fn plays_rbc(self) -> bool {
-        matches!(self, Kind::Rbc | Kind::Attacker | Kind::Random)
+        matches!(self, PlayerKind::Rbc | PlayerKind::Attacker | PlayerKind::Random)
     }
 
     /// Returns `true` if the player plays the variants of the catalogue.
     pub fn plays_variants(self) -> bool {
-        !matches!(self, Kind::Rbc | Kind::Attacker)
+        !matches!(self, PlayerKind::Rbc | PlayerKind::Attacker)
     }
 
     fn needs_file(self) -> bool {
-        self.is_external() || self == Kind::Net
+        self.is_external() || self == PlayerKind::Net
     }
 
     fn name(self) -> &'static str {
-        Kind::NAMED.iter().find(|(_, kind)| *kind == self).map_or("custom", |(name, _)| name)
+        PlayerKind::NAMED.iter().find(|(_, kind)| *kind == self).map_or("custom", |(name, _)| name)
     }
 }
 
@@ -113,11 +115,11 @@ pub enum PlayerSpecError {
 
 /// Returns the kinds that can be named on the command line.
 fn known_kinds() -> String {
-    Kind::NAMED.map(|(name, _)| name).join(", ")
+    PlayerKind::NAMED.map(|(name, _)| name).join(", ")
 }
 
 /// A clock for a whole game, in milliseconds; written `base+increment` in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct TimeControl {
     /// The time at the start.
@@ -167,51 +169,52 @@ impl From<TimeControl> for String {
 /// `uniform:visits=100`, `random`, `uci:engine,nodes=1000,option.Hash=16`. Keys that are no field of this
 /// type are parameters of the search. All keys of `rbc:sense=entropy,turn=200` except `name` are options of
 /// `menagerie-rbc`. In bughouse `xboard:FILE` is one process for each of two boards.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlayerSpec {
-    /// The kind.
-    pub kind: Kind,
-    /// The network, the executable, or the file of a custom player.
+    /// The kind of player.
+    pub kind: PlayerKind,
+    /// The network or executable. For a custom player, the file that it reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
-    /// The name. The default is a short form of the other settings.
+    /// The name, short for the other settings if not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The variant that the network was trained for, if it is another one with the same planes and moves.
+    /// The variant for which the network was trained, if another one. It has the same planes and moves.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
-    pub asked_as: Option<String>,
-    /// Visits of each turn's search; `nodes` of UCI engines.
+    pub trained_for: Option<String>,
+    /// Visits of a turn; `nodes` of UCI engines.
     #[serde(default, alias = "nodes", skip_serializing_if = "Option::is_none")]
     pub visits: Option<u32>,
-    /// Milliseconds of each turn. Many XBoard engines support whole seconds only.
+    /// Milliseconds of a turn. Many XBoard engines support whole seconds only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub movetime: Option<u64>,
-    /// Depth of each turn's search; external engines and custom players only.
+    /// Depth of a turn's search, for engines. Also for custom players.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// A clock; external engines only.
+    /// Clock of an engine, `BASE+INCREMENT` in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tc: Option<TimeControl>,
-    /// Milliseconds by which an external engine may exceed its time.
+    /// Milliseconds by which an engine may exceed its time; 500 if not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<u64>,
-    /// Milliseconds after which a turn without a time limit is lost; external engines only.
+    /// Milliseconds after which an engine without time limit loses; 120,000 if not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience: Option<u64>,
-    /// The executable for the second board, if a pair of XBoard engines consists of two different ones.
+    /// Executable for the second board, for XBoard engines. It is given if the pair consists of two different
+    /// ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partner: Option<PathBuf>,
     /// Arguments of the executable, separated by spaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<String>,
-    /// Starts each turn's search with an empty tree, instead of keeping the tree as the engine does.
+    /// Starts each search with an empty tree. Otherwise the tree is kept as the engine does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
-    /// Parameters of the search, by name.
+    /// Search parameters, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub search: BTreeMap<String, f32>,
-    /// Options of an external engine or of a player of reconnaissance blind chess, by name.
+    /// Options of an engine or of an RBC player, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
 }
@@ -225,12 +228,12 @@ const MAX_CLOCK_SECONDS: f64 = 1e6;
 
 impl PlayerSpec {
     /// Returns a player of a kind, without limits or settings.
-    pub fn new(kind: Kind) -> PlayerSpec {
+    pub fn new(kind: PlayerKind) -> PlayerSpec {
         PlayerSpec {
             kind,
             file: None,
             name: None,
-            asked_as: None,
+            trained_for: None,
             visits: None,
             movetime: None,
             depth: None,
@@ -259,7 +262,7 @@ impl PlayerSpec {
             let first = stem.unwrap_or_else(|| self.kind.name().to_owned());
             let settings = self.search.iter().map(|(key, value)| format!("{key}={value}"));
             let parts = limits.into_iter().flatten().chain(settings);
-            let options = if self.kind == Kind::Rbc { Some(&self.options) } else { None };
+            let options = if self.kind == PlayerKind::Rbc { Some(&self.options) } else { None };
             let options = options.into_iter().flatten();
             let parts = parts.chain(options.map(|(key, value)| format!("{key}={value}")));
             std::iter::once(first).chain(parts).collect::<Vec<_>>().join("-")
@@ -324,16 +327,16 @@ impl PlayerSpec {
     /// # Errors
     /// If they do not.
     pub fn check(&self) -> Result<(), PlayerSpecError> {
-        if self.kind != Kind::Custom && self.kind.needs_file() != self.file.is_some() {
+        if self.kind != PlayerKind::Custom && self.kind.needs_file() != self.file.is_some() {
             let needs_file = self.kind.needs_file();
             return Err(self.error(if needs_file { "needs a file" } else { "takes no file" }));
         }
         self.check_keys()?;
         self.check_limits()?;
         match self.kind {
-            Kind::Rbc => self.rbc_players().map(drop).map_err(PlayerSpecError::RbcOptions),
-            Kind::Net | Kind::Uniform => self.params(Params::default()).map(drop),
-            Kind::Plain => {
+            PlayerKind::Rbc => self.rbc_players().map(drop).map_err(PlayerSpecError::RbcOptions),
+            PlayerKind::Net | PlayerKind::Uniform => self.params(Params::default()).map(drop),
+            PlayerKind::Plain => {
                 let is_known = |key: &String| PLAIN_PARAMETERS.contains(&key.as_str());
                 match self.search.keys().find(|&key| !is_known(key)) {
                     Some(key) => Err(PlayerSpecError::Parameter(format!(
@@ -352,22 +355,22 @@ impl PlayerSpec {
     fn check_keys(&self) -> Result<(), PlayerSpecError> {
         let kind = self.kind;
         let engine_keys = [
-            self.depth.is_some() && kind != Kind::Custom,
+            self.depth.is_some() && kind != PlayerKind::Custom,
             self.tc.is_some(),
             self.margin.is_some(),
             self.patience.is_some(),
             self.args.is_some(),
-            !self.options.is_empty() && kind != Kind::Rbc,
+            !self.options.is_empty() && kind != PlayerKind::Rbc,
         ];
         if !kind.is_external() && engine_keys.contains(&true) {
             return Err(self.error(
                 "depth, tc, margin, patience, args and options are for external engines only",
             ));
         }
-        if self.asked_as.is_some() && kind != Kind::Net {
+        if self.trained_for.is_some() && kind != PlayerKind::Net {
             return Err(self.error("as is for networks only"));
         }
-        if self.partner.is_some() && kind != Kind::Xboard {
+        if self.partner.is_some() && kind != PlayerKind::Xboard {
             return Err(self.error("partner is for pairs of XBoard engines only"));
         }
         Ok(())
@@ -380,21 +383,21 @@ impl PlayerSpec {
             || self.depth.is_some()
             || self.tc.is_some();
         match self.kind {
-            Kind::Random | Kind::Attacker if is_limited || !self.search.is_empty() => {
+            PlayerKind::Random | PlayerKind::Attacker if is_limited || !self.search.is_empty() => {
                 return Err(self.error("this player does not search"));
             }
-            Kind::Rbc if is_limited || !self.search.is_empty() => {
+            PlayerKind::Rbc if is_limited || !self.search.is_empty() => {
                 return Err(self.error("the limits of rbc are options of menagerie-rbc"));
             }
             // The limits of a custom player are checked where it is created.
-            Kind::Random | Kind::Attacker | Kind::Custom | Kind::Rbc => {}
+            PlayerKind::Random | PlayerKind::Attacker | PlayerKind::Custom | PlayerKind::Rbc => {}
             _ if !is_limited => {
                 return Err(self.error("no limit, set for example visits=100"));
             }
-            Kind::Plain if self.movetime.is_some() => {
+            PlayerKind::Plain if self.movetime.is_some() => {
                 return Err(self.error("plain is limited by visits only"));
             }
-            Kind::Xboard if self.visits.is_some() => {
+            PlayerKind::Xboard if self.visits.is_some() => {
                 return Err(self.error("XBoard's protocol has no nodes, set movetime, depth or tc"));
             }
             _ => {}
@@ -406,7 +409,7 @@ impl PlayerSpec {
     }
 }
 
-/// The parameters of [`Kind::Plain`].
+/// The parameters of [`PlayerKind::Plain`].
 const PLAIN_PARAMETERS: [&str; 2] = ["c_puct", "root_c_puct"];
 
 impl FromStr for PlayerSpec {
@@ -414,7 +417,7 @@ impl FromStr for PlayerSpec {
 
     fn from_str(text: &str) -> Result<PlayerSpec, PlayerSpecError> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-        let found = Kind::NAMED.iter().find(|(known, _)| *known == name);
+        let found = PlayerKind::NAMED.iter().find(|(known, _)| *known == name);
         let (_, kind) = found.ok_or_else(|| PlayerSpecError::UnknownKind(name.to_owned()))?;
         let mut spec = PlayerSpec::new(*kind);
         let mut parts = rest.split(',');
@@ -440,11 +443,11 @@ impl PlayerSpec {
             })
         }
         match key {
-            _ if self.kind == Kind::Rbc && key != "name" => {
+            _ if self.kind == PlayerKind::Rbc && key != "name" => {
                 self.options.insert(key.to_owned(), value.to_owned());
             }
             "name" => self.name = Some(value.to_owned()),
-            "as" => self.asked_as = Some(value.to_owned()),
+            "as" => self.trained_for = Some(value.to_owned()),
             "visits" | "nodes" => self.visits = Some(parse(key, value)?),
             "movetime" => self.movetime = Some(parse(key, value)?),
             "depth" => self.depth = Some(parse(key, value)?),
@@ -469,7 +472,7 @@ impl fmt::Display for PlayerSpec {
         let pair = |key: &str, value: Option<String>| value.map(|value| format!("{key}={value}"));
         let mut parts: Vec<String> = Vec::new();
         parts.extend(self.file.as_ref().map(|file| file.display().to_string()));
-        parts.extend(pair("as", self.asked_as.clone()));
+        parts.extend(pair("as", self.trained_for.clone()));
         parts.extend(pair("visits", self.visits.map(|number| number.to_string())));
         parts.extend(pair("movetime", self.movetime.map(|number| number.to_string())));
         parts.extend(pair("depth", self.depth.map(|number| number.to_string())));
@@ -481,7 +484,7 @@ impl fmt::Display for PlayerSpec {
         parts.extend(pair("args", self.args.clone()));
         parts.extend(self.fresh.then(|| "fresh=true".to_owned()));
         parts.extend(self.search.iter().map(|(key, value)| format!("{key}={value}")));
-        let option = if self.kind == Kind::Rbc { "" } else { "option." };
+        let option = if self.kind == PlayerKind::Rbc { "" } else { "option." };
         parts.extend(self.options.iter().map(|(key, value)| format!("{option}{key}={value}")));
         parts.extend(pair("name", self.name.clone()));
         let colon = if parts.is_empty() { "" } else { ":" };

@@ -80,16 +80,18 @@ impl Pentanomial {
 }
 
 /// A sequential probability ratio test of two Elo differences.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Sprt {
-    /// The difference of the null hypothesis.
+    /// Elo difference of the null hypothesis.
     pub elo0: f64,
-    /// The difference of the alternative hypothesis.
+    /// Elo difference of the alternative hypothesis.
     pub elo1: f64,
-    /// The probability of a false positive: `elo1` is accepted although `elo0` is true.
+    /// Probability, below 0.5, of accepting `elo1` wrongly.
     pub alpha: f64,
-    /// The probability of a false negative: `elo0` is accepted although `elo1` is true.
+    /// Probability, below 0.5, of accepting `elo0` wrongly.
     pub beta: f64,
 }
 

@@ -10,7 +10,7 @@ use super::state::ContestResult;
 use crate::arena::Arena;
 use crate::arena::config::MatchConfig;
 use crate::arena::folder::Folder;
-use crate::arena::spec::{Kind, PlayerSpec};
+use crate::arena::spec::{PlayerKind, PlayerSpec};
 use crate::arena::statistics::{Estimate, Pentanomial, Verdict};
 use crate::arena::table::{decision, pairs, tallies};
 use crate::record::replace;
@@ -37,7 +37,9 @@ pub(super) fn play_match(context: &RoundContext<'_>) -> anyhow::Result<Option<Co
         return Ok(None);
     }
     let mut counted = Pentanomial::default();
-    pairs(games).into_iter().for_each(|pair| counted.add(pair));
+    for pair in pairs(games) {
+        counted.add(pair);
+    }
     let [won, drawn, lost] = tallies(arena.schedule(), games)[0].total();
     let Estimate { value, low, high } =
         counted.elo().ok_or_else(|| anyhow::anyhow!("no pair of games was played"))?;
@@ -71,7 +73,7 @@ fn match_config(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Res
     let candidate = PlayerSpec {
         file: Some(folder.candidate()),
         name: Some(format!("round {}", context.round + 1)),
-        ..limited(Kind::Net)
+        ..limited(PlayerKind::Net)
     };
     let players = vec![candidate, baseline(context, folder, limited)?];
     let book = contest.books.as_ref().map(|books| books.join(format!("{}.epd", plan.name())));
@@ -81,7 +83,7 @@ fn match_config(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Res
         games: contest.games,
         seed: context.seed(),
         book,
-        longest: Some(contest.longest),
+        max_turns: Some(contest.max_turns),
         sprt: plan.sprt,
         ..MatchConfig::new(plan.name(), players)
     })
@@ -92,18 +94,21 @@ fn match_config(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Res
 fn baseline(
     context: &RoundContext<'_>,
     folder: &RoundFolder,
-    limited: impl Fn(Kind) -> PlayerSpec,
+    limited: impl Fn(PlayerKind) -> PlayerSpec,
 ) -> anyhow::Result<PlayerSpec> {
     let shipped = ShippedNetwork::find(&context.settings.nets, &context.plan.variant)?;
     let Some(network) = shipped else {
-        return Ok(PlayerSpec { name: Some("no network".to_owned()), ..limited(Kind::Uniform) });
+        return Ok(PlayerSpec {
+            name: Some("no network".to_owned()),
+            ..limited(PlayerKind::Uniform)
+        });
     };
     replace(&folder.baseline(), &network.bytes)?;
     Ok(PlayerSpec {
         file: Some(folder.baseline()),
         name: Some(network.name()),
-        asked_as: network.made_for,
-        ..limited(Kind::Net)
+        trained_for: network.made_for,
+        ..limited(PlayerKind::Net)
     })
 }
 

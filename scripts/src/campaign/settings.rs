@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use menagerie::encoding::SparseEncoding;
 use menagerie::variant::{Catalogue, Variant};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -57,50 +58,80 @@ pub enum SettingsError {
     },
 }
 
-/// The file as it is written.
-#[derive(Clone, Debug, Deserialize)]
+/// The file of a campaign as users write it; [`CampaignSettings::read`] reads it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct CampaignFile {
+pub struct CampaignFile {
+    /// Folder of games, runs, matches, state and log.
     folder: PathBuf,
+    /// Folder of the shipped networks. Promoted ones are copied to it.
     nets: PathBuf,
+    /// Engines, concurrent games and training threads; all cores if not set.
     threads: Option<usize>,
+    /// Nice value of the process and its children, 0 to 19.
     #[serde(default = "default_nice")]
     nice: i32,
+    /// The random seed.
     #[serde(default = "default_seed")]
     seed: u64,
+    /// File of custom variants, in the syntax of `variants.ini`.
     variants_file: Option<PathBuf>,
+    /// The reference engine.
     #[serde(default)]
+    #[schemars(with = "EngineSettings")]
     engine: Table,
+    /// This project's engine in datagen.
     #[serde(default)]
+    #[schemars(with = "EngineSettings")]
     self_play: Table,
+    /// Games of a round.
     #[serde(default)]
+    #[schemars(with = "DatagenSettings")]
     datagen: Table,
+    /// Training of a round; keys of a sparse network's `config.toml`.
     #[serde(default)]
+    #[schemars(with = "SparseConfig")]
     train: Table,
+    /// Match of a round.
     #[serde(default, rename = "match")]
+    #[schemars(with = "ContestSettings")]
     contest: Table,
+    /// The variants.
     #[serde(default)]
     variants: Vec<VariantEntry>,
 }
 
-/// A variant as the file has it.
-#[derive(Clone, Debug, Deserialize)]
+/// A variant of a [`CampaignFile`].
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct VariantEntry {
+pub struct VariantEntry {
+    /// The variant.
     name: String,
+    /// Labelled games that exist already.
     #[serde(default)]
     records: Vec<PathBuf>,
+    /// Rounds.
     #[serde(default = "default_rounds")]
     rounds: usize,
+    /// Replaces keys of `[engine]`.
     #[serde(default)]
+    #[schemars(with = "EngineSettings")]
     engine: Table,
+    /// Replaces keys of `[self_play]`.
     #[serde(default)]
+    #[schemars(with = "EngineSettings")]
     self_play: Table,
+    /// Replaces keys of `[datagen]`.
     #[serde(default)]
+    #[schemars(with = "DatagenSettings")]
     datagen: Table,
+    /// Replaces keys of `[train]`.
     #[serde(default)]
+    #[schemars(with = "SparseConfig")]
     train: Table,
+    /// Replaces keys of `[match]`.
     #[serde(default, rename = "match")]
+    #[schemars(with = "ContestSettings")]
     contest: Table,
 }
 
@@ -118,7 +149,7 @@ fn default_rounds() -> usize {
 }
 
 /// A UCI engine that plays games to learn from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EngineSettings {
     /// The executable. A bare name that is not a file next to the settings is looked for in `PATH`.
@@ -126,13 +157,25 @@ pub struct EngineSettings {
     pub file: Option<PathBuf>,
     /// Nodes of a move.
     pub nodes: u64,
-    /// Options to set.
+    /// UCI options.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
 }
 
+impl EngineSettings {
+    /// Returns the defaults of the reference engine.
+    pub fn reference() -> EngineSettings {
+        EngineSettings { file: None, nodes: 500, options: BTreeMap::new() }
+    }
+
+    /// Returns the defaults of our own engine.
+    pub fn own() -> EngineSettings {
+        EngineSettings { nodes: 400, ..EngineSettings::reference() }
+    }
+}
+
 /// Who plays the games of the rounds after the first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GameSource {
     /// The reference engine, as in the first round.
@@ -143,39 +186,59 @@ pub enum GameSource {
 }
 
 /// Games to learn from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DatagenSettings {
-    /// Games of a round; 0 to learn from records alone.
+    /// Games of a round; 0 to train from `records` alone.
     pub games: u64,
-    /// Who plays the games of the rounds after the first.
+    /// Who plays the games from round 2 on.
     pub later: GameSource,
-    /// Most random plies at the start of a game.
+    /// Greatest number of random plies at the start.
     pub opening: usize,
-    /// Share of the turns, in the first 60, that are random.
+    /// Share of random turns, 0 to 1, in the first 60.
     pub random: f64,
 }
 
+impl Default for DatagenSettings {
+    fn default() -> DatagenSettings {
+        DatagenSettings { games: 20_000, later: GameSource::Engine, opening: 9, random: 0.06 }
+    }
+}
+
 /// The match of a new network against the shipped one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContestSettings {
-    /// Most games.
+    /// Greatest number of games.
     pub games: u64,
-    /// A sequential test that ends the match, as `"0,10"`.
+    /// Sequential test that ends the match: `"ELO0,ELO1"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprt: Option<String>,
     /// Visits of a move.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "nodes")]
     pub visits: Option<u32>,
-    /// Milliseconds of a move; 100 if nothing else limits a move.
+    /// Milliseconds of a move; 100 if nothing limits it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub movetime: Option<u64>,
-    /// A folder of books, `VARIANT.epd`. A variant without one starts with random plies.
+    /// Folder of opening books `VARIANT.epd`. A variant without one starts with random plies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub books: Option<PathBuf>,
     /// Turns after which a game is drawn.
-    pub longest: u64,
+    #[serde(alias = "longest")]
+    pub max_turns: u64,
+}
+
+impl Default for ContestSettings {
+    fn default() -> ContestSettings {
+        ContestSettings {
+            games: 400,
+            sprt: None,
+            visits: None,
+            movetime: None,
+            books: None,
+            max_turns: 600,
+        }
+    }
 }
 
 /// What a campaign does for one variant.
@@ -334,11 +397,10 @@ impl Reader {
     ) -> Result<VariantPlan, SettingsError> {
         let name = entry.name.as_str();
         let variant = catalogue.require(name).map_err(|error| self.unfit(error.to_string()))?;
-        let engine = EngineSettings { file: None, nodes: 500, options: BTreeMap::new() };
-        let self_play = EngineSettings { nodes: 400, ..engine.clone() };
-        let datagen =
-            DatagenSettings { games: 20_000, later: GameSource::Engine, opening: 9, random: 0.06 };
-        let contest = ContestSettings { games: 400, longest: 600, ..ContestSettings::default() };
+        let engine = EngineSettings::reference();
+        let self_play = EngineSettings::own();
+        let datagen = DatagenSettings::default();
+        let contest = ContestSettings::default();
         let train = SparseConfig::for_variant(name);
         let mut plan = VariantPlan {
             variant,
@@ -407,9 +469,9 @@ impl Reader {
         if plan.engine.nodes == 0 || plan.self_play.nodes == 0 {
             return unfit("nodes of an engine are 0".to_owned());
         }
-        let ContestSettings { games, visits, movetime, longest, .. } = plan.contest;
-        if games == 0 || longest == 0 || visits == Some(0) || movetime == Some(0) {
-            let reason = "games, longest, visits and movetime must be above 0".to_owned();
+        let ContestSettings { games, visits, movetime, max_turns, .. } = plan.contest;
+        if games == 0 || max_turns == 0 || visits == Some(0) || movetime == Some(0) {
+            let reason = "games, max_turns, visits and movetime must be above 0".to_owned();
             return Err(self.wrong("match", name, reason));
         }
         let in_train = |reason| Err(self.wrong("train", name, reason));
@@ -443,20 +505,27 @@ impl Reader {
     ) -> Result<T, SettingsError> {
         let read = || {
             let mut merged = Table::try_from(defaults).map_err(|error| error.to_string())?;
-            layers.into_iter().for_each(|layer| merge(&mut merged, layer));
+            for layer in layers {
+                merge(&mut merged, layer);
+            }
             merged.try_into().map_err(|error: toml::de::Error| error.to_string().trim().to_owned())
         };
         read().map_err(|reason| self.wrong(section, variant, reason))
     }
 }
 
+/// Keys of earlier versions, which replace the defaults of the new ones.
+const RENAMED_KEYS: [(&str, &str); 1] = [("longest", "max_turns")];
+
 /// Puts the values of `layer` into `table`, in tables key by key.
 fn merge(table: &mut Table, layer: &Table) {
     for (key, value) in layer {
+        let renamed = RENAMED_KEYS.iter().find(|(old, _)| old == key);
+        let key = renamed.map_or(key.as_str(), |(_, new)| new);
         match (table.get_mut(key), value) {
             (Some(Value::Table(below)), Value::Table(above)) => merge(below, above),
             _ => {
-                table.insert(key.clone(), value.clone());
+                table.insert(key.to_owned(), value.clone());
             }
         }
     }

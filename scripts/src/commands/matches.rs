@@ -48,8 +48,8 @@ pub(crate) struct MatchArguments {
     #[arg(long)]
     plies: Option<u32>,
     /// Turns after which a game is a draw.
-    #[arg(long)]
-    longest: Option<u64>,
+    #[arg(long, alias = "longest")]
+    max_turns: Option<u64>,
     /// Plays Chess960.
     #[arg(long)]
     chess960: bool,
@@ -84,7 +84,7 @@ impl MatchArguments {
         config.seed = self.seed.unwrap_or(config.seed);
         config.book = self.book.or(config.book);
         config.plies = self.plies.or(config.plies);
-        config.longest = self.longest.or(config.longest);
+        config.max_turns = self.max_turns.or(config.max_turns);
         config.chess960 |= self.chess960;
         config.sprt = self.sprt.or(config.sprt);
         config.histories |= self.histories;

@@ -41,8 +41,8 @@ pub(crate) struct SpeedArguments {
     #[arg(long, default_value_t = 64)]
     games: u64,
     /// Plies after which a game is aborted.
-    #[arg(long, default_value_t = 10)]
-    longest: usize,
+    #[arg(long, alias = "longest", default_value_t = 10)]
+    max_plies: usize,
     /// Visits of each ply.
     #[arg(long, default_value_t = 32)]
     visits: usize,
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: SpeedArguments) -> anyhow::Result<()> {
     let mut network = Onnx::open(&file, &encoding, variant.name(), Backend::Cpu, 1)?;
     let config = SelfPlayConfig {
         parallel: arguments.parallel,
-        longest: arguments.longest,
+        max_plies: arguments.max_plies,
         visits: arguments.visits,
         ..SelfPlayConfig::default()
     };

@@ -54,8 +54,8 @@ pub(crate) fn run(arguments: QuantizeArguments) -> anyhow::Result<()> {
         from_random_play(&variant, wanted, arguments.seed)
     } else {
         let read = readers::read_all(&arguments.records, &variant)?;
-        for fault in &read.faults {
-            eprintln!("{fault}");
+        for error in &read.errors {
+            eprintln!("{error}");
         }
         from_games(&variant, read.games.iter(), wanted)
     };

@@ -75,7 +75,7 @@ fn train_by_self_play(arguments: TrainArguments) -> anyhow::Result<()> {
     };
     let mut run = Run::open(Store::open(&folder)?, config, from.as_deref())?;
     println!("{folder}: {} of {} iterations done", run.iterations(), run.config().iterations);
-    run.learn()?;
+    run.train()?;
     println!("{} after {:.1} CPU minutes", run.network(), run.cpu().as_secs_f64() / 60.0);
     Ok(())
 }
@@ -93,11 +93,11 @@ fn train_from_records(arguments: TrainArguments) -> anyhow::Result<()> {
     config.positions = arguments.positions.unwrap_or(config.positions);
     config.seed = arguments.seed.unwrap_or(config.seed);
     let found = readers::read_all(&arguments.records, &variant)?;
-    for fault in &found.faults {
-        eprintln!("{fault}");
+    for error in &found.errors {
+        eprintln!("{error}");
     }
-    println!("{} games, {} skipped", found.games.len(), found.faults.len());
-    anyhow::ensure!(!arguments.strict || found.faults.is_empty(), "not all games could be read");
+    println!("{} games, {} skipped", found.games.len(), found.errors.len());
+    anyhow::ensure!(!arguments.strict || found.errors.is_empty(), "not all games could be read");
     let from = arguments.from.as_deref();
     let mut run = Supervised::open(store, config, &variant, found.games, from)?;
     let (training, held_out) = run.positions();
@@ -105,7 +105,7 @@ fn train_from_records(arguments: TrainArguments) -> anyhow::Result<()> {
     let Targets { steepness, draws, .. } = run.targets();
     println!("expected scores: steepness {steepness:.2}, {:.0} % draws at score 0", 100.0 * draws);
     println!("{folder}: {} of {} steps done", run.steps(), run.config().steps());
-    run.learn(&|row| {
+    run.train(&|row| {
         println!(
             "{} positions, {:.1} CPU minutes: policy top-1 {:.3}, held out {:.3}; outcome {:.3}, \
              held out {:.3}",

@@ -31,7 +31,7 @@ impl GameGenerator<'_> {
         let mut plies = Vec::new();
         let mut legal = MoveList::new();
         self.engine.new_game()?;
-        while position.result().is_none() && plies.len() < config.longest {
+        while position.result().is_none() && plies.len() < config.max_turns {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }

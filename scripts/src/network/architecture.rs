@@ -2,6 +2,7 @@
 
 use std::mem::discriminant;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A kind of network and its sizes, as in the configuration of a run.
@@ -16,43 +17,43 @@ use serde::{Deserialize, Serialize};
 /// Squeeze-and-excitation (Hu et al., 2018) carries information over the whole board in one block: the means
 /// of the channels over the board go through two small layers, which give a factor for each channel that the
 /// block adds to the tower.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Architecture {
-    /// A tower of residual blocks of two 3x3 convolutions each, for boards of any size.
+    /// Residual blocks of two 3x3 convolutions each.
     Residual {
         /// Residual blocks.
         blocks: usize,
-        /// Channels of the tower.
+        /// Channels.
         channels: usize,
-        /// Units of the squeeze-and-excitation at the end of each block, 0 for none.
+        /// Units of squeeze and excitation; 0 for none. It is at the end of each block.
         #[serde(default, skip_serializing_if = "is_zero")]
         squeeze: usize,
     },
-    /// A residual tower for bughouse: the boards go through it one after the other with the same weights, and
-    /// each gives its own policy; the outcome is of both boards together. Such a network may start from the
-    /// weights of a network of one board. Files of earlier versions call it `twin`.
+    /// A residual tower with the same weights for both boards of bughouse. The boards go through it one after
+    /// the other, and each gives its own policy; the outcome is of both boards together. Such a network may
+    /// start from the weights of a network of one board. Files of earlier versions call it `twin`.
     #[serde(rename = "two_boards", alias = "twin")]
     TwoBoards {
         /// Residual blocks.
         blocks: usize,
-        /// Channels of the tower.
+        /// Channels.
         channels: usize,
-        /// Units of the squeeze-and-excitation at the end of each block, 0 for none.
+        /// Units of squeeze and excitation; 0 for none. It is at the end of each block.
         #[serde(default, skip_serializing_if = "is_zero")]
         squeeze: usize,
     },
-    /// Dense layers over the flattened planes: for small boards, and the cheapest for large ones.
+    /// Dense layers over the flattened planes. They suit small boards, and are the cheapest for large ones.
     ///
     /// The first layer is a sum of embeddings: a plane marks the squares of a piece type, so that each piece on its
     /// square has a row of weights. A graph that gathers and adds these rows is the same function, but slower:
     /// ONNX Runtime evaluated 31,000 positions a CPU second with it, given the indices, against 54,000 with int8
     /// dense layers of 512 and 256 units.
     Mlp {
-        /// Units of each hidden layer, first to last.
+        /// Units of each hidden layer.
         widths: Vec<usize>,
-        /// If 0, a dense layer gives the policy. Else a dense layer gives this number of channels on each
-        /// square, and a 1x1 convolution the moves of the square: for large boards with thousands of logits.
+        /// Channels of a policy by 1x1 convolution; 0 for a dense one. A dense layer gives these channels on
+        /// each square, and the convolution the moves of the square: for large boards with thousands of logits.
         #[serde(default, skip_serializing_if = "is_zero")]
         policy_channels: usize,
     },

@@ -12,7 +12,7 @@ use menagerie::variant::Variant;
 
 use super::clocks::RecordedClocks;
 use super::tokens::{Token, Tokens};
-use super::{Fault, Games, Lines, ReadError, Replay, fault};
+use super::{GameError, GameErrorKind, Games, LineError, Lines, ReadError, Replay};
 use crate::record::{End, GameRecord};
 use menagerie::rules::san;
 
@@ -142,16 +142,33 @@ impl BoardsGame {
     }
 }
 
-/// Why a game cannot be replayed.
+/// Why a game in BPGN is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("line {line}: {reason}: \"{text}\"")]
-pub struct Unplayable {
-    /// The number of the line, from 1.
-    pub line: usize,
-    /// The move, or the tag.
-    pub text: String,
-    /// The reason.
-    pub reason: String,
+pub enum BpgnError {
+    /// The variant has one board.
+    #[error("{0} has one board")]
+    OneBoard(String),
+    /// A move of a player that is not to move.
+    #[error("the seat is not to move")]
+    NotToMove,
+    /// The game has variations.
+    #[error("variations are not supported")]
+    Variation,
+    /// A word that should be the number of a move is none.
+    #[error("not the number of a move, such as 1A.")]
+    MoveNumber,
+    /// The number of a move does not follow that of the last move.
+    #[error("not the next move of its board")]
+    MoveOrder,
+    /// The game has no tags, so that the players are unknown.
+    #[error("no tags")]
+    NoTags,
+    /// The last number has no move.
+    #[error("the last move of {} is missing", .0.name())]
+    NoLastMove(Seat),
+    /// The game has no result.
+    #[error("no result at the end")]
+    NoResult,
 }
 
 impl BoardsGame {
@@ -160,23 +177,24 @@ impl BoardsGame {
     ///
     /// # Errors
     /// If a move is not legal, or the FEN is invalid.
-    pub fn record(&self, variant: &Variant) -> Result<GameRecord, Unplayable> {
+    pub fn record(&self, variant: &Variant) -> Result<GameRecord, LineError> {
         let start = self.tag("FEN").unwrap_or(variant.start_fen());
-        let mut replay = Replay::new(variant, start, false).map_err(|reason| Unplayable {
+        let mut replay = Replay::new(variant, start, false).map_err(|error| LineError {
             line: self.line,
             text: start.to_owned(),
-            reason,
+            reason: error.into(),
         })?;
         replay.clocks = self.clocks();
         for m in &self.moves {
-            let error = |reason: String| Unplayable { line: m.line, text: m.san.clone(), reason };
+            let invalid =
+                |reason: GameErrorKind| LineError { line: m.line, text: m.san.clone(), reason };
             let Some(board) = replay.position.board_position(m.seat.board) else {
-                return Err(error(format!("{} has one board", variant.name())));
+                return Err(invalid(BpgnError::OneBoard(variant.name().to_owned()).into()));
             };
             if board.board().turn != m.seat.color {
-                return Err(error("the seat is not to move".to_owned()));
+                return Err(invalid(BpgnError::NotToMove.into()));
             }
-            let turn = san::read(&board, &m.san).map_err(|fault| error(fault.to_string()))?;
+            let turn = san::read(&board, &m.san).map_err(|error| invalid(error.into()))?;
             let turn: Vec<_> = turn.into_iter().map(|ply| ply.on(m.seat.board)).collect();
             replay.play(&turn, &[(turn.clone(), None)]);
             replay.set_clock(m.seat.board, m.seat.color, m.clock);
@@ -223,14 +241,12 @@ fn black_moves_first(fen: &str, board: BoardId) -> bool {
 /// Adds the replayed games of a file to `found`.
 pub(super) fn records(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
     let file = lines.file;
-    let BoardsGames { games, faults } = games(lines)?;
-    found.faults.extend(faults);
+    let BoardsGames { games, errors } = games(lines)?;
+    found.errors.extend(errors);
     for game in games {
         match game.record(variant) {
             Ok(record) => found.games.push(record),
-            Err(Unplayable { line, text, reason }) => {
-                found.faults.push(fault(file, line, &text, reason));
-            }
+            Err(error) => found.errors.push(error.in_file(file)),
         }
     }
     Ok(())
@@ -241,14 +257,14 @@ pub(super) fn records(lines: &mut Lines, variant: &Variant, found: &mut Games) -
 pub struct BoardsGames {
     /// The games that could be read.
     pub games: Vec<BoardsGame>,
-    /// The games that could not be read.
-    pub faults: Vec<Fault>,
+    /// The errors of the games that were skipped.
+    pub errors: Vec<GameError>,
 }
 
 /// Reads a file of games, which is compressed if its name ends with `.gz`.
 ///
 /// # Errors
-/// If the file cannot be read. Games that cannot be read are [`BoardsGames::faults`].
+/// If the file cannot be read. Invalid games are skipped with one of [`BoardsGames::errors`].
 pub fn read(path: &Path) -> Result<BoardsGames, ReadError> {
     super::read_lines(path, games)
 }
@@ -279,8 +295,8 @@ struct GameParser {
     seat: Option<Seat>,
     /// The number of plies of each board, counted from a move of White.
     plies: [usize; 2],
-    /// The first invalid token: line, text and reason.
-    invalid: Option<(usize, String, String)>,
+    /// The first invalid token.
+    invalid: Option<LineError>,
 }
 
 impl GameParser {
@@ -306,8 +322,8 @@ impl GameParser {
             }
             Token::Word(text) => self.word(line, text),
             Token::Invalid(text, reason) => self.set_invalid(line, text, reason),
-            Token::Open => self.set_invalid(line, "(".to_owned(), "variations are not supported"),
-            Token::Close => self.set_invalid(line, ")".to_owned(), "variations are not supported"),
+            Token::Open => self.set_invalid(line, "(".to_owned(), BpgnError::Variation),
+            Token::Close => self.set_invalid(line, ")".to_owned(), BpgnError::Variation),
         }
         false
     }
@@ -328,18 +344,19 @@ impl GameParser {
             return;
         }
         let Some((number, seat)) = Seat::parse_number(&text) else {
-            return self.set_invalid(line, text, "not the number of a move, such as 1A.");
+            return self.set_invalid(line, text, BpgnError::MoveNumber);
         };
         let plies = &mut self.plies[usize::from(seat.board == BoardId::B)];
         *plies += 1;
         if number != plies.div_ceil(2) || seat.color.is_white() != (*plies % 2 == 1) {
-            return self.set_invalid(line, text, "not the next move of its board");
+            return self.set_invalid(line, text, BpgnError::MoveOrder);
         }
         self.seat = Some(seat);
     }
 
-    fn set_invalid(&mut self, line: usize, text: String, reason: &str) {
-        self.invalid.get_or_insert((line, text, reason.to_owned()));
+    /// Notes an invalid token; only the first one is reported.
+    fn set_invalid(&mut self, line: usize, text: String, reason: impl Into<GameErrorKind>) {
+        self.invalid.get_or_insert(LineError { line, text, reason: reason.into() });
     }
 
     /// Adds the game to `found`, or the reason why it is invalid.
@@ -347,23 +364,23 @@ impl GameParser {
         let Some((name, value)) = self.game.tags.first() else {
             // Without tags the players are unknown.
             if self.game.line > 0 {
-                self.set_invalid(self.game.line, String::new(), "no tags");
+                self.set_invalid(self.game.line, String::new(), BpgnError::NoTags);
             }
             return self.store(file, found);
         };
         let head = format!("[{name} \"{value}\"]");
         let line = self.game.line;
         if let Some(seat) = self.seat {
-            self.set_invalid(line, head, &format!("the last move of {seat:?} is missing"));
+            self.set_invalid(line, head, BpgnError::NoLastMove(seat));
         } else if self.game.result.is_empty() {
-            self.set_invalid(line, head, "no result at the end");
+            self.set_invalid(line, head, BpgnError::NoResult);
         }
         self.store(file, found);
     }
 
     fn store(self, file: &str, found: &mut BoardsGames) {
         match self.invalid {
-            Some((line, text, reason)) => found.faults.push(fault(file, line, &text, reason)),
+            Some(error) => found.errors.push(error.in_file(file)),
             None if self.game.line > 0 => found.games.push(self.game),
             None => {}
         }

@@ -9,7 +9,7 @@ use std::io;
 
 use menagerie::variant::Variant;
 
-use super::{Games, Lines, by_line, policy};
+use super::{GameErrorKind, Games, Lines, by_line, policy};
 use crate::eval_scale::EngineScore;
 use crate::record::{GameRecord, NO_MOVE, PlyRecord};
 use menagerie::rules::san;
@@ -18,24 +18,40 @@ pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> i
     by_line(lines, found, |line| parse_line(line, variant))
 }
 
+/// Why a position in EPD is invalid.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EpdError {
+    /// An operation has no number where one is required.
+    #[error("no number in \"{0}\"")]
+    Number(String),
+    /// The operations have neither a best move nor a score.
+    #[error("no bm, ce or dm")]
+    NoTarget,
+    /// A `"` is not closed.
+    #[error("a quote is not closed")]
+    OpenQuote,
+}
+
 /// Returns the record of a line: a single position.
-fn parse_line(line: &str, variant: &Variant) -> Result<GameRecord, String> {
+fn parse_line(line: &str, variant: &Variant) -> Result<GameRecord, GameErrorKind> {
     let (start, rest) = split_fen(line, if variant.start().game_spec().places { 2 } else { 4 });
-    let position = variant.position(start, false).map_err(|error| error.to_string())?;
+    let position = variant.position(start, false)?;
     // Records are replayed as Chess960, whose FEN has the rooks in any case.
-    variant.position(start, true).map_err(|error| error.to_string())?;
+    variant.position(start, true)?;
     let mut best = Vec::new();
     let mut cp = None;
     let mut mate = None;
     for operation in operations(rest)? {
         let (code, operand) = operation.split_once(char::is_whitespace).unwrap_or((operation, ""));
-        let number =
-            || operand.trim().parse::<i32>().map_err(|_| format!("no number in \"{operation}\""));
+        let number = || {
+            let number = operand.trim().parse::<i32>();
+            number.map_err(|_| EpdError::Number(operation.to_owned()))
+        };
         match code {
             "bm" => {
                 for text in operand.split_ascii_whitespace().map(|text| text.trim_end_matches(','))
                 {
-                    let turn = san::read(&position, text).map_err(|error| error.to_string())?;
+                    let turn = san::read(&position, text)?;
                     // Equal scores make equal shares.
                     best.extend(turn.first().map(|&m| (m, Some(0.0))));
                 }
@@ -47,7 +63,7 @@ fn parse_line(line: &str, variant: &Variant) -> Result<GameRecord, String> {
     }
     let score = mate.or(cp).map(EngineScore::expected);
     if best.is_empty() && score.is_none() {
-        return Err("no bm, ce or dm".to_owned());
+        return Err(EpdError::NoTarget.into());
     }
     let ply =
         PlyRecord { played: NO_MOVE, policy: policy(&best), score, proven: None, surprise: None };
@@ -71,12 +87,12 @@ fn split_fen(line: &str, fields: usize) -> (&str, &str) {
 }
 
 /// Returns the operations of a line; a `;` in quotes is part of an operation.
-fn operations(text: &str) -> Result<Vec<&str>, String> {
+fn operations(text: &str) -> Result<Vec<&str>, EpdError> {
     let mut quoted = false;
     let parts = text.split(|c: char| {
         quoted ^= c == '"';
         c == ';' && !quoted
     });
     let parts = parts.map(str::trim).filter(|part| !part.is_empty()).collect();
-    if quoted { Err("a quote is not closed".to_owned()) } else { Ok(parts) }
+    if quoted { Err(EpdError::OpenQuote) } else { Ok(parts) }
 }

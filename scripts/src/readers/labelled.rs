@@ -16,30 +16,86 @@ use menagerie::rules::{BoardId, Color};
 use menagerie::variant::Variant;
 
 use super::clocks::RecordedClocks;
-use super::{Games, Lines, Replay, by_line, parse_result};
+use super::{GameErrorKind, Games, Lines, Replay, by_line, parse_result};
 use crate::eval_scale::EngineScore;
 use crate::record::GameRecord;
+use crate::san::SanError;
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
-    by_line(lines, found, |line| game(line, variant))
+    by_line(lines, found, |line| parse_game(line, variant))
 }
 
 /// Seconds of each player at the start of a game of bughouse.
 pub(crate) const CLOCK_SECONDS: f64 = 180.0;
 
-/// Reads one line.
-pub(crate) fn game(line: &str, variant: &Variant) -> Result<GameRecord, String> {
+/// Why a labelled game is invalid.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LabelledError {
+    /// The line has too few fields.
+    #[error("{0} fields instead of 4")]
+    Fields(usize),
+    /// A game of two boards for a variant of one board.
+    #[error("a game of two boards")]
+    TwoBoards,
+    /// A game of two boards has plies after its end, and its result is not that of the rules.
+    #[error("the game ended before \"{ply}\" with another result")]
+    OtherResult {
+        /// The first ply after the end.
+        ply: String,
+    },
+    /// A ply is invalid.
+    #[error("ply \"{text}\": {source}")]
+    Ply {
+        /// The text of the ply.
+        text: String,
+        /// The error.
+        source: PlyError,
+    },
+}
+
+/// Why a ply of a labelled game is invalid.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PlyError {
+    /// A move is not legal.
+    #[error(transparent)]
+    Move(#[from] SanError),
+    /// A move has no `:SCORE`.
+    #[error("no score")]
+    NoScore,
+    /// A score has no move.
+    #[error("a score without a move")]
+    ScoreWithoutMove,
+    /// Neither a best nor a played move.
+    #[error("no move")]
+    NoMove,
+    /// A score is neither centipawns nor `mN`.
+    #[error("invalid score \"{0}\"")]
+    Score(String),
+    /// A ply of two boards does not have three parts.
+    #[error("expected MOVE:SCORE:CLOCK")]
+    Parts,
+    /// The move does not begin with the number of a board.
+    #[error("no board in \"{0}\"")]
+    Board(String),
+    /// The clock is not a number of seconds.
+    #[error("invalid clock \"{0}\"")]
+    Clock(String),
+}
+
+/// Parses one line.
+pub(crate) fn parse_game(line: &str, variant: &Variant) -> Result<GameRecord, GameErrorKind> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [name, start, ended, plies, ..] = fields[..] else {
-        return Err(format!("{} fields instead of 4", fields.len()));
+        return Err(LabelledError::Fields(fields.len()).into());
     };
     // Games of two boards have the variant of a single board.
     let two_boards = start.contains('|');
     if name != variant.name() && !(two_boards && variant.has_two_boards()) {
-        return Err(format!("a game of {name}, not of {}", variant.name()));
+        let found = name.to_owned();
+        return Err(GameErrorKind::OtherVariant { found, expected: variant.name().to_owned() });
     }
     if two_boards && !variant.has_two_boards() {
-        return Err("a game of two boards".to_owned());
+        return Err(LabelledError::TwoBoards.into());
     }
     let mut replay = Replay::new(variant, start, false)?;
     replay.clocks = if two_boards { Some(RecordedClocks::new(CLOCK_SECONDS)) } else { None };
@@ -49,7 +105,7 @@ pub(crate) fn game(line: &str, variant: &Variant) -> Result<GameRecord, String> 
         if two_boards && let Some(outcome) = replay.position.outcome() {
             let winner = outcome.winner.map(|side| side.index() as u8);
             if end.is_some_and(|end| end.winner != winner) {
-                return Err(format!("the game ended before \"{text}\" with another result"));
+                return Err(LabelledError::OtherResult { ply: text.to_owned() }.into());
             }
             break;
         }
@@ -58,10 +114,10 @@ pub(crate) fn game(line: &str, variant: &Variant) -> Result<GameRecord, String> 
         } else {
             play_ply(&mut replay, text)
         };
-        played.map_err(|reason| format!("ply \"{text}\": {reason}"))?;
+        played.map_err(|source| LabelledError::Ply { text: text.to_owned(), source })?;
     }
     if replay.record.plies.is_empty() {
-        return Err("no plies".to_owned());
+        return Err(GameErrorKind::NoMoves);
     }
     Ok(replay.finish(end))
 }
@@ -74,37 +130,37 @@ fn split_ply(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn play_ply(replay: &mut Replay, text: &str) -> Result<(), String> {
+fn play_ply(replay: &mut Replay, text: &str) -> Result<(), PlyError> {
     let (label, played) = split_ply(text);
     let mut best = Vec::new();
     for part in label.split('|') {
-        let (turn, score) = part.split_once(':').ok_or("no score")?;
+        let (turn, score) = part.split_once(':').ok_or(PlyError::NoScore)?;
         let score = parse_score(score)?;
         match (turn.is_empty(), score) {
             (false, score) => best.push((replay.turn(turn)?, score)),
-            (true, Some(_)) => return Err("a score without a move".to_owned()),
+            (true, Some(_)) => return Err(PlyError::ScoreWithoutMove),
             (true, None) => {}
         }
     }
     let turn = match (played, best.first()) {
         (Some(played), _) => replay.turn(played)?,
         (None, Some((turn, _))) => turn.clone(),
-        (None, None) => return Err("no move".to_owned()),
+        (None, None) => return Err(PlyError::NoMove),
     };
     replay.play(&turn, &best);
     Ok(())
 }
 
 /// Plays a ply on one of two boards.
-fn play_board_ply(replay: &mut Replay, text: &str) -> Result<(), String> {
+fn play_board_ply(replay: &mut Replay, text: &str) -> Result<(), PlyError> {
     let (label, played) = split_ply(text);
     let [turn, score, clock] = label.split(':').collect::<Vec<_>>()[..] else {
-        return Err("expected MOVE:SCORE:CLOCK".to_owned());
+        return Err(PlyError::Parts);
     };
     let board = match turn.chars().next() {
         Some('1') => BoardId::A,
         Some('2') => BoardId::B,
-        _ => return Err(format!("no board in \"{turn}\"")),
+        _ => return Err(PlyError::Board(turn.to_owned())),
     };
     let best = replay.turn(turn)?;
     let score = parse_score(score)?;
@@ -113,7 +169,7 @@ fn play_board_ply(replay: &mut Replay, text: &str) -> Result<(), String> {
         None => best.clone(),
     };
     let seconds = clock.parse::<f64>().ok().filter(|it| it.is_finite());
-    let seconds = seconds.ok_or_else(|| format!("invalid clock \"{clock}\""))?;
+    let seconds = seconds.ok_or_else(|| PlyError::Clock(clock.to_owned()))?;
     let mover = replay.position.board_position(board).map(|board| board.board().turn);
     replay.play(&turn, &[(best, score)]);
     replay.set_clock(board, mover.unwrap_or(Color::White), Some(seconds));
@@ -121,7 +177,7 @@ fn play_board_ply(replay: &mut Replay, text: &str) -> Result<(), String> {
 }
 
 /// Parses a score: the expected score of the side to move; `None` for an empty text.
-fn parse_score(text: &str) -> Result<Option<f32>, String> {
+fn parse_score(text: &str) -> Result<Option<f32>, PlyError> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -129,6 +185,6 @@ fn parse_score(text: &str) -> Result<Option<f32>, String> {
         Some(number) => (EngineScore::Mate, number),
         None => (EngineScore::Centipawns, text),
     };
-    let number = number.parse().map_err(|_| format!("invalid score \"{text}\""))?;
+    let number = number.parse().map_err(|_| PlyError::Score(text.to_owned()))?;
     Ok(Some(kind(number).expected()))
 }

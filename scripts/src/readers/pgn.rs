@@ -11,8 +11,8 @@ use std::io;
 use menagerie::rules::Side;
 use menagerie::variant::Variant;
 
-use super::tokens::{Token, Tokens};
-use super::{Games, Lines, Replay, fault, parse_result};
+use super::tokens::{SyntaxError, Token, Tokens};
+use super::{GameErrorKind, Games, LineError, Lines, Replay, parse_result};
 use crate::eval_scale::EngineScore;
 use crate::record::{End, GameRecord};
 use menagerie::rules::san;
@@ -32,8 +32,19 @@ pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> i
     Ok(())
 }
 
-/// An invalid part of a game: its line, text and reason.
-type Invalid = (usize, String, String);
+/// Why a game in PGN is invalid.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PgnError {
+    /// The variant of the tag has no start position of its own.
+    #[error("{0} without a FEN")]
+    NoFen(String),
+    /// The tag `Result` and the text of the moves have different results.
+    #[error("the tag Result differs from the result at the end")]
+    ResultsDiffer,
+    /// The comment `[%eval ..]` has no valid score.
+    #[error("invalid score \"{0}\"")]
+    Score(String),
+}
 
 /// A game of the file, before it is replayed.
 #[derive(Default)]
@@ -49,7 +60,7 @@ struct PgnGame {
     /// The number of open variations.
     depth: usize,
     /// The first invalid token.
-    invalid: Option<Invalid>,
+    invalid: Option<LineError>,
 }
 
 struct PgnTurn {
@@ -72,7 +83,7 @@ impl PgnGame {
             Token::Open => self.depth += 1,
             Token::Close => match self.depth.checked_sub(1) {
                 Some(depth) => self.depth = depth,
-                None => self.set_invalid(line, ")".to_owned(), "no variation is open"),
+                None => self.set_invalid(line, ")".to_owned(), SyntaxError::NoOpenVariation),
             },
             _ if self.depth > 0 => {}
             Token::Comment(text) => {
@@ -95,8 +106,8 @@ impl PgnGame {
     }
 
     /// Notes an invalid token; only the first one is reported.
-    fn set_invalid(&mut self, line: usize, text: String, reason: &str) {
-        self.invalid.get_or_insert((line, text, reason.to_owned()));
+    fn set_invalid(&mut self, line: usize, text: String, reason: SyntaxError) {
+        self.invalid.get_or_insert(LineError { line, text, reason: reason.into() });
     }
 
     /// Adds the game to `found`, or the reason why it is invalid.
@@ -106,7 +117,7 @@ impl PgnGame {
         }
         match self.game(variant) {
             Ok(game) => found.games.push(game),
-            Err((line, text, reason)) => found.faults.push(fault(file, line, &text, reason)),
+            Err(error) => found.errors.push(error.in_file(file)),
         }
     }
 
@@ -115,56 +126,60 @@ impl PgnGame {
     }
 
     /// Replays the game.
-    fn game(self, variant: &Variant) -> Result<GameRecord, Invalid> {
+    fn game(self, variant: &Variant) -> Result<GameRecord, LineError> {
         // Errors of the tags are reported for the first line.
         let line = self.line;
         let head = self
             .tags
             .first()
             .map_or_else(String::new, |(name, value)| format!("[{name} \"{value}\"]"));
-        let in_tags = |reason: String| (line, head.clone(), reason);
+        let in_tags = |reason: GameErrorKind| LineError { line, text: head.clone(), reason };
         if let Some(invalid) = self.invalid {
             return Err(invalid);
         }
         if self.depth > 0 {
-            return Err(in_tags("a variation is not closed".to_owned()));
+            return Err(in_tags(SyntaxError::OpenVariation.into()));
         }
         let tag = self.tag("Variant").unwrap_or("chess");
         let (name, chess960) = variant_of_tag(tag);
         if name != normalize(variant.name()) {
-            return Err(in_tags(format!("a game of {tag}, not of {}", variant.name())));
+            let found = tag.to_owned();
+            let expected = variant.name().to_owned();
+            return Err(in_tags(GameErrorKind::OtherVariant { found, expected }));
         }
         let start = match self.tag("FEN") {
-            None if chess960 => return Err(in_tags(format!("{tag} without a FEN"))),
+            None if chess960 => return Err(in_tags(PgnError::NoFen(tag.to_owned()).into())),
             start => start.unwrap_or(variant.start_fen()),
         };
         let end = self.end(variant).map_err(in_tags)?;
-        let mut replay = Replay::new(variant, start, chess960).map_err(in_tags)?;
+        let mut replay =
+            Replay::new(variant, start, chess960).map_err(|error| in_tags(error.into()))?;
         // The score of White for the current position.
         let mut white_score = None;
         for PgnTurn { line, text, comments } in &self.moves {
-            let invalid = |reason: String| (*line, text.clone(), reason);
-            let turn =
-                san::read(&replay.position, text).map_err(|error| invalid(error.to_string()))?;
+            let invalid =
+                |reason: GameErrorKind| LineError { line: *line, text: text.clone(), reason };
+            let turn = san::read(&replay.position, text).map_err(|error| invalid(error.into()))?;
             let is_white = replay.position.turn() == Side::WHITE;
             let for_mover = |score: EngineScore| if is_white { score } else { score.negated() };
             let before = comments.iter().find_map(|text| score_before(text));
             let score = before.or(white_score.map(for_mover)).map(EngineScore::expected);
             white_score = None;
             for comment in comments {
-                white_score = score_after(comment).map_err(&invalid)?.or(white_score);
+                let score = score_after(comment).map_err(|error| invalid(error.into()))?;
+                white_score = score.or(white_score);
             }
             replay.play(&turn, &[(turn.clone(), score)]);
         }
         if self.moves.is_empty() {
-            return Err(in_tags("no moves".to_owned()));
+            return Err(in_tags(GameErrorKind::NoMoves));
         }
         Ok(replay.finish(end))
     }
 
     /// Returns the end of the game: by the result at the end, by the tag `Result`, or for more than two sides by the
     /// tag `Outcome`.
-    fn end(&self, variant: &Variant) -> Result<Option<End>, String> {
+    fn end(&self, variant: &Variant) -> Result<Option<End>, GameErrorKind> {
         let sides = variant.start().game_spec().sides;
         if sides > 2
             && let Some(outcome) = self.tag("Outcome")
@@ -178,9 +193,7 @@ impl PgnGame {
         let tag = self.tag("Result").and_then(|text| parse_result(text).ok()).flatten();
         let mark = self.result.as_deref().map_or(Ok(None), parse_result)?;
         match (tag, mark) {
-            (Some(tag), Some(mark)) if tag != mark => {
-                Err("the tag Result differs from the result at the end".to_owned())
-            }
+            (Some(tag), Some(mark)) if tag != mark => Err(PgnError::ResultsDiffer.into()),
             (tag, mark) => Ok(mark.or(tag)),
         }
     }
@@ -219,14 +232,14 @@ fn variant_of_tag(tag: &str) -> (String, bool) {
 
 /// Returns the score of White for the position after the move: `[%eval 0.35]`, `[%eval #-3]`,
 /// `[%eval 0.35,18]`.
-fn score_after(comment: &str) -> Result<Option<EngineScore>, String> {
+fn score_after(comment: &str) -> Result<Option<EngineScore>, PgnError> {
     let Some((_, rest)) = comment.split_once("[%eval") else { return Ok(None) };
     let text = rest.split([']', ',']).next().unwrap_or(rest).trim();
     let score = match text.strip_prefix('#') {
         Some(moves) => moves.parse().ok().map(EngineScore::Mate),
         None => parse_pawns(text),
     };
-    score.map(Some).ok_or_else(|| format!("invalid score \"{text}\""))
+    score.map(Some).ok_or_else(|| PgnError::Score(text.to_owned()))
 }
 
 /// Returns the score of the mover for the position before the move: `+0.35/12 1.2s`, `-M4/20`. Other comments

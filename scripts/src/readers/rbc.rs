@@ -10,7 +10,7 @@ use menagerie::rules::Color;
 use menagerie::variant::Variant;
 use menagerie_rbc::{GameHistory, format_request};
 
-use super::{Games, Lines, Replay, fault};
+use super::{GameError, GameErrorKind, Games, Lines, Replay};
 use crate::record::{End, GameRecord};
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
@@ -21,39 +21,24 @@ pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> i
     }
     match parse_records(&text, variant) {
         Ok(records) => found.games.extend(records),
-        Err(RbcFault { line, reason }) => {
+        Err((line, reason)) => {
             let quoted = text.lines().nth(line - 1).unwrap_or_default();
-            found.faults.push(fault(lines.file, line, quoted, reason));
+            found.errors.push(GameError::new(lines.file, line, quoted, reason));
         }
     }
     Ok(())
 }
 
-/// What is wrong with a history.
-struct RbcFault {
-    /// The number of the line, counted from 1.
-    line: usize,
-    reason: String,
-}
-
-impl RbcFault {
-    /// Returns a fault that concerns the whole file.
-    fn of_file(reason: impl ToString) -> RbcFault {
-        RbcFault { line: 1, reason: reason.to_string() }
-    }
-}
-
-fn parse_records(text: &str, variant: &Variant) -> Result<Vec<GameRecord>, RbcFault> {
-    let value = serde_json::from_str(text).map_err(|error| RbcFault {
-        line: error.line().max(1),
-        reason: format!("invalid JSON: {error}"),
-    })?;
-    let history = GameHistory::from_json(&value).map_err(RbcFault::of_file)?;
+/// Returns the records of a history. An error has the number of its line; errors in the game have line 1.
+fn parse_records(text: &str, variant: &Variant) -> Result<Vec<GameRecord>, (usize, GameErrorKind)> {
+    let value = serde_json::from_str(text)
+        .map_err(|error| (error.line().max(1), GameErrorKind::Json(error.to_string())))?;
+    let history = GameHistory::from_json(&value).map_err(|error| (1, error.into()))?;
     let end = history.reason.map(|_| {
         let winner = history.winner.map(|winner| u8::from(winner.is_black()));
         End { winner, turns: 0 }
     });
-    split_at_passes(&history, end, variant)
+    split_at_passes(&history, end, variant).map_err(|error| (1, error))
 }
 
 /// Splits a game at its passes. The end of each record has the number of turns that follow the record.
@@ -61,7 +46,7 @@ fn split_at_passes(
     history: &GameHistory,
     end: Option<End>,
     variant: &Variant,
-) -> Result<Vec<GameRecord>, RbcFault> {
+) -> Result<Vec<GameRecord>, GameErrorKind> {
     let mut turns = Vec::new();
     for color in Color::ALL {
         let side = &history.sides[color];
@@ -93,12 +78,9 @@ fn split_at_passes(
         }
         let replay = match &mut current {
             Some(replay) => replay,
-            None => {
-                let replay = Replay::new(variant, fen, false).map_err(RbcFault::of_file)?;
-                current.insert(replay)
-            }
+            None => current.insert(Replay::new(variant, fen, false)?),
         };
-        let turn = replay.turn(&format_request(taken)).map_err(RbcFault::of_file)?;
+        let turn = replay.turn(&format_request(taken))?;
         replay.play(&turn, &[(turn.clone(), None)]);
     }
     records.extend(current.map(|replay| finish(replay, 0)));

@@ -18,7 +18,27 @@ pub(super) enum Token {
     /// Any other word: a move, a number, a result.
     Word(String),
     /// Text that is no token, and the reason.
-    Invalid(String, &'static str),
+    Invalid(String, SyntaxError),
+}
+
+/// Why a text is no PGN or BPGN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SyntaxError {
+    /// A `}` without a `{`.
+    #[error("no comment is open")]
+    NoOpenComment,
+    /// A `{` without a `}`.
+    #[error("the comment is not closed")]
+    OpenComment,
+    /// A `[` that does not begin a tag pair `[Name "value"]`.
+    #[error("invalid tag pair")]
+    TagPair,
+    /// A `)` without a `(`.
+    #[error("no variation is open")]
+    NoOpenVariation,
+    /// A `(` without a `)`.
+    #[error("a variation is not closed")]
+    OpenVariation,
 }
 
 impl Token {
@@ -46,7 +66,7 @@ impl<'l, 's> Tokens<'l, 's> {
         Tokens { lines, line: String::new(), at: 0 }
     }
 
-    /// Returns the name of the file, for faults.
+    /// Returns the name of the file, for errors.
     pub(super) fn file(&self) -> &str {
         self.lines.file
     }
@@ -70,7 +90,7 @@ impl<'l, 's> Tokens<'l, 's> {
             Some(b'[') => self.tag(),
             Some(b'(') => self.cut(1, |_| Token::Open),
             Some(b')') => self.cut(1, |_| Token::Close),
-            Some(b'}') => self.cut(1, |it| Token::Invalid(it, "no comment is open")),
+            Some(b'}') => self.cut(1, |it| Token::Invalid(it, SyntaxError::NoOpenComment)),
             _ => {
                 let ends = |c: char| c.is_whitespace() || "{}()[;".contains(c);
                 let end = self.rest().find(ends).unwrap_or(self.rest().len());
@@ -112,7 +132,7 @@ impl<'l, 's> Tokens<'l, 's> {
             let line = self.lines.next()?.unwrap_or_default();
             self.set_line(line);
             if self.rest().starts_with("[Event ") || self.lines.ended {
-                return Ok(Token::Invalid(text, "the comment is not closed"));
+                return Ok(Token::Invalid(text, SyntaxError::OpenComment));
             }
         }
     }
@@ -127,7 +147,7 @@ impl<'l, 's> Tokens<'l, 's> {
             None => {
                 let text = self.rest().to_owned();
                 self.at = self.line.len();
-                Token::Invalid(text, "invalid tag pair")
+                Token::Invalid(text, SyntaxError::TagPair)
             }
         }
     }

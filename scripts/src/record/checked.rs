@@ -34,7 +34,7 @@ pub(super) struct Continuation {
     /// Turns that end from here to the end of the record.
     pub(super) turns: u16,
     /// Score of the mover, -1 to 1, just before the next move that the reference engine did not choose, if
-    /// there is such a move and its score is recorded: the end of the game then says little of this position.
+    /// there is such a move and its score is recorded: the end of the game is then little evidence about this position.
     pub(super) mistake: Option<f32>,
 }
 

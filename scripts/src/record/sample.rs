@@ -46,7 +46,7 @@ impl Sampler<'_> {
     ///
     /// The outcome is the proven one where the search proved it, else the result of the game mixed with
     /// the score ([`Targets::score_share`]). Scores count in games of two sides only: with more sides they
-    /// do not tell how the others share what the mover loses. Where a later move is one that the
+    /// do not determine how the others share what the mover loses. Where a later move is one that the
     /// reference engine did not choose, the score before it replaces the result of the game.
     ///
     /// `mirrored` swaps the left and the right of the board if no castling rights are left. The position

@@ -2,6 +2,7 @@
 
 use menagerie::rules::{PackedMove, Side};
 use menagerie::variant::Variant;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{GameRecord, PlyRecord};
@@ -13,20 +14,21 @@ const STEEPNESS_PRECISION: f64 = 1e-3;
 
 /// How records become targets. The default is that of self-play: the recorded policy and the results
 /// of the games.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Targets {
-    /// Share of the recorded score in the target of the outcome, 0 to 1; the rest is the result of the
-    /// game. Where one of the two is unknown, the other is the whole target.
+    /// Share of the recorded score, 0 to 1, in the outcome target. The rest is the result of the game. Where
+    /// one of the two is unknown, the other is the whole target.
     pub score_share: f32,
-    /// Share of the policy target that is spread evenly over all legal moves, 0 to 1 (label
-    /// smoothing).
+    /// Label smoothing, 0 to 1. This is the share of the policy target that is spread evenly over all legal
+    /// moves.
     pub smoothing: f32,
-    /// Factor on the log odds of recorded scores, above 0: a score of `s` becomes
-    /// `tanh(steepness * artanh(s))`. The scores of engines are worth more in some variants than in others.
+    /// Factor on the log odds of scores; fitted. It is fitted to the records and above 0: a score of `s`
+    /// becomes `tanh(steepness * artanh(s))`. The scores of engines are worth more in some variants than in
+    /// others.
     pub steepness: f32,
-    /// Probability of a draw at a score of 0, 0 to 0.5. At a score of `s` it is `draws * (1 - s * s)`;
-    /// the rest is divided between win and loss so that their difference is `s`.
+    /// Probability of a draw at score 0, 0 to 0.5; fitted. It is fitted to the records. At a score of `s` it is
+    /// `draws * (1 - s * s)`; the rest is divided between win and loss so that their difference is `s`.
     pub draws: f32,
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use menagerie::encoding::Encoding;
 use menagerie::variant::Variant;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::LearnerConfig;
@@ -16,40 +17,40 @@ use crate::store::{Store, StoreError};
 use crate::variants::find_variant;
 
 /// The settings of a run, as `config.toml` has them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
     /// The variant.
     pub variant: String,
-    /// Sections of the user in the syntax of `variants.ini`, in addition to the shipped ones.
+    /// Sections of custom variants, in the syntax of `variants.ini`. They are added to the shipped ones.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variants: String,
     /// The random seed.
     pub seed: u64,
-    /// Iterations, each of self-play and training.
+    /// Iterations of self-play and training.
     pub iterations: u64,
-    /// Self-play games of an iteration.
+    /// Games of an iteration.
     pub games: u64,
-    /// Positions in the replay buffer at first; it grows with the number of positions played.
+    /// Initial size of the replay buffer, in positions. It grows with the number of positions played.
     pub window: u64,
-    /// The number of samples drawn for each position, on average.
+    /// Average number of samples drawn from a position.
     pub reuse: f64,
-    /// Share of the samples of a game, 0 to 1, that are drawn in proportion to policy surprise, the others
-    /// evenly (KataGo's policy surprise weighting, where it is 0.5).
+    /// Share of a game's samples, 0 to 1, drawn by policy surprise. The others are drawn evenly (KataGo's
+    /// policy surprise weighting, where it is 0.5).
     #[serde(default)]
     pub surprise: f64,
     /// Samples of a training step.
     pub batch: usize,
-    /// Share of the iterations after which the learning rate falls linearly to a twentieth.
+    /// Share of the iterations, 0 to 1, before the learning rate falls. It falls linearly to a twentieth.
     pub decay_from: f64,
     /// Self-play threads.
     pub threads: usize,
-    /// Whether self-play on a CPU uses int8 networks.
+    /// Self-play on a CPU uses int8 networks.
     #[serde(default)]
     pub quantised: bool,
-    /// The network.
+    /// The architecture.
     pub network: Architecture,
-    /// How it is trained.
+    /// Optimizer and losses.
     pub learner: LearnerConfig,
     /// How games are played.
     pub selfplay: SelfPlayConfig,

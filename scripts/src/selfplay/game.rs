@@ -263,7 +263,7 @@ impl<'a> SelfPlayGame<'a> {
             // The proof counts from before the move, which may have ended a turn.
             let turn = u16::from(!position.mid_turn());
             Some(End { turns: end.turns.saturating_sub(turn), ..end })
-        } else if self.plies.len() >= self.config.longest {
+        } else if self.plies.len() >= self.config.max_plies {
             Some(End { winner: None, turns: 0 })
         } else {
             None

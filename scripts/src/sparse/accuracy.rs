@@ -10,7 +10,7 @@ use menagerie::variant::Variant;
 use super::cache::is_held_out;
 use super::labels::{Labeler, Target};
 use super::loss::{self, Measures, Sums};
-use crate::readers::{labelled_game, stream_labelled};
+use crate::readers::{parse_labelled_game, stream_labelled};
 
 /// Positions evaluated at once.
 const BATCH: usize = 64;
@@ -45,7 +45,7 @@ impl HeldOut {
         for path in files {
             stream_labelled(path, GAMES, |lines| {
                 for line in lines {
-                    let Ok(game) = labelled_game(&line, variant) else { continue };
+                    let Ok(game) = parse_labelled_game(&line, variant) else { continue };
                     if !is_held_out(&game.start, held_out_of) {
                         continue;
                     }

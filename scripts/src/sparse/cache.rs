@@ -21,7 +21,7 @@ use super::config::SparseConfig;
 use super::labels::{Labeler, Labelled};
 use super::sources::{Sources, VariantSource};
 use crate::eval_scale::EngineScore;
-use crate::readers::{labelled_game, stream_labelled};
+use crate::readers::{parse_labelled_game, stream_labelled};
 use crate::record::{GameRecord, Targets};
 
 const INDEX: &str = "index.toml";
@@ -205,7 +205,9 @@ impl PositionCache {
                 batches.push(Batch::new(self.rows_per_move));
             }
             let position = shard.position(range.start + nth * range.len() / chosen)?;
-            batches.last_mut().into_iter().for_each(|batch| batch.push(&position));
+            if let Some(batch) = batches.last_mut() {
+                batch.push(&position);
+            }
         }
         Ok(batches)
     }
@@ -301,7 +303,7 @@ impl Builder {
             .map_init(
                 || Labeler::new(variant, encoding, steepness),
                 |labeler, line| {
-                    let game = labelled_game(line, variant).ok()?;
+                    let game = parse_labelled_game(line, variant).ok()?;
                     let held_out = is_held_out(&game.start, held_out_of);
                     let hash = crc32fast::hash(line.as_bytes());
                     let unknown = !held_out && hash.is_multiple_of(UNKNOWN_OF);
@@ -366,7 +368,7 @@ fn fitted_steepness(files: &[PathBuf], variant: &Variant) -> anyhow::Result<f32>
                 games.extend(
                     lines
                         .par_iter()
-                        .filter_map(|line| labelled_game(line, variant).ok())
+                        .filter_map(|line| parse_labelled_game(line, variant).ok())
                         .collect::<Vec<_>>(),
                 );
             }

@@ -3,19 +3,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::unit::LANE;
 
 /// Sizes of a sparse network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SparseSizes {
-    /// Width of the accumulator.
+    /// Width of the accumulator, a multiple of 128.
     pub hidden_size: usize,
-    /// Numbers of the trunk's output that the policy reads, at most half of `hidden_size`.
+    /// Inputs of the policy, a multiple of 64. At most half of `hidden_size`.
     pub policy_size: usize,
-    /// Units of the hidden layer of the value head.
+    /// Hidden units of the value head.
     pub value_hidden: usize,
 }
 
@@ -27,28 +28,31 @@ impl SparseSizes {
 }
 
 /// Losses and regularisation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Training {
-    /// Share of the searched score, 0 to 1, in the target of the value; the rest is the game's result, or the
-    /// score at the next move that the reference engine did not choose.
+    /// Share of the searched score, 0 to 1, in the value target. The rest is the game's result, or the score at
+    /// the next move that the reference engine did not choose.
     pub score_blend: f32,
-    /// Share of the policy's target, 0 to 1, that is spread evenly over the legal moves.
+    /// Label smoothing, 0 to 1. This is the share of the policy target that is spread evenly over all legal
+    /// moves.
     pub label_smoothing: f32,
-    /// Weight of the outcome's loss against that of the policy.
+    /// Weight of the outcome's loss against the policy's.
     pub value_weight: f32,
-    /// Weight of the loss of the turns left.
+    /// Weight of the moves-left loss.
     pub moves_left_weight: f32,
-    /// Share of the trunk's outputs, 0 to below 1, that the value head does not see in a step.
+    /// Dropout of the value head's inputs, 0 to below 1. They are outputs of the trunk.
     pub value_dropout: f32,
-    /// Share of the learning rate by which weights shrink in each step that touches them.
+    /// Weight decay. It is the share of the learning rate by which weights shrink in each step that touches
+    /// them.
     pub weight_decay: f32,
-    /// Gradients of logits below this are dropped or raised to it by lot: most moves have none to speak of.
+    /// Smaller gradients of logits are dropped at random, or raised to this. Their expected value stays the
+    /// same: most moves have none to speak of.
     pub policy_threshold: f32,
 }
 
 /// How the learning rate falls after the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DecaySchedule {
     /// Along half a cosine.
@@ -58,38 +62,38 @@ pub enum DecaySchedule {
 }
 
 /// Settings of a run, as `config.toml` has them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SparseConfig {
     /// The variant, or `base`.
     pub variant: String,
-    /// Seed of all that is random.
+    /// The random seed.
     pub seed: u64,
-    /// Positions to learn from in all; those of the records come again when all have been seen.
+    /// Positions to train on. The records are repeated when all their positions have been used.
     pub positions: u64,
-    /// Positions of a step.
+    /// Positions of a training step.
     pub batch: usize,
     /// Highest learning rate.
     pub learning_rate: f32,
-    /// Steps over which the learning rate rises at the start.
+    /// Steps over which the learning rate rises.
     pub warm_up_steps: u64,
-    /// How it falls to `final_learning_rate` then.
+    /// How the learning rate falls to `final_learning_rate`.
     pub schedule: DecaySchedule,
     /// Learning rate at the end.
     pub final_learning_rate: f32,
-    /// One game in this number, by a hash of its start, is held out.
+    /// One game in this number is held out. The games are chosen by a hash of their starts.
     pub held_out_of: u32,
-    /// Held-out positions that a checkpoint is measured on, at most.
+    /// Greatest number of held-out positions that measure a checkpoint.
     pub held_out_positions: usize,
     /// Seconds between checkpoints.
     pub checkpoint_seconds: f64,
-    /// Centipawns of the logistic from scores to expected scores. Without it they are fitted to the records.
+    /// Centipawns of the score's logistic function; fitted if not set. It converts scores to expected scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_scale: Option<f32>,
-    /// Weights of another network (`weights.sparse` of its run) that a new run starts from.
+    /// `weights.sparse` of another run, as initial weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<PathBuf>,
-    /// The network.
+    /// The sizes of the network.
     pub network: SparseSizes,
     /// Losses and regularisation.
     pub training: Training,

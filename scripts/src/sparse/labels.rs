@@ -281,7 +281,7 @@ mod tests {
     fn labels(line: &str) -> Vec<Labels> {
         let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
         let encoding = SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");
-        let game = crate::readers::labelled_game(line, &variant).expect("a game");
+        let game = crate::readers::parse_labelled_game(line, &variant).expect("a game");
         let mut words = Vec::new();
         let mut labeler = Labeler::new(&variant, &encoding, 1.0);
         let count = labeler.label(&game, None, &mut words).expect("it replays");

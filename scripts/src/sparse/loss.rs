@@ -95,7 +95,9 @@ pub(super) fn policy(logits: &mut [f32], target: &Target, smoothing: f32, sums: 
     let log_sum = softmax(logits);
     sums.policy += f64::from(log_sum - own);
     let each = smoothing / logits.len() as f32;
-    logits.iter_mut().for_each(|share| *share -= each);
+    for share in logits.iter_mut() {
+        *share -= each;
+    }
     logits[best] -= 1.0 - smoothing;
 }
 
@@ -107,7 +109,9 @@ fn softmax(logits: &mut [f32]) -> f32 {
         *logit = (*logit - largest).exp();
         sum += *logit;
     }
-    logits.iter_mut().for_each(|share| *share /= sum);
+    for share in logits.iter_mut() {
+        *share /= sum;
+    }
     largest + sum.ln()
 }
 

@@ -114,10 +114,11 @@ impl SparseNetwork {
         let mut head = vec![0.0; head_layout.len];
         head[head_layout.bias].fill(0.1);
         let outcome_scale = 1.4 / (hidden as f32).sqrt();
-        head[head_layout.outcome].iter_mut().for_each(|weight| *weight = outcome_scale * random());
-        head[head_layout.moves_left]
-            .iter_mut()
-            .for_each(|weight| *weight = outcome_scale * random());
+        for rows in [head_layout.outcome, head_layout.moves_left] {
+            for weight in &mut head[rows] {
+                *weight = outcome_scale * random();
+            }
+        }
         let state = State { steps: 0, units, head: Parameters::new(head) };
         SparseNetwork::with_state(layout, sizes, groups, state)
     }
@@ -129,7 +130,9 @@ impl SparseNetwork {
         mut state: State,
     ) -> SparseNetwork {
         let shape = layout.shape();
-        state.units.iter_mut().for_each(|unit| unit.restore(&groups));
+        for unit in &mut state.units {
+            unit.restore(&groups);
+        }
         state.head.restore();
         let scratch = state.units.iter().map(|_| Scratch::default()).collect();
         let inputs = shape.inputs;
@@ -299,7 +302,9 @@ impl SparseNetwork {
                     *sum += part;
                 }
             }
-            hidden.iter_mut().for_each(|sum| *sum = sum.max(0.0));
+            for sum in &mut hidden {
+                *sum = sum.max(0.0);
+            }
             let mut outcome = [0.0; OUTCOMES];
             for (class, logit) in outcome.iter_mut().enumerate() {
                 let row = &head[layout.outcome.start + class * size..][..size];
@@ -430,14 +435,18 @@ impl SparseNetwork {
 
 fn total(parts: &[PartResult]) -> Sums {
     let mut sums = Sums::default();
-    parts.iter().for_each(|part| sums.add(&part.sums));
+    for part in parts {
+        sums.add(&part.sums);
+    }
     sums
 }
 
 /// Returns the indices that occur in `indices`, each once and in order.
 fn marked(count: usize, indices: impl Iterator<Item = u16>) -> Vec<u16> {
     let mut occurs = vec![false; count];
-    indices.for_each(|index| occurs[usize::from(index)] = true);
+    for index in indices {
+        occurs[usize::from(index)] = true;
+    }
     (0..count).filter(|&index| occurs[index]).map(|index| index as u16).collect()
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use menagerie::variant::Variant;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::{LearnerConfig, Optimizer};
@@ -15,30 +16,30 @@ use crate::run::RunConfig;
 use crate::store::{Store, StoreError};
 
 /// The settings of a supervised run, as `config.toml` has them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SupervisedConfig {
     /// The variant.
     pub variant: String,
     /// The random seed.
     pub seed: u64,
-    /// Positions to train on in all; the records are repeated when all their positions have been used.
+    /// Positions to train on. The records are repeated when all their positions have been used.
     pub positions: u64,
-    /// Positions of a step.
+    /// Positions of a training step.
     pub batch: usize,
-    /// Whether half of the positions, drawn at random, are mirrored left to right if no castling rights are
-    /// left. Not for variants whose rules distinguish files.
+    /// Mirrors half of the positions left to right. Positions with castling rights are not mirrored. Not for
+    /// variants whose rules distinguish files.
     pub mirror: bool,
     /// Seconds between checkpoints.
     pub checkpoint_seconds: f64,
-    /// Greatest number of held-out positions that each checkpoint is measured on.
+    /// Greatest number of held-out positions that measure a checkpoint.
     pub held_back_positions: usize,
-    /// The network.
+    /// The architecture.
     pub network: Architecture,
-    /// How it is trained. The learning rate rises over `warm_up_steps` and falls to a twentieth along a cosine
-    /// over the whole run.
+    /// Optimizer and losses. The learning rate rises over `warm_up_steps` and falls to a twentieth along a
+    /// cosine over the whole run.
     pub learner: LearnerConfig,
-    /// The training targets; `steepness` and `draws` are replaced by values fitted to the records.
+    /// The training targets.
     pub targets: Targets,
 }
 

@@ -13,7 +13,7 @@ use trainer::arena::Arena;
 use trainer::arena::config::MatchConfig;
 use trainer::arena::game::Played;
 use trainer::arena::player::{Player, PlyChooser};
-use trainer::arena::spec::{Kind, PlayerSpec};
+use trainer::arena::spec::{PlayerKind, PlayerSpec};
 use trainer::readers::{self, Games};
 use trainer::record::End;
 
@@ -184,7 +184,7 @@ fn arena_pgn_is_readable() {
         let variant = Catalogue::shipped().get(name).expect("a shipped variant");
         let mut found = Games::default();
         readers::read(&folder.path().join("games.pgn"), &variant, &mut found).expect("read");
-        assert_eq!((found.games.len(), found.faults), (games.len(), vec![]));
+        assert_eq!((found.games.len(), found.errors), (games.len(), vec![]));
         for (played, read) in games.iter().zip(&found.games) {
             let winner = played.scores.iter().position(|&score| score > 0).map(|side| side as u8);
             assert_eq!(read.end, Some(End { winner, turns: 0 }));
@@ -227,7 +227,7 @@ fn arena_plays_own_variants_and_rejects_invalid_settings() {
 #[test]
 fn arena_draws_games_after_the_maximum_number_of_turns() {
     let folder = TempDir::new().expect("a folder");
-    let short = MatchConfig { longest: Some(7), ..config("chess", &["random", "random"], 4) };
+    let short = MatchConfig { max_turns: Some(7), ..config("chess", &["random", "random"], 4) };
     let (games, table) = play(folder.path(), &short, 1);
     assert!(games.iter().all(|game| game.turns.len() == 7 && game.scores == [0, 0]));
     assert!(table.contains("ended by length: 4"), "{table}");
@@ -268,7 +268,8 @@ fn first_move_player(
 #[test]
 fn arena_plays_custom_players() {
     let folder = TempDir::new().expect("a folder");
-    let player = PlayerSpec { name: Some("first".to_owned()), ..PlayerSpec::new(Kind::Custom) };
+    let player =
+        PlayerSpec { name: Some("first".to_owned()), ..PlayerSpec::new(PlayerKind::Custom) };
     let config = MatchConfig {
         games: 2,
         plies: Some(0),

@@ -34,7 +34,7 @@ fn bpgn_files_are_read() {
         (FILES[3], 139, "makaka checkmated", "1-0", Some(Side::BLACK)),
     ] {
         let found = read(text.as_bytes());
-        assert_eq!(found.faults, []);
+        assert_eq!(found.errors, []);
         let game = &found.games[0];
         assert_eq!((game.ending.as_str(), game.result.as_str()), (ending, result));
         assert_eq!((game.moves.len(), game.winner()), (moves, winner), "{ending}");
@@ -48,7 +48,7 @@ fn bpgn_files_are_read() {
         }
     }
     let found = read(FILES.concat().as_bytes());
-    assert_eq!((found.games.len(), found.faults.len()), (4, 0));
+    assert_eq!((found.games.len(), found.errors.len()), (4, 0));
 }
 
 #[test]
@@ -83,10 +83,10 @@ fn bpgn_games_replay_to_their_ends() {
     let path = folder.path().join("some.bpgn");
     fs::write(&path, FILES.concat()).expect("written");
     let games = readers::read_all(&[&path], &variant).expect("read");
-    assert_eq!((games.games.len(), games.faults.len()), (4, 0));
+    assert_eq!((games.games.len(), games.errors.len()), (4, 0));
     // Games of one board are none of them.
     let one = Catalogue::shipped().get("bughouse").expect("it is shipped");
-    assert_eq!(readers::read_all(&[&path], &one).expect("read").faults.len(), 4);
+    assert_eq!(readers::read_all(&[&path], &one).expect("read").errors.len(), 4);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn bpgn_games_have_tags_and_moves() {
 }
 
 #[test]
-fn bpgn_faults_quote_the_text_and_keep_other_games() {
+fn bpgn_errors_quote_the_text_and_keep_other_games() {
     let seats = "[WhiteA \"a\"][BlackA \"b\"]\n[WhiteB \"c\"][BlackB \"d\"]\n";
     let good = format!("{seats}1A. e4{{1.5}} 1a. e5 {{d resigns}} 1-0\n");
     for (bad, line, reason) in [
@@ -116,8 +116,8 @@ fn bpgn_faults_quote_the_text_and_keep_other_games() {
         (format!("[WhiteA a]\n{seats}1A. e4 *\n"), 4, "invalid tag pair"),
     ] {
         let found = read(format!("{good}{bad}{good}").as_bytes());
-        assert_eq!((found.games.len(), found.faults.len()), (2, 1), "{bad}: {:?}", found.faults);
-        let message = found.faults[0].to_string();
+        assert_eq!((found.games.len(), found.errors.len()), (2, 1), "{bad}: {:?}", found.errors);
+        let message = found.errors[0].to_string();
         assert!(message.contains(&format!("some.bpgn, line {line}:")), "{bad}: {message}");
         assert!(message.contains(reason), "{bad}: {message}");
     }

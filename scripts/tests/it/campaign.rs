@@ -83,7 +83,7 @@ network = { hidden_size = 128, policy_size = 64, value_hidden = 8 }
 [match]
 games = 4
 visits = 6
-longest = 60
+longest = 60  # the name of max_turns in earlier versions
 
 [[variants]]
 name = "3x3"

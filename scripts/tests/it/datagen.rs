@@ -54,7 +54,7 @@ fn datagen_continues_after_a_kill() {
     assert_eq!(generate_games(5, 1), 0);
     assert_eq!(generate_games(12, 3), 7);
     let found = readers::read_all(&[&file], &variant).expect("read");
-    assert_eq!((found.games.len(), found.faults.len()), (12, 0));
+    assert_eq!((found.games.len(), found.errors.len()), (12, 0));
     assert!(found.games.windows(2).any(|pair| pair[0] != pair[1]));
     for game in &found.games {
         assert!(game.end.is_some() && game.plies.iter().all(|ply| ply.score.is_some()));
@@ -92,7 +92,7 @@ fn datagen_plays_bughouse_with_an_engine_of_one_board() {
     let file = folder.path().join("games.tsv");
     assert_eq!(generate(&variant, &config, 8, 1, &file, &|_| ()).expect("games"), 8);
     let found = readers::read_all(&[&file], &variant).expect("read");
-    assert_eq!((found.games.len(), found.faults.len()), (8, 0), "{:?}", found.faults);
+    assert_eq!((found.games.len(), found.errors.len()), (8, 0), "{:?}", found.errors);
     let mut winners = [0; 2];
     for game in &found.games {
         // Three to six moves of the fool's mate, and the one that gives it.
@@ -112,13 +112,13 @@ fn datagen_bughouse_labels_random_plies() {
     let folder = TempDir::new().expect("a folder");
     let variant = Catalogue::shipped().get("bughouse2").expect("it is shipped");
     let config = engine(folder.path(), FOOLS_MATE, "bughouse");
-    let config = DatagenConfig { opening: 1, random: 0.0, longest: 1, ..config };
+    let config = DatagenConfig { opening: 1, random: 0.0, max_turns: 1, ..config };
     let file = folder.path().join("games.tsv");
     generate(&variant, &config, 1, 1, &file, &|_| ()).expect("a game");
     let line = fs::read_to_string(&file).expect("a line");
     let plies = line.split('\t').nth(3).expect("plies");
     assert!(plies.contains("f2f3:30:") && plies.contains('/'), "{line}");
-    assert_eq!(readers::read_all(&[&file], &variant).expect("read").faults, []);
+    assert_eq!(readers::read_all(&[&file], &variant).expect("read").errors, []);
 }
 
 #[test]

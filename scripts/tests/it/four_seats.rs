@@ -107,7 +107,7 @@ fn bughouse_mate_on_one_board_ends_the_game() {
     assert!(table.contains("ended by checkmate of fool"), "{table}");
     assert!(table.ends_with("1-0-1\n"), "{table}");
     let found = bpgn::read(&folder.path().join("games.bpgn")).expect("a file");
-    assert!(found.faults.is_empty() && found.games.len() == 2, "{:?}", found.faults);
+    assert!(found.errors.is_empty() && found.games.len() == 2, "{:?}", found.errors);
     let variant = variant();
     for (game, played) in found.games.iter().zip(&games) {
         assert_eq!((game.winner(), game.result.as_str()), (Some(Side::BLACK), "0-1"));
@@ -146,7 +146,7 @@ fn bughouse_book_of_one_board_is_used_for_both() {
     assert_eq!((&*games[0].end, &games[0].scores[..]), ("checkmate", &[-1, 1][..]));
     let found = bpgn::read(&folder.path().join("games.bpgn")).expect("a file");
     let variant = variant();
-    assert!(found.faults.is_empty(), "{:?}", found.faults);
+    assert!(found.errors.is_empty(), "{:?}", found.errors);
     let record = found.games[0].record(&variant).expect("it replays");
     assert_eq!((record.start.as_str(), record.winner()), (games[0].start.as_str(), Some(1)));
 }

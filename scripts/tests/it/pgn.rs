@@ -10,7 +10,7 @@ use trainer::record::{End, GameRecord, NO_MOVE, PlyRecord};
 
 fn read_well(name: &str, text: &str, game: &str) -> Vec<GameRecord> {
     let found = read(name, text.as_bytes(), game);
-    assert_eq!(found.faults, []);
+    assert_eq!(found.errors, []);
     for record in &found.games {
         samples(record, &variant(game));
     }
@@ -118,7 +118,7 @@ fn pgn_variant_names_have_aliases() {
     }
     let text = "[Variant \"Racing Kings\"]\n\n1. Nxd1 *";
     let found = read("a.pgn", text.as_bytes(), "racingkings");
-    assert_eq!(found.games.len() + found.faults.len(), 1);
+    assert_eq!(found.games.len() + found.errors.len(), 1);
     // Castling of Chess960, with the rights in the form of Lichess.
     let text = "[Variant \"Chess960\"]\n[FEN \"rk2r3/pppppppp/8/8/8/8/PPPPPPPP/RK2R3 w KQkq - 0 1\"]\n\n\
                 1. O-O O-O-O *";
@@ -136,7 +136,7 @@ fn pgn_variant_names_have_aliases() {
 fn pgn_reads_duck_chess_and_three_players() {
     let text = "[Variant \"duck\"]\n[Result \"1/2-1/2\"]\n\n1. e4,e5 {+0.10/3 1s} Nf6,f6e4 2. d2d3,d3d4 1/2-1/2";
     let found = read("a.pgn", text.as_bytes(), "duck");
-    assert!(found.faults[0].text == "Nf6,f6e4", "{:?}", found.faults);
+    assert!(found.errors[0].text == "Nf6,f6e4", "{:?}", found.errors);
     let text = text.replace("f6e4 2", "f6e3 2");
     let games = read_well("a.pgn", &text, "duck");
     assert_eq!(replay(&games[0], &variant("duck")).0, "e2e4 e4e5 g8f6 f6e3 d2d3 d3d4");
@@ -148,7 +148,7 @@ fn pgn_reads_duck_chess_and_three_players() {
 }
 
 #[test]
-fn pgn_faults_quote_the_text_and_keep_other_games() {
+fn pgn_errors_quote_the_text_and_keep_other_games() {
     let good = "[Event \"good\"]\n\n1. e4 e5 1-0\n\n";
     for (bad, line, reasons) in [
         ("[Event \"x\"]\n\n1. e4\nKe4 2. d4 1-0\n", 8, ["Ke4", "not a legal move"]),
@@ -168,8 +168,8 @@ fn pgn_faults_quote_the_text_and_keep_other_games() {
         ("[Event \"x\"]\n1. e4 -- 2. d4 1-0\n", 6, ["--", "not a legal move"]),
     ] {
         let found = read("some.pgn", format!("{good}{bad}\n{good}").as_bytes(), "chess");
-        assert_eq!((found.games.len(), found.faults.len()), (2, 1), "{bad}: {:?}", found.faults);
-        let message = found.faults[0].to_string();
+        assert_eq!((found.games.len(), found.errors.len()), (2, 1), "{bad}: {:?}", found.errors);
+        let message = found.errors[0].to_string();
         assert!(message.contains(&format!("some.pgn, line {line}:")), "{bad}: {message}");
         assert!(reasons.iter().all(|reason| message.contains(reason)), "{bad}: {message}");
     }
@@ -203,7 +203,7 @@ fn pgn_reader_of_epd_reads_best_moves() {
 }
 
 #[test]
-fn pgn_reader_of_epd_quotes_faults() {
+fn pgn_reader_of_epd_quotes_errors() {
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
     for (line, reason) in [
         ("8/8 w - - bm e4;", "8/8"),
@@ -217,8 +217,8 @@ fn pgn_reader_of_epd_quotes_faults() {
     ] {
         let text = format!("{start} bm e4;\n{line}\n{start} ce 5;");
         let found = read("some.epd", text.as_bytes(), "chess");
-        assert_eq!((found.games.len(), found.faults.len()), (2, 1), "{line}");
-        let message = found.faults[0].to_string();
+        assert_eq!((found.games.len(), found.errors.len()), (2, 1), "{line}");
+        let message = found.errors[0].to_string();
         assert!(message.contains("some.epd, line 2:") && message.contains(reason), "{message}");
     }
 }
@@ -267,7 +267,7 @@ proptest! {
         for variant in Catalogue::shipped().iter() {
             let (text, uci) = random_game(variant, &choices);
             let found = read("a.pgn", text.as_bytes(), variant.name());
-            prop_assert_eq!(&found.faults, &[], "{}", text);
+            prop_assert_eq!(&found.errors, &[], "{}", text);
             // The texts of castling depend on how the position was set up.
             let words = replay(&found.games[0], variant).0.split(' ').count();
             prop_assert_eq!(words, uci.split(' ').count());

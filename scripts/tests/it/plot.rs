@@ -18,7 +18,7 @@ fn play(folder: &Path, players: [&str; 2]) {
     arena.play(1, &mut |_| {}).expect("played");
 }
 
-fn learned(folder: &Path) -> Store {
+fn trained(folder: &Path) -> Store {
     let variant = Catalogue::shipped().get("3x3").expect("3x3 is shipped");
     let config = RunConfig {
         iterations: 2,
@@ -29,14 +29,14 @@ fn learned(folder: &Path) -> Store {
         ..RunConfig::for_variant(&variant)
     };
     let store = || Store::open(folder.to_str().expect("a text")).expect("a store");
-    Run::open(store(), config, None).expect("a run").learn().expect("learned");
+    Run::open(store(), config, None).expect("a run").train().expect("trained");
     store()
 }
 
 #[test]
 fn plot_run_shows_the_strength_of_its_networks() {
     let folder = TempDir::new().expect("a folder");
-    let store = learned(folder.path());
+    let store = trained(folder.path());
     let page = |matches: &[PathBuf]| run::page(&store, matches);
     let plain = page(&[]).expect("a page");
     assert!(plain.contains("2 iterations, 80 games") && plain.contains("variant = \"3x3\""));

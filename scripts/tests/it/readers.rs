@@ -40,7 +40,7 @@ fn readers_read_labelled_games() {
         let lines = LABELLED.lines().filter(|line| line.split('\t').next() == Some(name));
         let text = lines.collect::<Vec<_>>().join("\n");
         let found = read("games.tsv", text.as_bytes(), name);
-        assert_eq!(found.faults, []);
+        assert_eq!(found.errors, []);
         games += found.games.len();
         for (game, line) in found.games.iter().zip(text.lines()) {
             replays(game, &variant);
@@ -112,7 +112,7 @@ fn readers_labels_of_a_ply() {
     let text = "chess\trnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\t*\t\
                 e2e4:100/d2d4 e7e5:m-2 :/d4e5 a7a6:";
     let found = read("a.tsv", text.as_bytes(), "chess");
-    assert_eq!(found.faults, []);
+    assert_eq!(found.errors, []);
     let game = &found.games[0];
     assert_eq!(game.end, None);
     let policy: Vec<_> = game.plies.iter().map(|ply| ply.policy.len()).collect();
@@ -132,7 +132,7 @@ fn readers_labels_may_have_several_moves() {
     let text = "chess\trnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\t1-0\t\
                 e2e4:30|d2d4:30|a2a3:0|h2h4:-900/d2d4 e7e5:m3|a7a6:m2|f7f6:m-2\t1/17";
     let found = read("a.tsv", text.as_bytes(), "chess");
-    assert_eq!(found.faults, []);
+    assert_eq!(found.errors, []);
     let plies = &found.games[0].plies;
     let shares: Vec<u16> = plies[0].policy.iter().map(|(_, share)| *share).collect();
     // 30 centipawns are 0.055 of the points, a little more than the temperature.
@@ -149,14 +149,14 @@ fn readers_label_both_plies_of_duck_chess() {
     let text = "duck\trnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\t1-0\t\
                 e2e4,e4e5:30 d7d5,d5d3:-20/d7d5,d5d4 g1f3,f3g3:9/b1c3,c3a3";
     let found = read("a.tsv", text.as_bytes(), "duck");
-    assert_eq!(found.faults, []);
+    assert_eq!(found.errors, []);
     let plies: Vec<_> = found.games[0].plies.iter().map(|ply| ply.policy.len()).collect();
     assert_eq!(plies, [1, 1, 1, 1, 1, 0]);
     replays(&found.games[0], &variant("duck"));
 }
 
 #[test]
-fn readers_faults_quote_line_and_number() {
+fn readers_errors_quote_line_and_number() {
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     let boards = format!("bughouse\t{start}|{start}\t1-0\t1e2e4:0:180");
     for (line, reason) in [
@@ -170,20 +170,20 @@ fn readers_faults_quote_line_and_number() {
         (&format!("chess\t{start}\t1-0\t:"), "no move"),
         (&format!("chess\t{start}\t1-0\te2e4:3/e7e5"), "e7e5"),
         (&format!("chess\t{start}\t2-0\te2e4:1"), "2-0"),
-        (&format!("chess\t{start}\t1-0\t"), "plies"),
+        (&format!("chess\t{start}\t1-0\t"), "no moves"),
         (&boards, "bughouse"),
         ("\u{fffd}\t\u{1f986}", "4"),
     ] {
         let good = format!("chess\t{start}\t1-0\te2e4:1");
         let text = format!("{good}\n{line}\n\n{good}\n");
         let found = read("some.tsv", text.as_bytes(), "chess");
-        assert_eq!((found.games.len(), found.faults.len()), (2, 1), "{line}");
-        let message = found.faults[0].to_string();
+        assert_eq!((found.games.len(), found.errors.len()), (2, 1), "{line}");
+        let message = found.errors[0].to_string();
         assert!(message.contains("some.tsv, line 2:") && message.contains(reason), "{message}");
         assert!(message.contains(&line.chars().take(30).collect::<String>()), "{message}");
     }
     let found = read("some.tsv", format!("{boards}\n").as_bytes(), "bughouse");
-    assert!(found.faults[0].reason.contains("two boards"), "{:?}", found.faults);
+    assert!(found.errors[0].reason.to_string().contains("two boards"), "{:?}", found.errors);
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn readers_read_bughouse_with_clocks() {
     let game = |plies: &str| format!("bughouse\t{start}|{start}\t1-0\t{plies}\n");
     let good = game("2g1f3:91:178.9/g2g3 1e2e4:-30:179.5 1d7d5:m3:173.5 2e7e6:0:170.0 1e4d5:5:175");
     let found = read("some.tsv", good.as_bytes(), "bughouse2");
-    assert_eq!(found.faults, []);
+    assert_eq!(found.errors, []);
     let record = &found.games[0];
     assert_eq!((record.plies.len(), record.winner()), (5, Some(0)));
     assert_eq!(record.clocks[0], [180_000; 4]);
@@ -260,7 +260,7 @@ fn readers_read_bughouse_with_clocks() {
     let found = read("some.tsv", game(mated).replace("1-0", "0-1").as_bytes(), "bughouse2");
     assert_eq!((found.games[0].plies.len(), found.games[0].winner()), (4, Some(1)));
     let found = read("some.tsv", game(mated).as_bytes(), "bughouse2");
-    assert!(found.faults[0].reason.contains("another result"), "{:?}", found.faults);
+    assert!(found.errors[0].reason.to_string().contains("another result"), "{:?}", found.errors);
     for (bad, reason) in [
         ("3e2e4:1:2", "no board"),
         ("1e2e4:1", "CLOCK"),
@@ -269,7 +269,7 @@ fn readers_read_bughouse_with_clocks() {
         ("1e2e4:1:2/e2e5", "1e2e5"),
     ] {
         let found = read("some.tsv", game(bad).as_bytes(), "bughouse2");
-        assert!(found.faults[0].reason.contains(reason), "{:?}", found.faults);
+        assert!(found.errors[0].reason.to_string().contains(reason), "{:?}", found.errors);
     }
 }
 
@@ -297,7 +297,7 @@ fn readers_split_rbc_games_at_passes() {
         let Ok(history) = GameHistory::from_json(&value) else { continue };
         let mut found = Games::default();
         readers::read(&path, &variant, &mut found).expect("read");
-        assert_eq!(found.faults, []);
+        assert_eq!(found.errors, []);
         let turns = turns(&history);
         let runs = turns.split(Option::is_none).filter(|run| !run.is_empty());
         let lengths: Vec<usize> = runs.map(<[_]>::len).collect();
@@ -324,7 +324,7 @@ fn readers_split_rbc_games_at_passes() {
 }
 
 #[test]
-fn readers_faults_of_rbc_quote_the_line() {
+fn readers_errors_of_rbc_quote_the_line() {
     for (text, line, quote) in [
         ("{\n\"white_name\": x}", 2, "\"white_name\": x"),
         ("{}", 1, "missing"),
@@ -332,8 +332,8 @@ fn readers_faults_of_rbc_quote_the_line() {
     ] {
         let found = read("a.json", text.as_bytes(), "blindboard");
         assert!(found.games.is_empty());
-        let [fault] = &found.faults[..] else { panic!("{:?}", found.faults) };
-        assert_eq!(fault.line, line, "{fault}");
-        assert!(fault.to_string().contains(quote), "{fault}");
+        let [error] = &found.errors[..] else { panic!("{:?}", found.errors) };
+        assert_eq!(error.line, line, "{error}");
+        assert!(error.to_string().contains(quote), "{error}");
     }
 }

@@ -30,8 +30,8 @@ fn store(folder: &Path) -> Store {
     Store::open(folder.to_str().expect("a text")).expect("a store")
 }
 
-fn learn(folder: &Path, iterations: u64) {
-    Run::open(store(folder), config(iterations), None).expect("a run").learn().expect("learned");
+fn train(folder: &Path, iterations: u64) {
+    Run::open(store(folder), config(iterations), None).expect("a run").train().expect("trained");
 }
 
 /// Sets the number of iterations of the run in `folder`.
@@ -48,26 +48,26 @@ fn bytes(folder: &Path) -> Vec<u8> {
 fn stopped_run_ends_with_the_same_network() {
     let whole = tempfile::tempdir().expect("a folder");
     let parts = tempfile::tempdir().expect("a folder");
-    learn(whole.path(), 4);
-    learn(parts.path(), 1);
+    train(whole.path(), 4);
+    train(parts.path(), 1);
     prolong(parts.path(), 3);
-    learn(parts.path(), 3);
+    train(parts.path(), 3);
     prolong(parts.path(), 4);
     // The files of a kill after self-play and training, but before the state was written.
     let state = fs::read(parts.path().join("state.toml")).expect("a state");
     let saved = parts.path().join("learner/00003.ckpt");
     let learner = fs::read(&saved).expect("a learner");
-    learn(parts.path(), 4);
+    train(parts.path(), 4);
     fs::write(parts.path().join("state.toml"), state).expect("written");
     fs::write(&saved, learner).expect("written");
-    learn(parts.path(), 4);
+    train(parts.path(), 4);
     assert_eq!(bytes(whole.path()), bytes(parts.path()));
     // And those of a kill after the state was written.
     let left = ["learner/00003.ckpt", "games/00003/000000.part"];
     for name in left {
         store(parts.path()).write(name, vec![1]).expect("written");
     }
-    learn(parts.path(), 4);
+    train(parts.path(), 4);
     assert_eq!(lasting(whole.path()), lasting(parts.path()));
     assert!(store(parts.path()).list("games/00003").expect("listed").is_empty());
     let log = |folder: &Path| -> Vec<(u64, u64, u64)> {
@@ -81,7 +81,7 @@ fn stopped_run_ends_with_the_same_network() {
 #[test]
 fn open_refuses_damaged_files() {
     let folder = tempfile::tempdir().expect("a folder");
-    learn(folder.path(), 2);
+    train(folder.path(), 2);
     for name in ["config.toml", "state.toml", "games/00001.games", "learner/00002.ckpt"] {
         let path = folder.path().join(name);
         let intact = fs::read(&path).expect("a file");
@@ -111,10 +111,10 @@ fn killed_run_loses_no_game_and_repeats_none() {
     let whole = tempfile::tempdir().expect("a folder");
     let killed = tempfile::tempdir().expect("a folder");
     let slow = RunConfig { games: 600, ..config(3) };
-    Run::open(store(whole.path()), slow.clone(), None).expect("a run").learn().expect("learned");
+    Run::open(store(whole.path()), slow.clone(), None).expect("a run").train().expect("trained");
     let text = toml::to_string(&slow).expect("a configuration");
     fs::write(killed.path().join("config.toml"), text).expect("written");
-    let learn = || {
+    let start_training = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trainer"));
         command.arg("train");
         command.arg("3x3").arg("--run").arg(killed.path());
@@ -123,7 +123,7 @@ fn killed_run_loses_no_game_and_repeats_none() {
     };
     let mut most = (0, 0);
     for milliseconds in [20, 350, 90, 700, 40, 500, 150] {
-        let mut process = learn();
+        let mut process = start_training();
         thread::sleep(Duration::from_millis(milliseconds));
         process.kill().expect("killed");
         process.wait().expect("gone");
@@ -133,7 +133,7 @@ fn killed_run_loses_no_game_and_repeats_none() {
         assert!((rows, games) >= most, "{rows} rows and {games} shards after {most:?}");
         most = (rows, games);
     }
-    assert!(learn().wait().expect("gone").success());
+    assert!(start_training().wait().expect("gone").success());
     assert_eq!(lasting(killed.path()), lasting(whole.path()));
     let rows = RunMetrics::read(&store(killed.path())).expect("a log");
     let games: Vec<_> = rows.iter().map(|row| (row.iteration, row.games)).collect();
@@ -144,7 +144,7 @@ fn killed_run_loses_no_game_and_repeats_none() {
 fn warm_start_has_the_given_weights() {
     let first = tempfile::tempdir().expect("a folder");
     let second = tempfile::tempdir().expect("a folder");
-    learn(first.path(), 1);
+    train(first.path(), 1);
     let given = bytes(first.path());
     let run = Run::open(store(second.path()), config(1), Some(&given)).expect("a run");
     drop(run);
@@ -163,7 +163,7 @@ fn run_trains_a_variant_of_the_user() {
     let sections = "[queenless:3x3]\nstartFen = k1r/3/K1R w - - 0 1\nselfPlayMen = KRkr\n";
     let config =
         RunConfig { variant: "queenless".to_owned(), variants: sections.to_owned(), ..config(1) };
-    Run::open(store(folder.path()), config.clone(), None).expect("a run").learn().expect("learned");
+    Run::open(store(folder.path()), config.clone(), None).expect("a run").train().expect("trained");
     let again = Run::open(store(folder.path()), self::config(1), None).expect("a run");
     assert_eq!(again.config(), &config);
     let unknown = RunConfig { variant: "nothing".to_owned(), ..config };
@@ -181,7 +181,7 @@ fn run_plays_with_int8_networks() {
         network: Architecture::Residual { blocks: 1, channels: 8, squeeze: 0 },
         ..config(2)
     };
-    Run::open(store(folder.path()), config, None).expect("a run").learn().expect("learned");
+    Run::open(store(folder.path()), config, None).expect("a run").train().expect("trained");
     let names = store(folder.path()).list("nets").expect("listed");
     assert_eq!(names.iter().filter(|name| name.ends_with(".int8.onnx")).count(), 3, "{names:?}");
     // Games are played with it: without it there is an error.
@@ -190,7 +190,7 @@ fn run_plays_with_int8_networks() {
     let longer = text.replace("iterations = 2", "iterations = 3");
     fs::write(folder.path().join("config.toml"), longer).expect("written");
     let mut run = Run::open(store(folder.path()), self::config(2), None).expect("a run");
-    let error = run.learn().expect_err("it is missing").to_string();
+    let error = run.train().expect_err("it is missing").to_string();
     assert!(error.contains("00002.int8.onnx"), "{error}");
 }
 
@@ -199,12 +199,12 @@ fn run_with_surprise_weighting_is_repeated_exactly() {
     let [even, whole, parts] = [0; 3].map(|_| tempfile::tempdir().expect("a folder"));
     let config = |iterations, surprise| RunConfig { surprise, ..config(iterations) };
     let open = |folder: &Path, config| Run::open(store(folder), config, None);
-    open(even.path(), config(2, 0.0)).expect("a run").learn().expect("learned");
-    open(whole.path(), config(2, 0.5)).expect("a run").learn().expect("learned");
-    open(parts.path(), config(1, 0.5)).expect("a run").learn().expect("learned");
+    open(even.path(), config(2, 0.0)).expect("a run").train().expect("trained");
+    open(whole.path(), config(2, 0.5)).expect("a run").train().expect("trained");
+    open(parts.path(), config(1, 0.5)).expect("a run").train().expect("trained");
     let text = toml::to_string(&config(2, 0.5)).expect("a configuration");
     fs::write(parts.path().join("config.toml"), text).expect("written");
-    open(parts.path(), config(2, 0.5)).expect("a run").learn().expect("learned");
+    open(parts.path(), config(2, 0.5)).expect("a run").train().expect("trained");
     assert_eq!(bytes(whole.path()), bytes(parts.path()));
     assert_ne!(bytes(whole.path()), bytes(even.path()));
     let games = |folder: &Path| fs::read(folder.join("games/00000.games")).expect("games");

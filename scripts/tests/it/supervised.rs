@@ -24,7 +24,7 @@ fn games() -> Vec<GameRecord> {
     let lines = golden.lines().filter(|line| line.starts_with("crazyhouse"));
     fs::write(&path, lines.collect::<Vec<_>>().join("\n")).expect("written");
     let found = readers::read_all(&[path], &crazyhouse()).expect("read");
-    assert_eq!(found.faults, []);
+    assert_eq!(found.errors, []);
     found.games
 }
 
@@ -62,7 +62,7 @@ fn bytes(folder: &Path) -> Vec<u8> {
 fn run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
     let whole = tempfile::tempdir().expect("a folder");
     let parts = tempfile::tempdir().expect("a folder");
-    open(whole.path(), config(6400, 1e6), None).learn(&|_| ()).expect("learned");
+    open(whole.path(), config(6400, 1e6), None).train(&|_| ()).expect("trained");
     let rows = SupervisedMetrics::read(&store(whole.path())).expect("a log");
     let [row] = &rows[..] else { panic!("{rows:?}") };
     assert_eq!((row.steps, row.positions), (400, 6400));
@@ -71,7 +71,7 @@ fn run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
     let stop = |steps: u64| {
         let mut run = open(parts.path(), config(6400, 0.0), None);
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            run.learn(&|row| assert!(row.steps < steps, "enough"))
+            run.train(&|row| assert!(row.steps < steps, "enough"))
         }));
         assert!(result.is_err());
     };
@@ -84,7 +84,7 @@ fn run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
     stop(72);
     fs::write(parts.path().join("state.toml"), state).expect("written");
     fs::write(&saved, learner).expect("written");
-    open(parts.path(), config(6400, 0.0), None).learn(&|_| ()).expect("learned");
+    open(parts.path(), config(6400, 0.0), None).train(&|_| ()).expect("trained");
     assert_eq!(bytes(whole.path()), bytes(parts.path()));
     let steps: Vec<_> = SupervisedMetrics::read(&store(parts.path()))
         .expect("a log")
@@ -101,7 +101,7 @@ fn run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
     // Another run starts from there.
     let warm = tempfile::tempdir().expect("a folder");
     let network = whole.path().join("network.onnx");
-    open(warm.path(), config(16, 1e6), Some(&network)).learn(&|_| ()).expect("learned");
+    open(warm.path(), config(16, 1e6), Some(&network)).train(&|_| ()).expect("trained");
     let started = &SupervisedMetrics::read(&store(warm.path())).expect("a log")[0];
     assert!(started.policy_excess < first.policy_excess, "{started:?} {first:?}");
 }
@@ -109,7 +109,7 @@ fn run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
 #[test]
 fn open_refuses_damaged_files_and_invalid_settings() {
     let folder = tempfile::tempdir().expect("a folder");
-    open(folder.path(), config(16, 1e6), None).learn(&|_| ()).expect("learned");
+    open(folder.path(), config(16, 1e6), None).train(&|_| ()).expect("trained");
     for name in ["config.toml", "state.toml", "learner/0000000001.ckpt"] {
         let path = folder.path().join(name);
         let intact = fs::read(&path).expect("a file");

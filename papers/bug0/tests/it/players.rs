@@ -2,7 +2,7 @@
 
 use bug0::players::{self, MAX_DEPTH_PLIES};
 use menagerie::variant::Catalogue;
-use trainer::arena::spec::{Kind, PlayerSpec};
+use trainer::arena::spec::{PlayerKind, PlayerSpec};
 
 fn error(variant: &str, spec: &PlayerSpec) -> String {
     let variant = Catalogue::shipped().require(variant).expect("a variant");
@@ -20,7 +20,7 @@ fn players_report_invalid_specifications() {
     assert_eq!(error("chess", &too_deep), "minimax depth 33 is above the maximum 32");
     let missing = players::regression("no/such/file.regression".into());
     assert!(error("bughouse2fixed", &missing).starts_with("no/such/file.regression: "));
-    let neither = PlayerSpec::new(Kind::Custom);
+    let neither = PlayerSpec::new(PlayerKind::Custom);
     assert_eq!(error("chess", &neither), "unknown player \"custom\"");
     let limited = PlayerSpec { visits: Some(9), ..players::minimax(1) };
     assert!(error("chess", &limited).starts_with("unknown player \"custom:visits=9,depth=1"));

@@ -89,7 +89,9 @@ impl SparseNetwork {
         let mut bias = start.input_bias.clone();
         if let Some(variant) = map.variant() {
             let row = &start.input_table[usize::from(variant) * hidden_size..][..hidden_size];
-            bias.iter_mut().zip(row).for_each(|(bias, weight)| *bias += weight);
+            for (bias, weight) in bias.iter_mut().zip(row) {
+                *bias += weight;
+            }
         }
         for (nth, unit) in self.state.units.iter_mut().enumerate() {
             let first = nth * LANE;

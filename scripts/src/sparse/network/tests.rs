@@ -126,7 +126,9 @@ impl ExactNetwork {
                 }
             }
         }
-        hidden.iter_mut().for_each(|unit| *unit = unit.max(0.0));
+        for unit in &mut hidden {
+            *unit = unit.max(0.0);
+        }
         let product = |start: usize| -> f64 {
             hidden.iter().zip(&self.head[start..]).map(|(unit, weight)| unit * weight).sum()
         };
