@@ -46,7 +46,8 @@ pub(super) struct RootHalving {
     pub(super) initially_considered: usize,
 }
 
-/// The number of visits of the tree for each leaf that may be in flight. docs/search.md has measurements.
+/// The number of visits of the tree for each leaf that may be in flight. docs/history/search.md has
+/// measurements.
 const VISITS_PER_LEAF: u32 = 128;
 /// The greatest number of leaves in flight. Nodes count visits in flight, collisions included, in 16 bits.
 const MAX_LEAVES_IN_FLIGHT: u32 = 1 << 14;
