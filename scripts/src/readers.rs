@@ -28,7 +28,7 @@ pub use pgn::PgnError;
 pub use tokens::SyntaxError;
 
 use crate::record::{self, End, GameRecord, PlyRecord, RecordError, WHOLE};
-use crate::san::SanError;
+use menagerie::rules::san::SanError;
 
 /// The games of one or more files.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@
 //!
 //! Marks of check, mate and annotation are ignored when reading, and not written.
 
-use super::{Move, MoveList, Position, Role};
+use super::{BoardId, Move, MoveList, Position, Role};
 use shakmaty::CastlingSide;
 use shakmaty::san::San;
 
@@ -110,8 +110,11 @@ fn parse_wall(position: &Position, text: &str) -> Option<Move> {
     legal_moves(position).into_iter().find(named)
 }
 
-/// Returns the shortest unambiguous text of a legal ply.
+/// Returns the shortest unambiguous text of a legal ply; `None` if it has none, as on the second of two boards.
 fn ply_text(position: &Position, m: Move) -> Option<String> {
+    if m.board() != BoardId::A {
+        return None;
+    }
     let Move::Step { from, to, promotion, .. } = m else {
         let Move::Drop { role, to, .. } = m else { return None };
         return Some(San::Put { role, to }.to_string());
@@ -136,6 +139,9 @@ fn ply_text(position: &Position, m: Move) -> Option<String> {
 
 /// Returns `true` if `san` matches a legal ply. The `x` of a capture is optional.
 fn matches_san(position: &Position, san: San, m: Move) -> bool {
+    if m.board() != BoardId::A {
+        return false;
+    }
     match (san, m) {
         (San::Castle(side), m) => castling(position, m) == Some(side),
         (San::Put { role, to }, m) => m == Move::drop(role, to),

@@ -31,7 +31,8 @@ impl Position {
 
     /// Returns `O-O` or `O-O-O` if a legal ply is castling.
     pub(super) fn castling_text(&self, ply: Move) -> Option<&'static str> {
-        let board = self.board();
+        let view = self.view();
+        let board = view.on(ply.board());
         let Move::Step { from, to, promotion: None, .. } = ply else { return None };
         let king = board.pieces.role_at(from) == Some(Role::King);
         let castling =

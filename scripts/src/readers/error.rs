@@ -8,7 +8,7 @@ use super::epd::EpdError;
 use super::labelled::LabelledError;
 use super::pgn::PgnError;
 use super::tokens::SyntaxError;
-use crate::san::SanError;
+use menagerie::rules::san::SanError;
 
 /// A game of a file that is invalid and was skipped.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -19,7 +19,7 @@ use super::clocks::RecordedClocks;
 use super::{GameErrorKind, Games, Lines, Replay, by_line, parse_result};
 use crate::eval_scale::EngineScore;
 use crate::record::GameRecord;
-use crate::san::SanError;
+use menagerie::rules::san::SanError;
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
     by_line(lines, found, |line| parse_game(line, variant))

@@ -1,4 +1,4 @@
-//! Games in PGN, with moves in algebraic notation ([`san`](crate::san)) or in the notation of UCI, also for
+//! Games in PGN, with moves in algebraic notation ([`san`](menagerie::rules::san)) or in the notation of UCI, also for
 //! variants with drops and duck chess.
 //!
 //! The policy targets are the played moves. Comments may have scores: `[%eval 0.35]` or `[%eval #-3]` as on
