@@ -251,8 +251,8 @@ fn centipawns(score: f32) -> i32 {
     pawns.clamp(-MAX_CENTIPAWNS, MAX_CENTIPAWNS).round() as i32
 }
 
-/// Runs the bench with `threads` threads. Passes `print` a line for each position, then the totals and at last the
-/// signature: a hash of all results.
+/// Runs the bench with `threads` threads. Passes `print` a line for each position, then the totals, the signature (a
+/// hash of all results), and at last the line that the testing framework OpenBench reads: `N nodes M nps`.
 ///
 /// # Errors
 /// If a search fails.
@@ -270,11 +270,10 @@ pub fn bench(threads: usize, mut print: impl FnMut(&str)) -> Result<(), EvalErro
     let expanded = sum(|memory| memory.expanded).max(1.0);
     let bytes = sum(|memory| memory.bytes) / expanded;
     let moves = sum(|memory| memory.moves) / expanded;
-    print(&format!("Nodes: {nodes}"));
-    print(&format!("Nodes/second: {:.0}", nodes as f64 / seconds));
     print(&format!("Bytes/expanded node: {bytes:.1}, of {moves:.1} moves"));
     let signature = Key::of(results.iter().map(|result| result.signature));
     print(&format!("Signature: {:016x}", signature.0));
+    print(&format!("{nodes} nodes {:.0} nps", nodes as f64 / seconds));
     Ok(())
 }
 
