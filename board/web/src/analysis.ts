@@ -3,9 +3,10 @@
 import type { BoardView } from './boardview';
 import { byId, create, createSvg, formatCount } from './dom';
 import { lineThrough, type TreeNode } from './game';
-import type { EvalReply, InfoEvent, Limits, RootMove, SearchEvent, StateReply } from './messages';
+import type { EvalReply, HelloReply, InfoEvent, Limits, RootMove, SearchEvent, StateReply } from './messages';
 import type { Arrow, Heat } from './overlay';
-import { expectedScore, normalizeWdl, scoreText, wdlOfInfo, wdlOfSideZero, type Wdl } from './score';
+import { expectedScore, scoreText, wdlOfInfo, wdlOfSideZero, type Wdl } from './score';
+import { SIDE_NAMES } from './seats';
 import type { Session } from './session';
 import { saveSettings, settings } from './settings';
 import { arrowsOfTurn, pliesOfTeamTurn, squaresOfTurn } from './turntext';
@@ -144,6 +145,8 @@ export class Analysis {
   }
 
   private async fetchPolicy(number: number): Promise<void> {
+    // The policy is that of whole turns.
+    if (this.session.partial.length > 0) return;
     try {
       const policy = await this.session.socket.request<EvalReply>('eval', { position: this.session.position() });
       if (number !== this.searchNumber) return;
@@ -171,6 +174,8 @@ export class Analysis {
       saveSettings();
       this.render();
     });
+    this.bindOption('threads', 'Threads');
+    this.bindOption('hash', 'Hash');
     heat.addEventListener('change', () => {
       settings.heat = heat.checked;
       saveSettings();
@@ -178,6 +183,35 @@ export class Analysis {
       if (settings.heat) void this.fetchPolicy(this.searchNumber);
       this.render();
     });
+  }
+
+  private bindOption(id: 'threads' | 'hash', name: string): void {
+    const field = byId<HTMLInputElement>(id);
+    field.addEventListener('change', () => {
+      settings[id] = field.value === '' ? null : Number(field.value);
+      saveSettings();
+      void this.sendOption(id, name).then(() => this.restart());
+    });
+  }
+
+  /** Sets the options of the engine that the user has chosen. Call after each connection. */
+  async sendOptions(engine: HelloReply['engine']): Promise<void> {
+    byId<HTMLInputElement>('threads').max = String(engine.maxThreads ?? 1024);
+    byId<HTMLInputElement>('threads').placeholder = String(engine.threads);
+    byId<HTMLInputElement>('hash').placeholder = String(engine.hash);
+    await this.sendOption('threads', 'Threads');
+    await this.sendOption('hash', 'Hash');
+  }
+
+  private async sendOption(id: 'threads' | 'hash', name: string): Promise<void> {
+    const value = settings[id];
+    if (value === null) return;
+    try {
+      const reply = await this.session.socket.request<{ value: string }>('option', { name, value });
+      byId<HTMLInputElement>(id).value = reply.value;
+    } catch (error) {
+      this.onError((error as Error).message);
+    }
   }
 
   // Drawing
@@ -282,7 +316,7 @@ export class Analysis {
     if (this.searched === null) return null;
     const state = this.withTeam(this.searched.state);
     if (info !== undefined) return wdlOfSideZero(wdlOfInfo(info), state);
-    if (this.policy !== null) return wdlOfSideZero(this.policy.wdl, state);
+    if (this.policy !== null && this.policy.wdl !== null) return wdlOfSideZero(this.policy.wdl, this.searched.state);
     const outcome = this.searched.state.outcome;
     if (outcome !== null && state.sides === 2) return outcome.winner === null ? [0, 1, 0] : outcome.winner === 0 ? [1, 0, 0] : [0, 0, 1];
     const value = this.searched.node.value;
@@ -290,19 +324,53 @@ export class Analysis {
   }
 
   private renderBar(): void {
+    if (this.session.variant.sides > 2) {
+      this.renderSides();
+      return;
+    }
     const wdl = this.currentWdl();
-    this.bar.classList.toggle('empty', wdl === null);
-    const [win, draw, loss] = wdl === null ? [0, 1, 0] : normalizeWdl(wdl);
-    this.bar.style.setProperty('--win', String(win));
-    this.bar.style.setProperty('--draw', String(draw));
-    this.bar.style.setProperty('--loss', String(loss));
+    const [win, draw, loss] = wdl ?? [0, 1, 0];
     const percent = (x: number): string => `${Math.round(100 * x)}%`;
-    const sides = this.session.variant.sides > 2 ? ['side to move wins', 'another side wins'] : ['White wins', 'Black wins'];
-    if (this.session.variant.boards === 2) sides.splice(0, 2, 'White on A and Black on B win', 'the other team wins');
-    const text = wdl === null ? 'No evaluation' : `${sides[0]} ${percent(win)}, draw ${percent(draw)}, ${sides[1]} ${percent(loss)}`;
-    this.bar.setAttribute('aria-label', text);
-    this.bar.title = text;
-    byId('wdl').textContent = wdl === null ? '' : `W ${percent(win)} D ${percent(draw)} L ${percent(loss)}`;
+    const [first, second] =
+      this.session.variant.boards === 2 ? ['White on A and Black on B', 'White on B and Black on A'] : ['White', 'Black'];
+    const text = `${first}: win ${percent(win)}, draw ${percent(draw)}, loss ${percent(loss)}; ${second} the reverse`;
+    this.showBar(
+      [
+        ['loss', loss],
+        ['draw', draw],
+        ['win', win],
+      ],
+      wdl === null ? 'No evaluation' : text,
+      wdl === null ? '' : `W ${percent(win)} D ${percent(draw)} L ${percent(loss)}`,
+    );
+  }
+
+  /** With more than two sides, the bar has the expected score of each. */
+  private renderSides(): void {
+    const values = this.infos[0]?.values;
+    if (values === undefined) {
+      this.showBar([['draw', 1]], 'No evaluation', '');
+      return;
+    }
+    const scores = values.map((value, side) => `${SIDE_NAMES[side] ?? side + 1} ${((value + 1) / 2).toFixed(2)}`);
+    this.showBar(
+      values.map((value, side) => [`side-${side}`, (value + 1) / 2]),
+      `Expected scores: ${scores.join(', ')}`,
+      scores.join(' '),
+    );
+  }
+
+  private showBar(parts: [string, number][], label: string, text: string): void {
+    const names = parts.map(([name]) => name).join(' ');
+    if (this.bar.dataset.parts !== names) {
+      this.bar.dataset.parts = names;
+      this.bar.replaceChildren(...parts.map(([name]) => create('span', { class: name })));
+    }
+    parts.forEach(([, share], i) => (this.bar.children[i] as HTMLElement).style.setProperty('flex-grow', String(share)));
+    this.bar.classList.toggle('empty', text === '');
+    this.bar.setAttribute('aria-label', label);
+    this.bar.title = label;
+    byId('wdl').textContent = text;
   }
 
   private renderBoards(): void {
@@ -325,9 +393,10 @@ export class Analysis {
         ? this.rootMoves.filter(root => root.share >= LEAST_SHARE)
         : this.infos.filter(info => info?.pv[0] !== undefined).map((info, i) => ({ move: info.pv[0], share: 0.6 / (i + 1) }));
     const arrows: Arrow[] = [];
-    const best = this.infos[0]?.pv[0] ?? shares[0]?.move;
+    const best = this.infos[0]?.pv[0] ?? shares[0]?.move ?? '';
     for (const { move, share } of shares.slice(0, MOST_ARROWS)) {
-      arrows.push(...arrowsOfTurn(move, board, { weight: share, kind: move === best ? 'best' : 'other' }));
+      const kind = beginsWith(best, move) ? 'best' : 'other';
+      arrows.push(...arrowsOfTurn(kind === 'best' ? best : move, board, { weight: share, kind }));
     }
     return mergeArrows(arrows);
   }
@@ -426,6 +495,14 @@ export class Analysis {
       this.onError((error as Error).message);
     }
   }
+}
+
+/** Returns whether a ply is the first of a turn. */
+function beginsWith(turn: string, ply: string): boolean {
+  const [first] = squaresOfTurn(ply);
+  return squaresOfTurn(turn).some(
+    (other, i) => (i === 0 || other.board > 0) && other.board === first?.board && other.from === first.from && other.to === first.to,
+  );
 }
 
 /** Adds the weights of arrows between the same squares, as of promotions to different pieces. */

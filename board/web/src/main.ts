@@ -12,7 +12,7 @@ import { Play, type StoredPlay } from './play';
 import { RbcGame } from './rbc';
 import { seatsOf } from './seats';
 import { Session } from './session';
-import { applyTheme, readJson, saveSettings, settings, writeJson, type Theme } from './settings';
+import { applyTheme, readTabJson, saveSettings, settings, writeTabJson, type Theme } from './settings';
 import { Socket } from './socket';
 
 const GAME_KEY = 'menagerie.game';
@@ -37,8 +37,9 @@ class App {
 
   constructor(
     private readonly socket: Socket,
-    variants: VariantInfo[],
+    private readonly hello: HelloReply,
   ) {
+    const { variants } = hello;
     const first = variants.find(variant => variant.name === 'chess') ?? variants[0];
     this.session = new Session(socket, variants, { variant: first.name, fen: null, chess960: false });
     this.play = new Play(this.session);
@@ -54,7 +55,8 @@ class App {
 
   /** Opens the stored game, or a game of chess. */
   async begin(): Promise<void> {
-    const stored = readJson<StoredGame>(GAME_KEY);
+    void this.analysis.sendOptions(this.hello.engine);
+    const stored = readTabJson<StoredGame>(GAME_KEY);
     let tree: GameTree | null = null;
     if (stored !== null && this.isKnown(stored)) {
       try {
@@ -76,6 +78,7 @@ class App {
       void this.begin();
       return;
     }
+    void this.analysis.sendOptions(this.hello.engine);
     if (this.rbc?.active) void this.rbc.resume();
     void this.session.refresh().then(() => {
       this.play.reconnected();
@@ -392,6 +395,7 @@ class App {
     byId<HTMLButtonElement>('resign').disabled = play.result !== null || !hasHuman;
     byId('rematch').hidden = play.result === null;
     byId('move-board').hidden = variant.boards === 1;
+    byId<HTMLInputElement>('move-text').placeholder = placeholder(variant);
     const pass = state?.legal.find(legal => legal.pass);
     byId('pass').hidden = variant.boards === 2 || pass === undefined || !this.canEnterMove();
     byId('cancel-turn').hidden = session.partial.length === 0;
@@ -416,8 +420,14 @@ class App {
 
   private save(): void {
     if (!this.ready) return;
-    writeJson(GAME_KEY, { tree: this.session.tree.store(), play: this.play.store() } satisfies StoredGame);
+    writeTabJson(GAME_KEY, { tree: this.session.tree.store(), play: this.play.store() } satisfies StoredGame);
   }
+}
+
+function placeholder(variant: VariantInfo): string {
+  if (variant.places) return 'a1';
+  if (variant.walls) return 'e2e4,e4e5';
+  return variant.drops === '' ? 'Nf3 or g1f3' : 'Nf3 or N@f3';
 }
 
 function socketUrl(): string {
@@ -450,7 +460,7 @@ function main(): void {
     socket
       .request<HelloReply>('hello')
       .then(hello => {
-        app = new App(socket, hello.variants);
+        app = new App(socket, hello);
         byId('connection').hidden = true;
         return app.begin();
       })

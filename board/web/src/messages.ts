@@ -23,7 +23,7 @@ export interface VariantInfo {
 export interface HelloReply {
   version: string;
   variants: VariantInfo[];
-  engine: { hash: number; threads: number };
+  engine: { hash: number; threads: number; maxThreads?: number };
 }
 
 export interface Position {
@@ -100,6 +100,8 @@ export interface InfoEvent {
   seldepth: number;
   score: { cp: number } | { mate: number };
   wdl: [number, number, number] | null;
+  /** The expected score of each side, from -1 to 1. */
+  values?: number[];
   nodes: number;
   nps: number;
   time: number;
@@ -134,15 +136,18 @@ export interface BestMoveEvent {
 export type SearchEvent = InfoEvent | MovesEvent | NoteEvent | BestMoveEvent;
 
 export interface EvalReply {
-  wdl: [number, number, number];
+  /** Null if the game is over. */
+  wdl: [number, number, number] | null;
   policy: { ply: string; p: number }[];
 }
 
+/** A turn. Of the opponent's turns only `captured` is known before the end. */
 export interface RbcLogEntry {
-  sense?: string | null;
-  request?: string | null;
-  taken?: string | null;
-  captured?: string | null;
+  color: Color;
+  sense: string | null;
+  request: string | null;
+  taken: string | null;
+  captured: string | null;
 }
 
 export interface RbcView {

@@ -25,12 +25,14 @@ export class MoveList {
 
   render(): void {
     const { variant, tree } = this.session;
+    const focused = this.host.contains(document.activeElement);
     const columns = variant.sides === 2 && variant.boards === 1;
     this.host.classList.toggle('columns', columns);
     const numbering = this.numbering();
     this.host.replaceChildren(...(columns ? this.rows(tree.root, numbering) : this.inline(tree.root, 0, numbering)));
     if (tree.root.children.length === 0) this.host.append(create('p', { class: 'hint' }, 'No moves yet'));
     this.scrollToCurrent();
+    if (focused) this.host.querySelector<HTMLElement>('[aria-current]')?.focus({ preventScroll: true });
   }
 
   private scrollToCurrent(): void {

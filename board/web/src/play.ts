@@ -453,6 +453,7 @@ export class Play {
     if (this.result !== null) return this.resultText(this.result);
     const state = session.state;
     if (state === null) return 'Loading';
+    if (this.active && !this.isLive) return 'An earlier position. Press End to continue the game.';
     const parts: string[] = [];
     const last = session.tree.current;
     if (last.parent !== null) parts.push(`${session.seats[last.seat].label}: ${last.san}.`);

@@ -2,9 +2,9 @@
 
 import { BoardView, pieceName } from './boardview';
 import { byId, create, formatClock } from './dom';
-import type { BoardState, Color, Legal, RbcReply, RbcView, VariantInfo } from './messages';
+import type { BoardState, Color, Legal, RbcLogEntry, RbcReply, RbcView, VariantInfo } from './messages';
 import type { NewRbcGame } from './newgame';
-import { readJson, writeJson } from './settings';
+import { readTabJson, writeTabJson } from './settings';
 import type { Socket } from './socket';
 import { squareName, squaresAround, type Size } from './squares';
 
@@ -29,6 +29,7 @@ export class RbcGame {
   private received = 0;
   private flipped = false;
   private busy = false;
+  private flagChecked = false;
   private readonly text = byId<HTMLInputElement>('rbc-text');
 
   constructor(
@@ -60,11 +61,11 @@ export class RbcGame {
   }
 
   static hasStored(): boolean {
-    return readJson<Stored>(KEY) !== null;
+    return readTabJson<Stored>(KEY) !== null;
   }
 
   static forget(): void {
-    writeJson(KEY, null);
+    writeTabJson(KEY, null);
   }
 
   /** Begins a game. Returns an error message. */
@@ -73,7 +74,7 @@ export class RbcGame {
       const reply = await this.socket.request<RbcReply>('rbc.new', game);
       this.game = game;
       this.token = reply.token;
-      writeJson(KEY, { token: reply.token, game } satisfies Stored);
+      writeTabJson(KEY, { token: reply.token, game } satisfies Stored);
       this.open();
       this.accept(reply.view);
       return null;
@@ -84,7 +85,7 @@ export class RbcGame {
 
   /** Continues the stored game. Returns whether there is one. */
   async resume(): Promise<boolean> {
-    const stored = readJson<Stored>(KEY);
+    const stored = readTabJson<Stored>(KEY);
     if (stored === null) return false;
     try {
       const reply = await this.socket.request<RbcReply>('rbc.resume', { token: stored.token });
@@ -161,6 +162,7 @@ export class RbcGame {
     else if (view.truth !== null && this.view === null) this.truthIndex = view.truth.fens.length - 1;
     this.view = view;
     this.received = performance.now();
+    this.flagChecked = false;
     this.render();
   }
 
@@ -204,9 +206,10 @@ export class RbcGame {
     this.board?.overlay.setFrame(sensing ? squaresAround(square, SIZE) : this.lastSense());
   }
 
+  /** The squares of the sense of this turn. */
   private lastSense(): string[] {
-    const entry = this.view?.log.at(-1);
-    return this.view?.phase === 'move' && entry?.sense ? squaresAround(entry.sense, SIZE) : [];
+    const { view } = this;
+    return view?.phase === 'move' ? Object.keys(view.seen).filter(square => view.seen[square] === 0) : [];
   }
 
   private step(target: (last: number) => number): void {
@@ -225,13 +228,19 @@ export class RbcGame {
       board: truth === null || truth === undefined ? this.seenBoard(view) : boardOfFen(truth),
       legal: view.phase === 'move' ? view.requests.map(legalOfRequest) : [],
       movable: view.phase === 'move' ? view.color : null,
-      lastMove: truth === null ? lastSquares(view) : [],
+      lastMove: truth === null ? lastSquares(view) : this.truthSquares(view),
       orientation,
     });
     board.overlay.setFog(truth === null || truth === undefined ? this.unseen(view) : []);
     board.overlay.setFrame(this.lastSense());
     this.renderPanel(view);
     this.renderClocks();
+  }
+
+  /** The squares of the turn before the position that the replay shows. */
+  private truthSquares(view: RbcView): string[] {
+    const taken = view.log[this.truthIndex - 1]?.taken;
+    return taken ? [taken.slice(0, 2), taken.slice(2, 4)] : [];
   }
 
   private seenBoard(view: RbcView): BoardState {
@@ -274,7 +283,7 @@ export class RbcGame {
     byId('rbc-pass').textContent = view.phase === 'sense' ? 'Sense nothing' : 'Pass';
     byId('rbc-hint').textContent = this.hint(view);
     const log = byId('rbc-log');
-    log.replaceChildren(...view.log.map(entry => create('li', {}, describeEntry(entry))));
+    log.replaceChildren(...view.log.map(entry => create('li', {}, describeEntry(entry, view))));
     log.scrollTop = log.scrollHeight;
     this.onStatus(this.statusText(view));
   }
@@ -299,6 +308,13 @@ export class RbcGame {
     }
   }
 
+  /** The server has no timer: it sees that a clock has run out when it is asked. */
+  private checkFlag(): void {
+    if (this.flagChecked) return;
+    this.flagChecked = true;
+    void this.send('rbc.resume', {});
+  }
+
   private renderClocks(): void {
     const { view } = this;
     if (view === null) return;
@@ -307,7 +323,9 @@ export class RbcGame {
       const ms = view.clock?.[side];
       clock.hidden = ms === undefined || ms === null;
       if (clock.hidden) return;
-      clock.textContent = formatClock(ms - (side === running ? performance.now() - this.received : 0));
+      const left = ms - (side === running ? performance.now() - this.received : 0);
+      clock.textContent = formatClock(left);
+      if (left <= 0) this.checkFlag();
       clock.classList.toggle('running', side === running);
     });
   }
@@ -327,21 +345,26 @@ function legalOfRequest(request: string): Legal {
   };
 }
 
+/** The squares of the last turn, or where the opponent captured. */
 function lastSquares(view: RbcView): string[] {
-  const taken = view.log.at(-1)?.taken;
-  return taken ? [taken.slice(0, 2), taken.slice(2, 4)] : [];
+  const last = view.log.at(-1);
+  if (last === undefined) return [];
+  if (last.color !== view.color) return last.captured === null ? [] : [last.captured];
+  return last.taken === null ? [] : [last.taken.slice(0, 2), last.taken.slice(2, 4)];
 }
 
-function describeEntry(entry: { sense?: string | null; request?: string | null; taken?: string | null; captured?: string | null }): string {
-  const parts: string[] = [];
-  if (entry.sense) parts.push(`sensed ${entry.sense}`);
-  if (entry.request !== undefined) {
-    if (entry.request === null) parts.push('passed');
-    else if (entry.taken === entry.request) parts.push(entry.request);
-    else parts.push(`${entry.request} was ${entry.taken ? `taken as ${entry.taken}` : 'not possible'}`);
+function describeEntry(entry: RbcLogEntry, view: RbcView): string {
+  const name = entry.color === 'white' ? 'White' : 'Black';
+  if (entry.color !== view.color && view.truth === null) {
+    return entry.captured === null ? `${name}: no capture` : `${name}: captured on ${entry.captured}`;
   }
-  if (entry.captured) parts.push(`captured on ${entry.captured}`);
-  return parts.join(', ') || 'turn began';
+  const parts: string[] = [];
+  if (entry.sense !== null) parts.push(`sensed ${entry.sense}`);
+  if (entry.request === null) parts.push('passed');
+  else if (entry.taken === entry.request) parts.push(entry.request);
+  else parts.push(entry.taken === null ? `${entry.request} was not possible` : `${entry.request} became ${entry.taken}`);
+  if (entry.captured !== null) parts.push(`captured on ${entry.captured}`);
+  return `${name}: ${parts.join(', ')}`;
 }
 
 function boardOfFen(fen: string): BoardState {

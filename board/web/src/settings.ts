@@ -7,10 +7,13 @@ export interface Settings {
   lines: number;
   arrows: boolean;
   heat: boolean;
+  /** Threads of a search and megabytes of its memory; null for the defaults of the server. */
+  threads: number | null;
+  hash: number | null;
 }
 
 const KEY = 'menagerie.settings';
-const DEFAULTS: Settings = { theme: 'auto', lines: 2, arrows: true, heat: false };
+const DEFAULTS: Settings = { theme: 'auto', lines: 2, arrows: true, heat: false, threads: null, hash: null };
 
 export const settings: Settings = { ...DEFAULTS, ...readJson<Partial<Settings>>(KEY) };
 
@@ -25,19 +28,41 @@ export function applyTheme(): void {
 
 /** Reads a value from localStorage. Returns null if there is none or it is damaged. */
 export function readJson<T>(key: string): T | null {
+  return read<T>(() => localStorage, key);
+}
+
+/** Writes a value to localStorage. A full or forbidden storage is ignored. */
+export function writeJson(key: string, value: unknown): void {
+  write(() => localStorage, key, value);
+}
+
+/** Reads the value of this tab, or that which any tab has written last. */
+export function readTabJson<T>(key: string): T | null {
+  return read<T>(() => sessionStorage, key) ?? readJson<T>(key);
+}
+
+/** Writes a value for this tab, and for tabs that are opened later. */
+export function writeTabJson(key: string, value: unknown): void {
+  write(() => sessionStorage, key, value);
+  writeJson(key, value);
+}
+
+// Access to a storage throws if the browser forbids it.
+type OpenStorage = () => Storage;
+
+function read<T>(open: OpenStorage, key: string): T | null {
   try {
-    const text = localStorage.getItem(key);
+    const text = open().getItem(key);
     return text === null ? null : (JSON.parse(text) as T);
   } catch {
     return null;
   }
 }
 
-/** Writes a value to localStorage. A full or forbidden storage is ignored. */
-export function writeJson(key: string, value: unknown): void {
+function write(open: OpenStorage, key: string, value: unknown): void {
   try {
-    if (value === null) localStorage.removeItem(key);
-    else localStorage.setItem(key, JSON.stringify(value));
+    if (value === null) open().removeItem(key);
+    else open().setItem(key, JSON.stringify(value));
   } catch {
     // The game goes on without being stored.
   }
