@@ -55,6 +55,8 @@ export class BoardView {
   private readonly surface: HTMLElement;
   private readonly description: HTMLElement;
   private ground: Api | null = null;
+  /** The position that chessgroundx shows; empty after a move by the user. */
+  private shown = '';
   private cells = new Map<string, HTMLButtonElement>();
   private update: BoardUpdate | null = null;
   private chooser: HTMLElement | null = null;
@@ -107,8 +109,10 @@ export class BoardView {
 
   private showPieces(update: BoardUpdate): void {
     const { board, movable, orientation } = update;
+    const placement = boardFen(board.pieces, board.promoted, board.walls, this.size);
+    const position = [placement, board.turn, movable, orientation].join(' ');
     const config = {
-      fen: boardFen(board.pieces, board.promoted, board.walls, this.size) + this.pocketFen(board),
+      fen: placement + this.pocketFen(board),
       orientation,
       turnColor: board.turn,
       check: board.check === null ? [] : [board.check as cg.Key],
@@ -119,13 +123,15 @@ export class BoardView {
         dests: this.destinations(update),
       },
       animation: { enabled: !matchMedia('(prefers-reduced-motion: reduce)').matches, duration: 180 },
-      selectable: { selected: undefined },
     };
     if (this.ground !== null) {
-      this.ground.unselect();
+      // A selected piece stays selected when only a pocket has changed.
+      if (position !== this.shown) this.ground.unselect();
+      this.shown = position;
       this.ground.set(config);
       return;
     }
+    this.shown = position;
     const roles = [...this.variant.roles].map(roleOf);
     this.ground = Chessground(this.surface, {
       ...config,
@@ -185,6 +191,7 @@ export class BoardView {
   }
 
   private moved(from: string, to: string): void {
+    this.shown = '';
     const candidates = this.legal().filter(legal => legal.drop === null && !legal.wall && legal.from === from);
     const direct = candidates.filter(legal => legal.to === to);
     // A king step has priority over castling with the same destination, which a drop on the rook means.
@@ -194,6 +201,7 @@ export class BoardView {
   }
 
   private dropped(role: string, to: string): void {
+    this.shown = '';
     const letter = role[0].toUpperCase();
     this.choose(
       this.legal().filter(legal => legal.drop?.toUpperCase() === letter && legal.to === to),

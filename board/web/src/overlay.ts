@@ -70,9 +70,9 @@ export class Overlay {
     this.above.replaceChildren(
       ...this.frame.map(square => this.cell(square, 'frame')),
       ...this.dots.map(square => this.dot(square)),
-      ...this.heat.flatMap(heat => this.heatLabel(heat)),
       // Thick arrows first, so that thin ones stay visible.
       ...[...this.arrows].sort((a, b) => b.weight - a.weight).map(arrow => this.arrow(arrow)),
+      ...this.heat.flatMap(heat => this.heatLabel(heat)),
     );
   }
 
@@ -100,7 +100,7 @@ export class Overlay {
   private heatLabel(heat: Heat): SVGElement[] {
     if (heat.probability < 0.01) return [];
     const [x, y] = this.center(heat.square);
-    const label = createSvg('text', { class: 'heat-label', x, y: y + 0.44 });
+    const label = createSvg('text', { class: 'heat-label', x, y: y - 0.28 });
     label.textContent = `${Math.round(100 * heat.probability)}%`;
     return [label];
   }
