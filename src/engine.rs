@@ -30,6 +30,7 @@ pub use bench::{BenchPosition, bench};
 pub use bughouse::SeatClocks;
 pub use debug::{EvalOutput, NetworkInput};
 use debug::{count_paths, eval, flipped_fen, whole_turns};
+pub use embedded_nets::ships_network;
 use evaluators::EvaluatorPool;
 pub use evaluators::{VariantNetwork, open_network};
 pub use game::GameError;

@@ -100,6 +100,10 @@ pub(crate) trait Rules {
     fn opponent_in_check(&self) -> bool {
         false
     }
+    /// See [`Position::checked_king`].
+    fn checked_king(&self, _board: BoardId) -> Option<Square> {
+        None
+    }
     /// Returns the number of turns since the last irreversible one; positions before it cannot recur.
     fn reversible(&self) -> u32;
     /// See [`Position::key`].
@@ -367,6 +371,13 @@ impl Position {
     /// position, but a FEN can describe one.
     pub fn opponent_in_check(&self) -> bool {
         self.rules().opponent_in_check()
+    }
+
+    /// Returns the square of the king, or of another piece that must not be captured, if it is in check and
+    /// its color is on turn at `board`; the first one if there are several. In games on one board, `board` is
+    /// ignored.
+    pub fn checked_king(&self, board: BoardId) -> Option<Square> {
+        self.rules().checked_king(board)
     }
 
     /// Sets up another board with `turn` to move, without castling rights, pieces in hand, counters

@@ -4,6 +4,7 @@ use std::env::current_exe;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::encoding::Encoding;
 use crate::nn::{NetworkFile, Weights};
 use crate::variant::Variant;
 
@@ -66,16 +67,32 @@ fn embedded(variant: &str) -> Option<Weights> {
     Some(Weights::new(file, None))
 }
 
-/// Reads the network of a variant from the first folder that has one.
-fn on_disk(variant: &str) -> Option<ReadResult> {
+/// Returns `true` if a network is shipped for a variant: its own, the base network, or the network that its
+/// section names. Whether it fits the variant is not known before it is opened.
+pub fn ships_network(variant: &Variant) -> bool {
+    let is_shipped = |name: &str| path_on_disk(name).is_some() || embedded(name).is_some();
+    if is_shipped(variant.name()) || variant.uses_own_network_only() {
+        return is_shipped(variant.name());
+    }
+    let has_sparse = Encoding::of(&variant.start()).sparse().is_some();
+    has_sparse && is_shipped(BASE_NETWORK) || variant.network().is_some_and(is_shipped)
+}
+
+/// Returns the path of the network of a variant in the first folder that has one.
+fn path_on_disk(variant: &str) -> Option<PathBuf> {
     // The name may come from a user's file.
     if !variant.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
         return None;
     }
-    let path = folders(current_exe().ok().as_deref()).into_iter().find_map(|folder| {
+    folders(current_exe().ok().as_deref()).into_iter().find_map(|folder| {
         let names = [format!("{variant}.onnx"), format!("{variant}.int8.onnx")];
         names.into_iter().map(|name| folder.join(name)).find(|path| path.is_file())
-    })?;
+    })
+}
+
+/// Reads the network of a variant from the first folder that has one.
+fn on_disk(variant: &str) -> Option<ReadResult> {
+    let path = path_on_disk(variant)?;
     let name = format!("{FOLDER}/{}", path.file_name()?.to_str()?);
     Some(
         Weights::read(&path, &name)
@@ -100,6 +117,14 @@ mod tests {
         let found = folders(Some(Path::new("/a/b/menagerie")));
         assert_eq!(found, ["/a/b/nets", "/a/nets", "/nets", "nets"].map(PathBuf::from));
         assert_eq!(folders(None), [PathBuf::from("nets")]);
+    }
+
+    #[test]
+    fn shipped_networks_are_found() {
+        let catalogue = crate::variant::Catalogue::shipped();
+        let variant = |name| catalogue.get(name).expect("a shipped variant");
+        assert!(ships_network(&variant("chess")) && ships_network(&variant("3x3")));
+        assert!(!ships_network(&variant("tictactoe")));
     }
 
     #[test]

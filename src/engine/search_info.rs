@@ -16,6 +16,14 @@ pub enum Event {
     Note(String),
     /// The state of one of the best lines.
     SearchInfo(SearchInfo),
+    /// The first plies of all turns and their statistics so far, best first. Follows the reports of the
+    /// best lines.
+    RootMoves {
+        /// The side to move.
+        mover: Side,
+        /// The text of each ply, and its statistics.
+        moves: Vec<(String, RootMove)>,
+    },
     /// The end of a search.
     Best(SearchResult),
     /// The number of paths that begin with a turn.

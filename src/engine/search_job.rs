@@ -12,7 +12,7 @@ use super::stoppers::{StopConditions, Stoppers};
 use super::tablebases::{TablebaseEvaluator, Tablebases};
 use crate::nn::{EvalError, Evaluator, Uniform};
 use crate::rules::{Move, PerSide};
-use crate::search::{BatchStats, Gatherer, GumbelParams, Line, Proof, Searcher, Tree};
+use crate::search::{BatchStats, Gatherer, GumbelParams, Line, Proof, RootMove, Searcher, Tree};
 
 /// A report is repeated after this time without a change.
 const REPEAT_INTERVAL: Duration = Duration::from_secs(1);
@@ -160,6 +160,7 @@ impl SearchJob {
             info.time = time;
             (self.sink)(Event::SearchInfo(info));
         }
+        (self.sink)(Event::RootMoves { mover: tree.root().turn(), moves: root_moves(tree) });
     }
 
     /// Reports the line of this rank, from 0, as if it were the best.
@@ -241,9 +242,8 @@ impl SearchJob {
     /// Returns the turn of the line of this rank, from 0, and the reply to it.
     fn result(&self, tree: &mut Tree, evaluator: &mut dyn Evaluator, rank: usize) -> SearchResult {
         let root = tree.root().clone();
-        let root_moves = tree.root_moves().into_iter();
         let mut result = SearchResult {
-            root_moves: root_moves.map(|choice| (root.move_text(choice.m), choice)).collect(),
+            root_moves: root_moves(tree),
             ..SearchResult::without_turn(root.turn())
         };
         let Some(line) = tree.lines(rank + 1).pop() else { return result };
@@ -255,6 +255,12 @@ impl SearchJob {
         }
         result
     }
+}
+
+/// Returns the root moves, best first, with their texts.
+fn root_moves(tree: &Tree) -> Vec<(String, RootMove)> {
+    let root = tree.root();
+    tree.root_moves().into_iter().map(|choice| (root.move_text(choice.m), choice)).collect()
 }
 
 /// Returns `true` if a line has a score of its own. Until its move has been searched, its score is that of

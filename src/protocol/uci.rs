@@ -207,6 +207,8 @@ impl Uci {
                 output.print(&info::best_move(&result));
                 on_search_end(number);
             }
+            // Printed at the end, if debug is on.
+            Event::RootMoves { .. } => {}
             Event::PerftTurn { turn, count } => output.print(&format!("{turn}: {count}")),
             Event::PerftTotal(total) => {
                 match total {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub use clocks::Clocks;
 pub use order::TurnOrder;
-use shakmaty::Color;
+use shakmaty::{Color, Square};
 pub(super) use text::{PASS, parse_candidates, split_board_number, turn_text};
 
 use self::board::{BoardState, BoardStatus};
@@ -255,6 +255,10 @@ impl Rules for BughousePosition {
 
     fn opponent_in_check(&self) -> bool {
         self.boards.iter().any(|board| board.chess.opponent_in_check())
+    }
+
+    fn checked_king(&self, board: BoardId) -> Option<Square> {
+        self.board(board).chess.checked_king(board)
     }
 
     fn reversible(&self) -> u32 {

@@ -30,7 +30,7 @@ use self::castling::CastlingPath;
 pub(super) use self::mate::MateBuffers;
 use self::walls::PendingWall;
 use super::{
-    BoardView, GameSpec, Key, Mate, Move, MoveList, Outcome, Reason, Rules, Side, Symmetry, View,
+    BoardId, BoardView, GameSpec, Key, Mate, Move, MoveList, Outcome, Reason, Rules, Side, Symmetry, View,
     notation,
 };
 
@@ -285,6 +285,10 @@ impl Rules for ChessPosition {
 
     fn opponent_in_check(&self) -> bool {
         self.in_check(!self.turn)
+    }
+
+    fn checked_king(&self, _board: BoardId) -> Option<Square> {
+        self.threatened_royal(self.turn)
     }
 
     fn reversible(&self) -> u32 {

@@ -130,7 +130,7 @@ impl XBoard {
                 search_output.with(|last| last.result = Some(result));
                 on_search_end(number);
             }
-            Event::PerftTurn { .. } | Event::PerftTotal(_) => {}
+            Event::RootMoves { .. } | Event::PerftTurn { .. } | Event::PerftTotal(_) => {}
         })
     }
 

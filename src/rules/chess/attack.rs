@@ -75,12 +75,19 @@ impl ChessPosition {
 
     /// Returns `true` if a royal or pseudo-royal piece of `color` could be captured.
     pub(super) fn is_threatened(&self, color: Color) -> bool {
-        self.in_check(color)
-            || self.pseudo_royal_rule().is_some_and(|rule| {
-                let ours = self.pseudo_royals(rule, color);
-                let theirs = self.pseudo_royals(rule, !color);
-                ours.into_iter().any(|square| self.can_be_captured(square, color, theirs))
-            })
+        self.threatened_royal(color).is_some()
+    }
+
+    /// Returns the royal king of `color` if it is attacked, or else the first pseudo-royal piece that
+    /// could be captured.
+    pub(super) fn threatened_royal(&self, color: Color) -> Option<Square> {
+        if self.in_check(color) {
+            return self.royal(color);
+        }
+        let rule = self.pseudo_royal_rule()?;
+        let ours = self.pseudo_royals(rule, color);
+        let theirs = self.pseudo_royals(rule, !color);
+        ours.into_iter().find(|&square| self.can_be_captured(square, color, theirs))
     }
 
     /// Returns the pieces of `among` that attack `square` of `color`, with pieces on the `occupied`
@@ -247,4 +254,27 @@ impl ChessPosition {
 /// Shifts squares by one rank in the direction of pawns of `color`.
 pub(super) fn forward(color: Color, squares: Bitboard) -> Bitboard {
     squares.shift(color.fold_wb(8, -8))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::{BoardId, Square};
+    use crate::variant::Catalogue;
+
+    #[test]
+    fn checked_king_is_that_of_the_color_on_turn() {
+        let checked = |variant: &str, fen: &str| {
+            let variant = Catalogue::shipped().get(variant).expect("a shipped variant");
+            let position = variant.position(fen, false).expect("a position");
+            BoardId::ALL.map(|board| position.checked_king(board))
+        };
+        let check = "4k3/8/8/8/8/8/4R3/4K3 b - - 0 1";
+        assert_eq!(checked("chess", check)[0], Some(Square::E8));
+        assert_eq!(checked("atomic", check)[0], Some(Square::E8));
+        assert_eq!(checked("duck", "4k3/8/8/8/8/8/4R3/4K3 b - - 0 1")[0], None);
+        assert_eq!(checked("chess", "4k3/8/8/8/8/8/3R4/4K3 b - - 0 1")[0], None);
+        assert_eq!(checked("tictacmo", "5/1a3/b1c2 a")[0], None);
+        let boards = "4k3/8/8/8/8/8/8/4K3[] w - - 0 1|4k3/8/8/8/8/8/4R3/4K3[] b - - 0 1";
+        assert_eq!(checked("bughouse2", boards), [None, Some(Square::E8)]);
+    }
 }
