@@ -7,6 +7,7 @@
 //! - `server`: routes, headers, and which hosts and origins are served.
 //! - `files`: the files of the page.
 //! - `socket`: one connection: reads requests and writes replies and events.
+//! - `context`: what all connections share.
 //! - `messages`: requests, replies and errors.
 //! - `variants`: the list of variants.
 //! - `game`: a game from its texts.
@@ -18,6 +19,7 @@
 //! - `limits`: what a message may ask for.
 
 mod analysis;
+mod context;
 mod files;
 mod game;
 mod hidden;

@@ -13,15 +13,13 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use menagerie::variant::Catalogue;
-use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+use crate::context::Context;
 use crate::files::read_file;
-use crate::hidden::HiddenGames;
-use crate::limits::{DEFAULT_HASH_MB, MAX_READ_BYTES};
+use crate::limits::MAX_READ_BYTES;
 use crate::socket::{refuse_socket, serve_socket};
-use crate::variants::{VariantInfo, variant_list};
 
 /// The names of this machine.
 const LOCAL_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -50,32 +48,14 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// What all connections share.
+/// What requests are checked and answered with.
 #[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) catalogue: &'static Catalogue,
-    pub(crate) hello: HelloBody,
-    pub(crate) hidden: HiddenGames,
+struct Shared {
+    context: Arc<Context>,
     page: PathBuf,
     remote_host: Option<String>,
     session_limit: usize,
     sessions: Arc<Semaphore>,
-}
-
-/// The reply to `hello`.
-#[derive(Debug, Serialize)]
-pub(crate) struct HelloBody {
-    version: &'static str,
-    variants: Vec<VariantInfo>,
-    engine: EngineDefaults,
-}
-
-#[derive(Debug, Serialize)]
-struct EngineDefaults {
-    hash: i64,
-    threads: usize,
-    #[serde(rename = "maxThreads")]
-    max_threads: usize,
 }
 
 impl Server {
@@ -84,15 +64,8 @@ impl Server {
     /// # Errors
     /// If the players of RBC cannot be set up.
     pub fn new(options: ServerOptions) -> Result<Server, ServerOptionsError> {
-        let max_threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         let shared = Shared {
-            catalogue: options.catalogue,
-            hello: HelloBody {
-                version: env!("CARGO_PKG_VERSION"),
-                variants: variant_list(options.catalogue),
-                engine: EngineDefaults { hash: DEFAULT_HASH_MB, threads: 1, max_threads },
-            },
-            hidden: HiddenGames::new()?,
+            context: Arc::new(Context::new(options.catalogue)?),
             page: options.page,
             remote_host: options.remote_host,
             session_limit: options.sessions,
@@ -208,7 +181,7 @@ async fn upgrade_socket(
     upgrade.on_upgrade(move |socket| async move {
         match permit {
             Ok(permit) => {
-                serve_socket(socket, shared).await;
+                serve_socket(socket, Arc::clone(&shared.context)).await;
                 drop(permit);
             }
             Err(_) => {

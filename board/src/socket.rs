@@ -15,12 +15,12 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::timeout;
 
 use crate::analysis::{Analysis, Command};
+use crate::context::Context;
 use crate::game::PlayedTurns;
 use crate::hidden::{HiddenBody, HiddenCommand, HiddenError, SharedGame};
 use crate::limits::{MAX_WAITING_REPLIES, MAX_WRITE_TIME, PING_INTERVAL};
 use crate::messages::{MessageError, Refusal, Request, error_message, message, parse_request};
 use crate::notation::read_san;
-use crate::server::Shared;
 use crate::state::describe_game;
 
 /// A request failed in a way that is a defect of the server.
@@ -33,17 +33,17 @@ struct TurnBody {
 }
 
 /// Serves a connection until the client closes it.
-pub(crate) async fn serve_socket(socket: WebSocket, shared: Arc<Shared>) {
+pub(crate) async fn serve_socket(socket: WebSocket, context: Arc<Context>) {
     let (sink, stream) = socket.split();
     let (replies, waiting) = channel(MAX_WAITING_REPLIES);
-    let analysis = match Analysis::start(shared.catalogue, replies.clone()) {
+    let analysis = match Analysis::start(context.catalogue, replies.clone()) {
         Ok(analysis) => analysis,
         Err(error) => {
             log::error!("cannot start a session: {error}");
             return;
         }
     };
-    let connection = Connection { shared, analysis, played: None, replies };
+    let connection = Connection { context, analysis, played: None, replies };
     // When one ends, the other is dropped: a game of RBC may still hold a sender, so that the writer would not
     // end by itself. The events of a search that has not ended yet have no receiver then.
     select(pin!(connection.read(stream)), pin!(write_replies(sink, waiting))).await;
@@ -73,7 +73,7 @@ async fn write_replies(mut sink: SplitSink<WebSocket, Message>, mut waiting: Rec
 
 /// The state of a connection.
 struct Connection {
-    shared: Arc<Shared>,
+    context: Arc<Context>,
     analysis: Analysis,
     /// The game of the last `state` or `san`.
     played: Option<PlayedTurns>,
@@ -106,18 +106,18 @@ impl Connection {
             Err(Refusal { id, error }) => return Some(error_message(id.as_ref(), &error)),
         };
         match request {
-            Request::Hello => Some(message("hello", &id, &self.shared.hello)),
+            Request::Hello => Some(message("hello", &id, &self.context.hello)),
             Request::State { position } => {
-                self.answer_blocking(id, move |shared, played, id| {
-                    let state = describe_game(&position, shared.catalogue, played);
+                self.answer_blocking(id, move |context, played, id| {
+                    let state = describe_game(&position, context.catalogue, played);
                     reply_text("state", id, state)
                 })
                 .await
             }
             Request::San { position, text, board } => {
-                self.answer_blocking(id, move |shared, played, id| {
+                self.answer_blocking(id, move |context, played, id| {
                     let turns =
-                        match PlayedTurns::replay(&position, shared.catalogue, played.take()) {
+                        match PlayedTurns::replay(&position, context.catalogue, played.take()) {
                             Ok(turns) => played.insert(turns),
                             Err(error) => return error_message(Some(id), &error),
                         };
@@ -134,7 +134,7 @@ impl Connection {
             }
             Request::HiddenNew(request) => {
                 let replies = self.replies.clone();
-                self.answer_hidden(id, move |shared| shared.hidden.begin(&request, replies)).await
+                self.answer_hidden(id, move |context| context.hidden.begin(&request, replies)).await
             }
             Request::HiddenResume { token } => {
                 self.hidden_command(id, token, HiddenCommand::Resume).await
@@ -155,13 +155,13 @@ impl Connection {
     async fn answer_blocking(
         &mut self,
         id: Number,
-        answer: impl FnOnce(&Shared, &mut Option<PlayedTurns>, &Number) -> String + Send + 'static,
+        answer: impl FnOnce(&Context, &mut Option<PlayedTurns>, &Number) -> String + Send + 'static,
     ) -> Option<String> {
-        let shared = Arc::clone(&self.shared);
+        let context = Arc::clone(&self.context);
         let mut played = self.played.take();
         let answered_id = id.clone();
         let answered = tokio::task::spawn_blocking(move || {
-            let text = answer(&shared, &mut played, &answered_id);
+            let text = answer(&context, &mut played, &answered_id);
             (text, played)
         });
         Some(match answered.await {
@@ -185,7 +185,8 @@ impl Connection {
         command: HiddenCommand,
     ) -> Option<String> {
         let replies = self.replies.clone();
-        self.answer_hidden(id, move |shared| shared.hidden.execute(&token, command, replies)).await
+        self.answer_hidden(id, move |context| context.hidden.execute(&token, command, replies))
+            .await
     }
 
     /// Answers a request of RBC. The reply is sent before the engine begins to think, so that it comes
@@ -193,12 +194,12 @@ impl Connection {
     async fn answer_hidden(
         &self,
         id: Number,
-        answer: impl FnOnce(&Shared) -> Result<(HiddenBody, Option<SharedGame>), HiddenError>
+        answer: impl FnOnce(&Context) -> Result<(HiddenBody, Option<SharedGame>), HiddenError>
         + Send
         + 'static,
     ) -> Option<String> {
-        let shared = Arc::clone(&self.shared);
-        let answered = tokio::task::spawn_blocking(move || answer(&shared)).await;
+        let context = Arc::clone(&self.context);
+        let answered = tokio::task::spawn_blocking(move || answer(&context)).await;
         let (body, to_think) = match answered {
             Ok(Ok(answered)) => answered,
             Ok(Err(error)) => return Some(error_message(Some(&id), &error)),
@@ -207,8 +208,8 @@ impl Connection {
         // The game goes on without a client, until it resumes.
         let _ = self.replies.send(message("rbc", &id, body)).await;
         if let Some(game) = to_think {
-            let shared = Arc::clone(&self.shared);
-            tokio::spawn(async move { shared.hidden.think(game).await });
+            let context = Arc::clone(&self.context);
+            tokio::spawn(async move { context.hidden.think(game).await });
         }
         None
     }

@@ -20,11 +20,10 @@ use flate2::bufread::MultiGzDecoder;
 use menagerie::rules::{BoardId, Color, FenError, Move, Position};
 use menagerie::variant::Variant;
 
-pub use epd::EpdError;
-pub use error::{GameError, GameErrorKind, LineError};
+pub use error::{
+    BpgnError, EpdError, GameError, GameErrorKind, LabelledError, LineError, PgnError, PlyError,
+};
 pub(crate) use labelled::{CLOCK_SECONDS, parse_game as parse_labelled_game};
-pub use labelled::{LabelledError, PlyError};
-pub use pgn::PgnError;
 pub use tokens::SyntaxError;
 
 use crate::record::{self, End, GameRecord, PlyRecord, RecordError, WHOLE};

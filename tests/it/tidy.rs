@@ -2,13 +2,13 @@
 //!
 //! - `unsafe`: only with a SAFETY comment directly above.
 //! - `layers`: each module of the library uses lower layers only; main uses the protocol only.
-//! - `cycle`: no cycle of modules in the library, rbc-client, the trainer and papers/bug0.
+//! - `cycle`: no cycle of modules in the library, the board, rbc-client, the trainer and papers/bug0.
 //! - `public`: the trainer, the tests and the examples use the public API of the library only.
 //! - `family`: the family of a game is matched only where positions are created and delegated.
 //! - `world`: rules, catalogue, encoding and search do no I/O; other files that do are on a list.
 //! - `nameless`: the search names no variant.
 //! - `panic`: input cannot end the process: no unwrap, expect or panic in rules, catalogue, nn, protocol and
-//!   rbc-client.
+//!   rbc-client and the board.
 //! - `inexact`: the search computes the same on every machine.
 //! - `exception`: each listed exception is still needed.
 //!
@@ -41,6 +41,8 @@ fn complaints(rule: &str) -> Vec<String> {
             "src",
             "tests",
             "benches",
+            "board/src",
+            "board/tests",
             "rbc-client",
             "scripts",
             "papers",

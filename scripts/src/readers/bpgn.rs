@@ -12,7 +12,7 @@ use menagerie::variant::Variant;
 
 use super::clocks::RecordedClocks;
 use super::tokens::{Token, Tokens};
-use super::{GameError, GameErrorKind, Games, LineError, Lines, ReadError, Replay};
+use super::{BpgnError, GameError, GameErrorKind, Games, LineError, Lines, ReadError, Replay};
 use crate::record::{End, GameRecord};
 use menagerie::rules::san;
 
@@ -140,35 +140,6 @@ impl BoardsGame {
         // A name may belong to players of both teams.
         if losers.all(|other| other == loser) { Some(loser.after(1, 2)) } else { None }
     }
-}
-
-/// Why a game in BPGN is invalid.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum BpgnError {
-    /// The variant has one board.
-    #[error("{0} has one board")]
-    OneBoard(String),
-    /// A move of a player that is not to move.
-    #[error("the seat is not to move")]
-    NotToMove,
-    /// The game has variations.
-    #[error("variations are not supported")]
-    Variation,
-    /// A word that should be the number of a move is none.
-    #[error("not the number of a move, such as 1A.")]
-    MoveNumber,
-    /// The number of a move does not follow that of the last move.
-    #[error("not the next move of its board")]
-    MoveOrder,
-    /// The game has no tags, so that the players are unknown.
-    #[error("no tags")]
-    NoTags,
-    /// The last number has no move.
-    #[error("the last move of {} is missing", .0.name())]
-    NoLastMove(Seat),
-    /// The game has no result.
-    #[error("no result at the end")]
-    NoResult,
 }
 
 impl BoardsGame {
@@ -371,7 +342,7 @@ impl GameParser {
         let head = format!("[{name} \"{value}\"]");
         let line = self.game.line;
         if let Some(seat) = self.seat {
-            self.set_invalid(line, head, BpgnError::NoLastMove(seat));
+            self.set_invalid(line, head, BpgnError::NoLastMove(seat.name()));
         } else if self.game.result.is_empty() {
             self.set_invalid(line, head, BpgnError::NoResult);
         }

@@ -9,27 +9,13 @@ use std::io;
 
 use menagerie::variant::Variant;
 
-use super::{GameErrorKind, Games, Lines, by_line, policy};
+use super::{EpdError, GameErrorKind, Games, Lines, by_line, policy};
 use crate::eval_scale::EngineScore;
 use crate::record::{GameRecord, NO_MOVE, PlyRecord};
 use menagerie::rules::san;
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
     by_line(lines, found, |line| parse_line(line, variant))
-}
-
-/// Why a position in EPD is invalid.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum EpdError {
-    /// An operation has no number where one is required.
-    #[error("no number in \"{0}\"")]
-    Number(String),
-    /// The operations have neither a best move nor a score.
-    #[error("no bm, ce or dm")]
-    NoTarget,
-    /// A `"` is not closed.
-    #[error("a quote is not closed")]
-    OpenQuote,
 }
 
 /// Returns the record of a line: a single position.

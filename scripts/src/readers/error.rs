@@ -1,14 +1,10 @@
 //! Errors in games of other programs.
 
 use menagerie::rules::FenError;
+use menagerie::rules::san::SanError;
 use menagerie_rbc::HistoryError;
 
-use super::bpgn::BpgnError;
-use super::epd::EpdError;
-use super::labelled::LabelledError;
-use super::pgn::PgnError;
 use super::tokens::SyntaxError;
-use menagerie::rules::san::SanError;
 
 /// A game of a file that is invalid and was skipped.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -80,6 +76,117 @@ pub enum GameErrorKind {
     /// The JSON is not a history of a game.
     #[error(transparent)]
     History(#[from] HistoryError),
+}
+
+/// Why a game in PGN is invalid.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PgnError {
+    /// The variant of the tag has no start position of its own.
+    #[error("{0} without a FEN")]
+    NoFen(String),
+    /// The tag `Result` and the text of the moves have different results.
+    #[error("the tag Result differs from the result at the end")]
+    ResultsDiffer,
+    /// The comment `[%eval ..]` has no valid score.
+    #[error("invalid score \"{0}\"")]
+    Score(String),
+}
+
+/// Why a game in BPGN is invalid.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BpgnError {
+    /// The variant has one board.
+    #[error("{0} has one board")]
+    OneBoard(String),
+    /// A move of a player that is not to move.
+    #[error("the seat is not to move")]
+    NotToMove,
+    /// The game has variations.
+    #[error("variations are not supported")]
+    Variation,
+    /// A word that should be the number of a move is none.
+    #[error("not the number of a move, such as 1A.")]
+    MoveNumber,
+    /// The number of a move does not follow that of the last move.
+    #[error("not the next move of its board")]
+    MoveOrder,
+    /// The game has no tags, so that the players are unknown.
+    #[error("no tags")]
+    NoTags,
+    /// The last number, of the player with this name, has no move.
+    #[error("the last move of {0} is missing")]
+    NoLastMove(&'static str),
+    /// The game has no result.
+    #[error("no result at the end")]
+    NoResult,
+}
+
+/// Why a position in EPD is invalid.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EpdError {
+    /// An operation has no number where one is required.
+    #[error("no number in \"{0}\"")]
+    Number(String),
+    /// The operations have neither a best move nor a score.
+    #[error("no bm, ce or dm")]
+    NoTarget,
+    /// A `"` is not closed.
+    #[error("a quote is not closed")]
+    OpenQuote,
+}
+
+/// Why a labelled game is invalid.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LabelledError {
+    /// The line has too few fields.
+    #[error("{0} fields instead of 4")]
+    Fields(usize),
+    /// A game of two boards for a variant of one board.
+    #[error("a game of two boards")]
+    TwoBoards,
+    /// A game of two boards has plies after its end, and its result is not that of the rules.
+    #[error("the game ended before \"{ply}\" with another result")]
+    OtherResult {
+        /// The first ply after the end.
+        ply: String,
+    },
+    /// A ply is invalid.
+    #[error("ply \"{text}\": {source}")]
+    Ply {
+        /// The text of the ply.
+        text: String,
+        /// The error.
+        source: PlyError,
+    },
+}
+
+/// Why a ply of a labelled game is invalid.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PlyError {
+    /// A move is not legal.
+    #[error(transparent)]
+    Move(#[from] SanError),
+    /// A move has no `:SCORE`.
+    #[error("no score")]
+    NoScore,
+    /// A score has no move.
+    #[error("a score without a move")]
+    ScoreWithoutMove,
+    /// Neither a best nor a played move.
+    #[error("no move")]
+    NoMove,
+    /// A score is neither centipawns nor `mN`.
+    #[error("invalid score \"{0}\"")]
+    Score(String),
+    /// A ply of two boards does not have three parts.
+    #[error("expected MOVE:SCORE:CLOCK")]
+    Parts,
+    /// The move does not begin with the number of a board.
+    #[error("no board in \"{0}\"")]
+    Board(String),
+    /// The clock is not a number of seconds.
+    #[error("invalid clock \"{0}\"")]
+    Clock(String),
 }
 
 /// Longer texts are cut when they are quoted.

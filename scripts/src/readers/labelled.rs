@@ -16,10 +16,9 @@ use menagerie::rules::{BoardId, Color};
 use menagerie::variant::Variant;
 
 use super::clocks::RecordedClocks;
-use super::{GameErrorKind, Games, Lines, Replay, by_line, parse_result};
+use super::{GameErrorKind, Games, LabelledError, Lines, PlyError, Replay, by_line, parse_result};
 use crate::eval_scale::EngineScore;
 use crate::record::GameRecord;
-use menagerie::rules::san::SanError;
 
 pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> io::Result<()> {
     by_line(lines, found, |line| parse_game(line, variant))
@@ -27,60 +26,6 @@ pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> i
 
 /// Seconds of each player at the start of a game of bughouse.
 pub(crate) const CLOCK_SECONDS: f64 = 180.0;
-
-/// Why a labelled game is invalid.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum LabelledError {
-    /// The line has too few fields.
-    #[error("{0} fields instead of 4")]
-    Fields(usize),
-    /// A game of two boards for a variant of one board.
-    #[error("a game of two boards")]
-    TwoBoards,
-    /// A game of two boards has plies after its end, and its result is not that of the rules.
-    #[error("the game ended before \"{ply}\" with another result")]
-    OtherResult {
-        /// The first ply after the end.
-        ply: String,
-    },
-    /// A ply is invalid.
-    #[error("ply \"{text}\": {source}")]
-    Ply {
-        /// The text of the ply.
-        text: String,
-        /// The error.
-        source: PlyError,
-    },
-}
-
-/// Why a ply of a labelled game is invalid.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum PlyError {
-    /// A move is not legal.
-    #[error(transparent)]
-    Move(#[from] SanError),
-    /// A move has no `:SCORE`.
-    #[error("no score")]
-    NoScore,
-    /// A score has no move.
-    #[error("a score without a move")]
-    ScoreWithoutMove,
-    /// Neither a best nor a played move.
-    #[error("no move")]
-    NoMove,
-    /// A score is neither centipawns nor `mN`.
-    #[error("invalid score \"{0}\"")]
-    Score(String),
-    /// A ply of two boards does not have three parts.
-    #[error("expected MOVE:SCORE:CLOCK")]
-    Parts,
-    /// The move does not begin with the number of a board.
-    #[error("no board in \"{0}\"")]
-    Board(String),
-    /// The clock is not a number of seconds.
-    #[error("invalid clock \"{0}\"")]
-    Clock(String),
-}
 
 /// Parses one line.
 pub(crate) fn parse_game(line: &str, variant: &Variant) -> Result<GameRecord, GameErrorKind> {

@@ -12,7 +12,7 @@ use menagerie::rules::Side;
 use menagerie::variant::Variant;
 
 use super::tokens::{SyntaxError, Token, Tokens};
-use super::{GameErrorKind, Games, LineError, Lines, Replay, parse_result};
+use super::{GameErrorKind, Games, LineError, Lines, PgnError, Replay, parse_result};
 use crate::eval_scale::EngineScore;
 use crate::record::{End, GameRecord};
 use menagerie::rules::san;
@@ -30,20 +30,6 @@ pub(super) fn read(lines: &mut Lines, variant: &Variant, found: &mut Games) -> i
     }
     game.close(tokens.file(), variant, found);
     Ok(())
-}
-
-/// Why a game in PGN is invalid.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum PgnError {
-    /// The variant of the tag has no start position of its own.
-    #[error("{0} without a FEN")]
-    NoFen(String),
-    /// The tag `Result` and the text of the moves have different results.
-    #[error("the tag Result differs from the result at the end")]
-    ResultsDiffer,
-    /// The comment `[%eval ..]` has no valid score.
-    #[error("invalid score \"{0}\"")]
-    Score(String),
 }
 
 /// A game of the file, before it is replayed.

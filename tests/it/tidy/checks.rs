@@ -42,8 +42,8 @@ const WORLD: [(&str, &str); 9] = [
 ];
 
 /// The modules in which input must not end the process.
-const PANIC_FREE: [&str; 5] =
-    ["src/rules", "src/variant", "src/nn", "src/protocol", "rbc-client/src"];
+const PANIC_FREE: [&str; 6] =
+    ["src/rules", "src/variant", "src/nn", "src/protocol", "rbc-client/src", "board/src"];
 
 /// Exceptions in them: file, part of the line, and why it never ends the process.
 const PROVEN: [(&str, &str, &str); 1] = [(
@@ -79,7 +79,7 @@ pub(crate) fn complaints(sources: &[Source], variants: &[&str]) -> Vec<String> {
     found.extend(sources.iter().flat_map(main));
     found.extend(sources.iter().flat_map(order));
     found.extend(cycles(&uses).into_iter().map(|uses| cycle(&uses)));
-    for folder in ["rbc-client/src", "scripts/src", "papers/bug0/src"] {
+    for folder in ["board/src", "rbc-client/src", "scripts/src", "papers/bug0/src"] {
         found.extend(cycles(&Modules::new(sources, folder).uses()).iter().map(|c| cycle(c)));
     }
     found.extend(sources.iter().flat_map(public_api));
@@ -227,7 +227,7 @@ fn family(sources: &[Source]) -> Vec<String> {
     let kinds = BTreeMap::from(["Family", "State"].map(|name| (name, variants_of(rules, name))));
     let mut found = Vec::new();
     let others = sources.iter().filter(|file| {
-        let folders = ["src/", "rbc-client/", "scripts/", "papers/"];
+        let folders = ["src/", "board/", "rbc-client/", "scripts/", "papers/"];
         let ours = folders.iter().any(|folder| file.path.starts_with(folder));
         ours && !FAMILY.contains(&file.path.as_str())
     });
