@@ -204,7 +204,14 @@ impl Worker {
         let most = if limits.infinite { MAX_ANALYSIS_TIME } else { MAX_MOVE_TIME };
         self.deadline = Some(begun + most);
         self.reply(message("go", id, NoBody {}));
-        let root = self.session.position().clone();
+        let mut root = self.session.position().clone();
+        // The turns of a line depend on who may sit.
+        if let Some(clocks) = request.position.position_clocks() {
+            root.set_clocks(clocks);
+        }
+        if let Some(team) = request.team {
+            root.set_side_to_move(Side::new(team));
+        }
         let sink = search_sink(id.clone(), root, self.replies.clone());
         Ok(self.session.go(limits, begun, sink)?)
     }
@@ -304,9 +311,12 @@ fn team_name(team: Option<usize>) -> Result<&'static str, CommandError> {
     }
 }
 
-/// Returns the clocks of the four players.
+/// Returns the clocks of the four players; `None` if all are 0, which means that they are not known.
 fn seat_clocks(game: &GameText) -> Option<SeatClocks> {
     let times = game.clocks?.map(clamp_milliseconds);
+    if times == [0; 4] {
+        return None;
+    }
     let clock = |remaining: i64| Some(Clock { remaining, increment: 0, turns_to_go: None });
     let on_board = |white: i64, black: i64| {
         let mut clocks = PerSide::all(None);

@@ -195,13 +195,17 @@ impl HiddenGames {
         let Ok(permit) = Arc::clone(&self.thinking).acquire_owned().await else { return };
         let thinking = Arc::clone(&game);
         let done = tokio::task::spawn_blocking(move || {
-            game::play_engine_turn(&thinking);
+            let has_played = game::play_engine_turn(&thinking);
             drop(permit);
+            has_played
         });
-        let failed = done.await.is_err();
+        let has_played = done.await;
+        if matches!(has_played, Ok(false)) {
+            return;
+        }
         let (listener, text) = {
             let mut game = lock(&game);
-            if failed {
+            if has_played.is_err() {
                 log::error!("the player of RBC failed and resigns");
                 game.resign_engine();
             }

@@ -244,14 +244,14 @@ impl HiddenGame {
 }
 
 /// Plays the turn of the engine. The game is locked only for the referee's steps, so that the client can
-/// resume or resign.
-pub(super) fn play_engine_turn(shared: &SharedGame) {
+/// resume or resign. Returns `false` if the engine is not to move, or another thread plays its turn.
+pub(super) fn play_engine_turn(shared: &SharedGame) -> bool {
     let (mut player, captured, time) = {
         let mut game = lock(shared);
         if !game.begins_thinking() {
-            return;
+            return false;
         }
-        let Some(player) = game.player.take() else { return };
+        let Some(player) = game.player.take() else { return false };
         (player, game.turns.last().map(|last| last.played.capture), game.engine_time())
     };
     if let Some(capture) = captured {
@@ -276,6 +276,7 @@ pub(super) fn play_engine_turn(shared: &SharedGame) {
         }
     }
     game.player = Some(player);
+    true
 }
 
 /// Returns the squares from one to another, both included; of a knight only these two.
