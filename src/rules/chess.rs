@@ -30,8 +30,8 @@ use self::castling::CastlingPath;
 pub(super) use self::mate::MateBuffers;
 use self::walls::PendingWall;
 use super::{
-    BoardId, BoardView, GameSpec, Key, Mate, Move, MoveList, Outcome, Reason, Rules, Side, Symmetry, View,
-    notation,
+    BoardId, BoardView, GameSpec, Key, Mate, Move, MoveList, Outcome, Reason, Rules, Side,
+    Symmetry, View, notation,
 };
 
 /// A position of a chess variant.
