@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use axum::serve::ListenerExt;
 use menagerie::variant::Catalogue;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -84,6 +85,12 @@ impl Server {
             .fallback(serve_page)
             .layer(from_fn_with_state(Arc::clone(&self.shared), guard))
             .with_state(self.shared);
+        // An event would otherwise wait until the client has confirmed the one before, for 40 ms.
+        let listener = listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                log::debug!("cannot send without delay: {error}");
+            }
+        });
         axum::serve(listener, router).await
     }
 

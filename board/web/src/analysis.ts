@@ -11,6 +11,7 @@ import type { Session } from './session';
 import { saveSettings, settings } from './settings';
 import { arrowsOfTurn, pliesOfTeamTurn, squaresOfTurn } from './turntext';
 
+const RENDER_INTERVAL_MS = 150;
 const LEAST_SHARE = 0.03;
 const MOST_ARROWS = 6;
 const LINE_PLIES = 12;
@@ -36,11 +37,15 @@ export class Analysis {
   private searchNumber = 0;
   private hovered: string[] | null = null;
   private framePending = false;
+  private lastRender = 0;
+  private shownLines = 0;
+  private timer = 0;
   private evaluating = false;
 
   constructor(
     private readonly session: Session,
     private readonly onError: (message: string) => void,
+    private readonly onNote: (text: string) => void,
   ) {
     this.toggle.addEventListener('click', () => (this.running ? this.stop() : this.start()));
     this.evaluateButton.addEventListener('click', () => void this.evaluateGame());
@@ -96,6 +101,9 @@ export class Analysis {
     this.hovered = null;
     this.searched = state === null ? null : { node: session.tree.current, partial: session.partial.length, state };
     const number = ++this.searchNumber;
+    clearTimeout(this.timer);
+    this.framePending = false;
+    this.shownLines = 0;
     this.scheduleRender();
     if (state === null || state.outcome !== null) return;
     if (settings.heat && !document.body.classList.contains('playing')) void this.fetchPolicy(number);
@@ -134,7 +142,7 @@ export class Analysis {
         this.rootMoves = event.moves;
         break;
       case 'note':
-        this.stats.title = event.text;
+        this.onNote(event.text);
         break;
       case 'bestmove':
         // An infinite search ends by itself when the position is solved.
@@ -219,10 +227,16 @@ export class Analysis {
   private scheduleRender(): void {
     if (this.framePending) return;
     this.framePending = true;
-    requestAnimationFrame(() => {
-      this.framePending = false;
-      this.render();
-    });
+    // The first line of a position is shown at once.
+    const wait = this.shownLines === 0 ? 0 : this.lastRender + RENDER_INTERVAL_MS - performance.now();
+    this.timer = setTimeout(() => requestAnimationFrame(() => this.renderNow()), Math.max(0, wait));
+  }
+
+  private renderNow(): void {
+    this.framePending = false;
+    this.lastRender = performance.now();
+    this.shownLines = this.infos.length;
+    this.render();
   }
 
   private showToggle(): void {
@@ -436,7 +450,7 @@ export class Analysis {
       createSvg('path', { class: 'curve', d: `M${path}` }),
       createSvg('line', { class: 'now', x1: now, x2: now, y1: 0, y2: GRAPH_HEIGHT }),
     );
-    this.graph.replaceChildren(svg);
+    if (this.graph.firstElementChild?.outerHTML !== svg.outerHTML) this.graph.replaceChildren(svg);
   }
 
   private graphX(index: number, count: number): number {

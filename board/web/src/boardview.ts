@@ -6,7 +6,7 @@ import type * as cg from 'chessgroundx/types';
 import { create } from './dom';
 import type { BoardState, Color, Legal, VariantInfo } from './messages';
 import { Overlay } from './overlay';
-import { SIDE_NAMES } from './seats';
+import { isDuck, SIDE_NAMES } from './seats';
 import { boardFen, fileOf, rankOf, screenPosition, squareName, type Size } from './squares';
 
 const PIECE_NAMES: Record<string, string> = {
@@ -71,7 +71,7 @@ export class BoardView {
     this.overlay = new Overlay(this.size);
     this.surface = create('div', { class: variant.places ? 'cells' : 'squares' });
     this.description = create('p', { class: 'visually-hidden', id: `board-text-${index}` });
-    this.element = create('div', { class: variant.name.includes('duck') ? 'board duck' : 'board', 'data-test': `board-${index}` }, this.surface, this.description);
+    this.element = create('div', { class: isDuck(variant) ? 'board duck' : 'board', 'data-test': `board-${index}` }, this.surface, this.description);
     this.element.style.setProperty('--files', String(variant.files));
     this.element.style.setProperty('--ranks', String(variant.ranks));
     this.pockets = { white: this.createPocket('white'), black: this.createPocket('black') };

@@ -45,7 +45,11 @@ class App {
     this.play = new Play(this.session);
     this.view = new GameView(this.session, this.play, legal => void this.playPly(legal));
     this.moveList = new MoveList(byId('moves'), this.session, node => void this.session.goTo(node));
-    this.analysis = new Analysis(this.session, message => this.showError(message));
+    this.analysis = new Analysis(
+      this.session,
+      message => this.showError(message),
+      text => this.showNote(text),
+    );
     this.newGame = new NewGameDialog(variants);
     this.exchange = new ExchangeDialog(this.session, this.play);
     const hidden = variants.find(variant => variant.hidden);
@@ -97,6 +101,7 @@ class App {
     session.listeners.push(() => this.changed());
     session.onError = message => this.showError(message);
     play.onChange = () => this.render();
+    play.onNote = text => this.showNote(text);
     play.onTick = () => this.view.renderClocks();
     this.newGame.onStart = game => this.startGame(game);
     this.newGame.onStartRbc = game => this.startRbc(game);
@@ -261,6 +266,7 @@ class App {
 
   private async openTree(tree: GameTree): Promise<void> {
     this.analysis.stop();
+    this.showNote('');
     this.play.adopt(tree.tip);
     await this.session.open(tree);
     this.view.orient();
@@ -412,6 +418,11 @@ class App {
     if (text === this.announced) return;
     this.announced = text;
     byId('status').textContent = text;
+  }
+
+  private showNote(text: string): void {
+    byId('note').textContent = text;
+    byId('note').title = text;
   }
 
   private showError(message: string): void {

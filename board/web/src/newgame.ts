@@ -97,6 +97,7 @@ export class NewGameDialog {
     const { hidden } = variant;
     for (const id of ['new-players', 'new-strength', 'new-clock', 'new-position']) byId(id).hidden = hidden;
     byId('new-rbc').hidden = !hidden;
+    byId('new-network').hidden = variant.network;
     byId('new-960-label').hidden = variant.places || variant.files < 8;
     this.chess960.checked = false;
     if (!hidden) this.fillPlayers(variant);

@@ -30,19 +30,25 @@ export class Overlay {
   private fog: string[] = [];
   private frame: string[] = [];
   orientation: Color = 'white';
+  /** Smaller on boards of few squares, which are drawn larger. */
+  private readonly scale: number;
 
   constructor(private readonly size: Size) {
+    this.scale = Math.max(0.5, Math.max(size.files, size.ranks) / 8);
     const viewBox = `0 0 ${size.files} ${size.ranks}`;
     this.above = createSvg('svg', { class: 'overlay above', viewBox, 'aria-hidden': 'true' });
+    this.above.style.setProperty('--scale', String(this.scale));
     this.below = createSvg('svg', { class: 'overlay below', viewBox, 'aria-hidden': 'true' });
   }
 
   setArrows(arrows: Arrow[]): void {
+    if (JSON.stringify(arrows) === JSON.stringify(this.arrows)) return;
     this.arrows = arrows;
     this.draw();
   }
 
   setHeat(heat: Heat[]): void {
+    if (JSON.stringify(heat) === JSON.stringify(this.heat)) return;
     this.heat = heat;
     this.draw();
   }
@@ -88,7 +94,7 @@ export class Overlay {
 
   private dot(square: string): SVGElement {
     const [x, y] = this.center(square);
-    return createSvg('circle', { class: 'dot', cx: x, cy: y, r: 0.14 });
+    return createSvg('circle', { class: 'dot', cx: x, cy: y, r: 0.14 * this.scale });
   }
 
   private heatCell(heat: Heat): SVGElement {
@@ -100,13 +106,13 @@ export class Overlay {
   private heatLabel(heat: Heat): SVGElement[] {
     if (heat.probability < 0.01) return [];
     const [x, y] = this.center(heat.square);
-    const label = createSvg('text', { class: 'heat-label', x, y: y - 0.28 });
+    const label = createSvg('text', { class: 'heat-label', x, y: y - 0.5 + 0.22 * this.scale });
     label.textContent = `${Math.round(100 * heat.probability)}%`;
     return [label];
   }
 
   private arrow(arrow: Arrow): SVGElement {
-    const width = THINNEST + (THICKEST - THINNEST) * Math.sqrt(Math.max(0, Math.min(1, arrow.weight)));
+    const width = this.scale * (THINNEST + (THICKEST - THINNEST) * Math.sqrt(Math.max(0, Math.min(1, arrow.weight))));
     const [x, y] = this.center(arrow.to);
     const group = createSvg('g', { class: `arrow ${arrow.kind}` });
     if (arrow.from === null || arrow.from === arrow.to) {
@@ -116,10 +122,10 @@ export class Overlay {
       const length = Math.hypot(x - startX, y - startY);
       const stepX = (x - startX) / length;
       const stepY = (y - startY) / length;
-      const head = Math.min(0.2 + 1.2 * width, length / 2);
+      const head = Math.min(0.2 * this.scale + 1.2 * width, length / 2);
       const baseX = x - head * stepX;
       const baseY = y - head * stepY;
-      const half = 0.12 + 0.75 * width;
+      const half = 0.12 * this.scale + 0.75 * width;
       group.append(
         createSvg('line', { x1: startX + 0.2 * stepX, y1: startY + 0.2 * stepY, x2: baseX, y2: baseY, 'stroke-width': width }),
         createSvg('path', {
@@ -128,8 +134,8 @@ export class Overlay {
       );
     }
     if (arrow.label !== undefined) {
-      group.append(createSvg('circle', { class: 'badge', cx: x, cy: y, r: 0.19 }));
-      const text = createSvg('text', { class: 'badge-text', x, y: y + 0.09 });
+      group.append(createSvg('circle', { class: 'badge', cx: x, cy: y, r: 0.19 * this.scale }));
+      const text = createSvg('text', { class: 'badge-text', x, y: y + 0.09 * this.scale });
       text.textContent = arrow.label;
       group.append(text);
     }

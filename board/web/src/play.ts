@@ -4,7 +4,7 @@ import { engineSeats, nextPly, SIT_MS } from './bughouse';
 import { isAncestor, type TreeNode } from './game';
 import type { BestMoveEvent, InfoEvent, Limits, Position, StateReply } from './messages';
 import { expectedScore, normalizeWdl, wdlOfInfo, wdlOfSideZero } from './score';
-import { seatsToMove, winnerName } from './seats';
+import { isDuck, seatsToMove, winnerName } from './seats';
 import type { Session } from './session';
 
 export type PlayerKind = 'human' | 'engine';
@@ -57,6 +57,8 @@ export class Play {
   note = '';
   onChange: () => void = () => {};
   onTick: () => void = () => {};
+  /** Called with the notes of the engine. */
+  onNote: (text: string) => void = () => {};
   private liveState: StateReply | null = null;
   private lastTip: TreeNode;
   private lastTick = performance.now();
@@ -353,6 +355,7 @@ export class Play {
       .search({ ...game, limits, multipv: 1, elo }, event => {
         if (number !== this.searchNumber) return;
         if (event.type === 'info' && event.rank === 1) last = event;
+        if (event.type === 'note') this.onNote(event.text);
         if (event.type !== 'bestmove') return;
         this.searching = false;
         if (last !== null && state.sides === 2) tip.value = expectedScore(wdlOfSideZero(wdlOfInfo(last), state));
@@ -456,16 +459,17 @@ export class Play {
     if (this.active && !this.isLive) return 'An earlier position. Press End to continue the game.';
     const parts: string[] = [];
     const last = session.tree.current;
+    if (session.partial.length > 0) {
+      const mover = session.seats[state.turn].label;
+      return `Complete the turn of ${mover}: place the ${isDuck(session.variant) ? 'duck' : 'wall'}.`;
+    }
     if (last.parent !== null) parts.push(`${session.seats[last.seat].label}: ${last.san}.`);
     if (state.outcome !== null) {
       parts.push(`${state.outcome.text}.`);
       return parts.join(' ');
     }
-    if (session.partial.length > 0) parts.push('Complete the turn.');
-    else {
-      const toMove = seatsToMove(session.seats, state).map(seat => session.seats[seat].label);
-      parts.push(`${toMove.join(' and ')} to move.`);
-    }
+    const toMove = seatsToMove(session.seats, state).map(seat => session.seats[seat].label);
+    parts.push(`${toMove.join(' and ')} to move.`);
     if (this.note !== '') parts.push(this.note);
     return parts.join(' ');
   }

@@ -49,6 +49,11 @@ export function seatsToMove(seats: Seat[], state: StateReply): number[] {
   return state.boards.flatMap((board: BoardState, i) => (board.mayMove ? [seatOnBoard(seats, state, i)] : []));
 }
 
+/** Returns whether the wall of a variant is shown as a duck. */
+export function isDuck(variant: VariantInfo): boolean {
+  return variant.name.includes('duck');
+}
+
 export function winnerName(seats: Seat[], side: number): string {
   return seats
     .filter(seat => seat.side === side)

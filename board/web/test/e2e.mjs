@@ -94,7 +94,7 @@ const tests = {
     await driver.click('e5');
     await driver.waitForMoves(2);
     assert.match((await driver.moves())[0], /^e4.*e5$/);
-    await driver.drag('d2', 'd3');
+    await driver.anyMove('white');
     await driver.waitForStatus(/Complete the turn/);
     await driver.page.click('#cancel-turn');
     await driver.waitForStatus(/White to move/);
@@ -198,6 +198,23 @@ const tests = {
     assert.equal(await page.getAttribute('#analyse', 'aria-pressed'), 'false');
     await page.click('#lines li button');
     await driver.waitForMoves(1);
+  },
+
+  async first_line_comes_soon(driver) {
+    const { page } = driver;
+    await driver.newGame({ variant: 'chess', players: BOTH });
+    await page.click('#tab-analysis');
+    await page.click('#analyse');
+    await page.waitForSelector('#lines li');
+    const times = [];
+    for (const text of ['e4', 'e5', 'Nf3', 'Nc6', 'Bb5']) {
+      const before = (await driver.moves()).length;
+      await page.fill('#move-text', text);
+      times.push(await page.evaluate(firstLineTime, before));
+    }
+    times.sort((a, b) => a - b);
+    console.log(`     first line after ${times.map(Math.round).join(', ')} ms`);
+    assert.ok(times[2] < 1000, `median ${times[2]} ms`);
   },
 
   async game_is_evaluated(driver) {
@@ -335,6 +352,20 @@ const tests = {
     await page.setViewportSize(size);
   },
 };
+
+/** Runs in the page: plays the typed move and returns the milliseconds until its first line is shown. */
+function firstLineTime(before) {
+  const start = performance.now();
+  document.getElementById('move-form').requestSubmit();
+  return new Promise(resolve => {
+    const check = () => {
+      const moved = document.querySelectorAll('#moves .move').length > before;
+      if (moved && document.querySelector('#lines li') !== null) resolve(performance.now() - start);
+      else requestAnimationFrame(check);
+    };
+    check();
+  });
+}
 
 async function playToEnd(driver, turns) {
   for (let turn = 0; turn < turns; turn++) {
