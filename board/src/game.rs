@@ -217,7 +217,7 @@ pub(crate) fn playable_plies(position: &Position) -> Vec<PlayablePly> {
         if other.set_side_to_move(side) {
             let first = plies.len();
             add_plies(other, &mut plies);
-            // The text of a pass does not tell the teams apart.
+            // The text of a pass does not distinguish the teams.
             let mut index = 0;
             plies.retain(|playable| {
                 index += 1;

@@ -109,7 +109,7 @@ pub(super) fn score_moves(
 
 /// Plain Rust, which the compiler turns into vectors of whatever width the target has.
 mod portable {
-    use super::super::table::{ByteTable, LINE, Line};
+    use super::super::table::{ByteTable, CacheLine, LINE};
     use super::{Layer, Wide};
 
     pub(super) fn features(layer: &Layer<'_>, rows: &[u16], outputs: &mut [u8]) {
@@ -130,7 +130,7 @@ mod portable {
     fn sum(layer: &Layer<'_>, rows: &[u16], at: usize) -> Wide {
         let mut sums = layer.bias[at];
         for &row in rows {
-            let Line(line) = layer.table.row(row.into())[at];
+            let CacheLine(line) = layer.table.row(row.into())[at];
             for (sum, weight) in sums.iter_mut().zip(line) {
                 *sum += i16::from(weight);
             }
@@ -158,8 +158,8 @@ mod portable {
         }
     }
 
-    fn dot(x: &[[u8; LINE]], row: &[Line]) -> i32 {
-        let products = |(x, line): (&[u8; LINE], &Line)| -> i32 {
+    fn dot(x: &[[u8; LINE]], row: &[CacheLine]) -> i32 {
+        let products = |(x, line): (&[u8; LINE], &CacheLine)| -> i32 {
             x.iter().zip(line.0).map(|(&x, weight)| i32::from(x) * i32::from(weight)).sum()
         };
         x.iter().zip(row).map(products).sum()
@@ -170,7 +170,7 @@ mod portable {
 mod avx2 {
     use std::arch::x86_64::*;
 
-    use super::super::table::{ByteTable, LINE, Line};
+    use super::super::table::{ByteTable, CacheLine, LINE};
     use super::{Layer, Wide};
 
     /// The 32-byte vectors of a cache line.
@@ -191,7 +191,7 @@ mod avx2 {
     /// Sixteen int8 of a line as i16.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn load_wide(line: &Line, nth: usize) -> __m256i {
+    fn load_wide(line: &CacheLine, nth: usize) -> __m256i {
         assert!(nth < QUARTERS);
         // SAFETY: the assertion ensures that the 16 bytes are within the line, and an unaligned load has
         // no other condition.
@@ -268,7 +268,7 @@ mod avx2 {
     /// Adds the products of two rows to eight sums.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn add_dot(mut sums: __m256i, x: &[[u8; LINE]], row: &[Line]) -> __m256i {
+    fn add_dot(mut sums: __m256i, x: &[[u8; LINE]], row: &[CacheLine]) -> __m256i {
         let ones = _mm256_set1_epi16(1);
         for (x, line) in x.iter().zip(row) {
             for nth in 0..HALVES {
@@ -293,7 +293,7 @@ mod avx2 {
 mod avx512 {
     use std::arch::x86_64::*;
 
-    use super::super::table::{ByteTable, LINE, Line};
+    use super::super::table::{ByteTable, CacheLine, LINE};
     use super::{Layer, Wide};
 
     /// Cache lines of each half whose sums are in registers at once: 16 vectors of 32.
@@ -308,7 +308,7 @@ mod avx512 {
 
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn load_line(line: &Line) -> __m512i {
+    fn load_line(line: &CacheLine) -> __m512i {
         // SAFETY: a line has 64 bytes and is aligned to as many.
         unsafe { _mm512_load_si512(line.0.as_ptr().cast()) }
     }
@@ -316,7 +316,7 @@ mod avx512 {
     /// Half a line of int8 as i16.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn load_wide<const HALF: usize>(line: &Line) -> __m512i {
+    fn load_wide<const HALF: usize>(line: &CacheLine) -> __m512i {
         const { assert!(HALF < 2) };
         // SAFETY: a line has 64 bytes, of which these are the first or the last 32.
         let bytes = unsafe { _mm256_loadu_si256(line.0.as_ptr().add(32 * HALF).cast()) };
@@ -414,7 +414,7 @@ mod avx512 {
     /// Adds the products of two rows to four times 16 sums, which do not wait for one another.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vnni")]
-    fn add_dot(mut sums: [__m512i; 4], x: &[[u8; LINE]], row: &[Line]) -> [__m512i; 4] {
+    fn add_dot(mut sums: [__m512i; 4], x: &[[u8; LINE]], row: &[CacheLine]) -> [__m512i; 4] {
         let (x4, x) = x.as_chunks::<4>();
         let (row4, row) = row.as_chunks::<4>();
         for (x, row) in x4.iter().zip(row4) {

@@ -8,12 +8,12 @@ pub(super) const LINE: usize = 64;
 /// A cache line of int8 numbers.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Line(pub(super) [i8; LINE]);
+pub(super) struct CacheLine(pub(super) [i8; LINE]);
 
 /// A matrix of int8 numbers whose rows are whole cache lines.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct ByteTable {
-    lines: Vec<Line>,
+    lines: Vec<CacheLine>,
     lines_per_row: usize,
 }
 
@@ -40,7 +40,7 @@ impl ByteTable {
         if let Some(table) = tables.iter().filter_map(Weak::upgrade).find(|table| equal(table)) {
             return Some(table);
         }
-        let lines = lines.iter().map(|&line| Line(line)).collect();
+        let lines = lines.iter().map(|&line| CacheLine(line)).collect();
         let table = Arc::new(ByteTable { lines, lines_per_row });
         tables.push(Arc::downgrade(&table));
         Some(table)
@@ -66,7 +66,7 @@ impl ByteTable {
     /// # Panics
     /// If there is no such row.
     #[inline(always)]
-    pub(super) fn row(&self, nth: usize) -> &[Line] {
+    pub(super) fn row(&self, nth: usize) -> &[CacheLine] {
         &self.lines[nth * self.lines_per_row..][..self.lines_per_row]
     }
 
