@@ -1,6 +1,7 @@
 // Analysis: lines, arrows by share of visits, evaluation bar, evaluation graph, heat map of the policy.
 
 import type { BoardView } from './boardview';
+import { otherTeam } from './bughouse';
 import { byId, create, createSvg, formatCount } from './dom';
 import { lineThrough, type TreeNode } from './game';
 import type { EvalReply, HelloReply, InfoEvent, Limits, RootMove, SearchEvent, StateReply } from './messages';
@@ -123,7 +124,7 @@ export class Analysis {
 
   /** Returns the team that bughouse is analysed for. */
   private teamOf(state: StateReply): number | undefined {
-    return state.boards.length === 2 ? Number(this.team.value) : undefined;
+    return state.boards.length === 2 ? otherTeam(Number(this.team.value), state) : undefined;
   }
 
   private withTeam(state: StateReply): StateReply {

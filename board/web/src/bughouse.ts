@@ -12,6 +12,11 @@ export function engineSeats(seats: Seat[], players: string[], toMove: number[], 
   return toMove.filter(seat => seats[seat].side === team && players[seat] === 'engine');
 }
 
+/** Returns a team for a search if it is not the team to move. Where the order of moves is fixed, no other can move. */
+export function otherTeam(team: number, state: StateReply): number | undefined {
+  return team === state.turn ? undefined : team;
+}
+
 /** Returns the first ply of a team's turn that a seat of the engine can play now, or null if it sits. */
 export function nextPly(turn: string, state: StateReply, seats: Seat[], engine: number[]): { ply: string; seat: number } | null {
   for (const ply of pliesOfTeamTurn(turn)) {

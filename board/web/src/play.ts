@@ -1,7 +1,7 @@
 // Play against the engine: players, strength, clocks, take back, resignation, draws, result.
 
-import { engineSeats, nextPly, SIT_MS } from './bughouse';
-import { isAncestor, type TreeNode } from './game';
+import { engineSeats, nextPly, otherTeam, SIT_MS } from './bughouse';
+import { depthOf, isAncestor, type TreeNode } from './game';
 import type { BestMoveEvent, InfoEvent, Limits, Position, StateReply } from './messages';
 import { expectedScore, normalizeWdl, wdlOfInfo, wdlOfSideZero } from './score';
 import { isDuck, seatsToMove, winnerName } from './seats';
@@ -44,8 +44,10 @@ const TICK_MS = 100;
 const ELO_MOVE_MS = 1000;
 const DRAW_SEARCH_MS = 500;
 const SHORTEST_MOVE_MS = 50;
-/** The engine accepts a draw if its expected score is not above this. */
+/** The engine accepts a draw if its expected score is not above this: in the opening and later. */
+const EARLY_ACCEPTED_SCORE = 0.4;
 const ACCEPTED_SCORE = 0.5;
+const EARLY_PLIES = 60;
 
 export class Play {
   options: PlayOptions;
@@ -210,7 +212,8 @@ export class Play {
     this.onChange();
     const score = await this.evaluateForEngine();
     this.offering = false;
-    if (score !== null && score <= ACCEPTED_SCORE && this.result === null) {
+    const accepted = depthOf(this.session.tree.tip) < EARLY_PLIES ? EARLY_ACCEPTED_SCORE : ACCEPTED_SCORE;
+    if (score !== null && score <= accepted && this.result === null) {
       this.finish({ text: '1/2-1/2', reason: 'draw agreed', winner: null });
       return;
     }
@@ -334,7 +337,7 @@ export class Play {
       const tip = tree.tip;
       const teamState: StateReply = { ...state, turn: team };
       const position = this.session.position(tip, []);
-      this.search({ position, team }, this.limits(engine), teamState, tip, move => this.playTeamMove(move, team));
+      this.search({ position, team: otherTeam(team, state) }, this.limits(engine), teamState, tip, move => this.playTeamMove(move, team));
       return;
     }
   }
@@ -424,7 +427,7 @@ export class Play {
     if (state === null || engineSeat < 0) return Promise.resolve(null);
     this.stop();
     const { side } = session.seats[engineSeat];
-    const team = session.variant.boards === 2 ? side : undefined;
+    const team = session.variant.boards === 2 ? otherTeam(side, state) : undefined;
     const number = this.searchNumber;
     let last: InfoEvent | null = null;
     return new Promise(resolve => {

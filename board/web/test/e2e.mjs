@@ -217,6 +217,51 @@ const tests = {
     assert.ok(times[2] < 1000, `median ${times[2]} ms`);
   },
 
+  async bughouse_is_analysed_for_a_team(driver) {
+    const { page } = driver;
+    await driver.newGame({ variant: 'bughouse2', players: ['human', 'human', 'human', 'human'] });
+    await driver.move('e2', 'e4', 0);
+    await driver.waitForMoves(1);
+    await page.click('#tab-analysis');
+    await page.selectOption('#team', '1');
+    await page.click('#analyse');
+    await page.waitForSelector('#lines li');
+    await page.waitForSelector('.arrow.best');
+    await page.click('#lines li button');
+    await driver.waitForMoves(2);
+  },
+
+  async touch_moves_and_drops(driver) {
+    const context = await driver.page.context().browser().newContext({
+      viewport: { width: 360, height: 740 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    const touch = new Driver(await context.newPage(), driver.url);
+    const tap = async square => {
+      const { x, y } = await touch.point(square);
+      await touch.page.touchscreen.tap(x, y);
+      await touch.frame();
+    };
+    await touch.open();
+    await touch.newGame({ variant: 'crazyhouse', players: BOTH });
+    for (const square of ['e2', 'e4', 'd7', 'd5', 'e4', 'd5', 'd8', 'd5']) await tap(square);
+    await touch.waitForMoves(4);
+    await touch.pocket('white', 'p').tap();
+    await tap('e4');
+    await touch.waitForMoves(5);
+    assert.deepEqual(touch.errors, []);
+    await context.close();
+  },
+
+  async draw_is_declined_in_the_opening(driver) {
+    await driver.newGame({ variant: 'chess', players: AGAINST_ENGINE });
+    await driver.move('e2', 'e4');
+    await driver.waitForMoves(2);
+    await driver.page.click('#draw');
+    await driver.waitForStatus(/declines the draw/);
+  },
+
   async game_is_evaluated(driver) {
     const { page } = driver;
     await driver.newGame({ variant: '3x3', players: BOTH });
