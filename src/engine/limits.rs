@@ -15,7 +15,7 @@ pub struct Limits {
     pub time: Option<Duration>,
     /// The number of new visits to the root.
     pub nodes: Option<u64>,
-    /// The depth to reach. Depth counts new visits on a logarithmic scale, see [`depth_of_visits`].
+    /// The depth to reach. Depth counts new visits on a logarithmic scale, see `engine/limits.rs`.
     pub depth: Option<u64>,
     /// A win within this number of turns of the side to move.
     pub mate: Option<u64>,

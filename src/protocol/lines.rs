@@ -15,7 +15,7 @@ const MAX_LINE_BYTES: usize = 1 << 20;
 pub enum InputLine {
     /// The text without the line end. Bytes that are not UTF-8 are replaced.
     Text(String),
-    /// The line was longer than [`MAX_LINE_BYTES`].
+    /// The line was longer than 1 MiB.
     TooLong,
 }
 
