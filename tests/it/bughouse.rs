@@ -235,6 +235,10 @@ fn bughouse_fixed_order_is_that_of_the_paper() {
         [(A, "1e2e4"), (B, "2e2e4"), (A, "2e7e5"), (B, "1e7e5"), (A, "1d2d4"), (B, "2d2d4")]
     {
         assert_eq!((position.turn(), legal(&position).contains(&Move::Pass)), (turn, false));
+        // Only the team in order can be the one to move, as the option Team asks for.
+        for team in [A, B] {
+            assert_eq!(position.clone().set_side_to_move(team), team == turn);
+        }
         let second_board = text.starts_with('2');
         assert!(legal(&position).iter().all(|m| (m.board() == BoardId::B) == second_board));
         let again = fixed.position(&position.fen(), false).expect("its own FEN");

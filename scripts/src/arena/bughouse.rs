@@ -76,7 +76,7 @@ pub fn check(variant: &Variant, players: &[PlayerSpec]) -> anyhow::Result<()> {
                  not for {player}"
             );
         }
-        let any_order = variant.start().set_side_to_move(Side::WHITE);
+        let any_order = variant.start().set_side_to_move(Side::BLACK);
         anyhow::ensure!(any_order, "{} has a fixed order of moves, not clocks", variant.name());
         return Ok(());
     }

@@ -122,11 +122,11 @@ impl BughousePosition {
         }
     }
 
-    /// Makes `team` the one to move in the timed order. Returns whether it can move.
+    /// Makes `team` the one to move, if it can move: in the timed order any team, in the fixed order only the
+    /// one that is to move already. Returns whether it can.
     pub(in crate::rules) fn set_team_to_move(&mut self, team: Side) -> bool {
-        let possible = self.rules.order == TurnOrder::Timed
-            && self.over.is_none()
-            && self.can_move_somewhere(team);
+        let is_in_order = self.rules.order == TurnOrder::Timed || team == self.team;
+        let possible = is_in_order && self.over.is_none() && self.can_move_somewhere(team);
         if possible && team != self.team {
             self.team = team;
             self.mid_turn = false;
