@@ -332,7 +332,7 @@ mod tests {
     fn gauntlet_example_is_valid() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/gauntlet.toml");
         let config = GauntletConfig::read(&file).expect("a gauntlet");
-        assert_eq!(config.matches().len(), 8);
+        assert_eq!(config.matches().len(), 9);
     }
 
     #[test]
