@@ -19,7 +19,7 @@ use crate::limits::{
     DEFAULT_HASH_MB, EVAL_HASH_MB, MAX_ANALYSIS_TIME, MAX_DEPTH, MAX_HASH_MB, MAX_LINES,
     MAX_MOVE_TIME, MAX_NODES, MAX_TURN_BYTES, MAX_WAITING_COMMANDS, quote,
 };
-use crate::messages::{GoRequest, NoBody, SearchLimits, error_message, message};
+use crate::messages::{EmptyBody, GoRequest, SearchLimits, error_message, message};
 use crate::search_event::{note, search_sink};
 
 /// The options that a page may set.
@@ -169,7 +169,7 @@ impl Worker {
             Command::Go(request) => self.go(id, &request),
             Command::Stop => {
                 self.session.stop();
-                self.reply(message("stop", id, NoBody {}));
+                self.reply(message("stop", id, EmptyBody {}));
                 Ok(())
             }
             Command::Eval(game) => self.eval(id, &game),
@@ -203,7 +203,7 @@ impl Worker {
         }
         let most = if limits.infinite { MAX_ANALYSIS_TIME } else { MAX_MOVE_TIME };
         self.deadline = Some(begun + most);
-        self.reply(message("go", id, NoBody {}));
+        self.reply(message("go", id, EmptyBody {}));
         let mut root = self.session.position().clone();
         // The turns of a line depend on who may sit.
         if let Some(clocks) = request.position.position_clocks() {

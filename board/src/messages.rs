@@ -160,7 +160,7 @@ struct Message<'a, T> {
 
 /// A body without fields.
 #[derive(Serialize)]
-pub(crate) struct NoBody {}
+pub(crate) struct EmptyBody {}
 
 /// Returns a reply or an event of a type: the fields of `body` with `type` and `id`.
 pub(crate) fn message(kind: &str, id: &Number, body: impl Serialize) -> String {
