@@ -7,10 +7,9 @@
 
 use rand::{Rng, RngExt};
 
-use super::node::NodeId;
+use super::node::{Node, NodeId};
 use super::params::GumbelParams;
 use super::puct::NextNode;
-use super::root_move::RootMove;
 use super::tree::{RootHalving, Tree};
 use crate::rules::{Move, Side};
 
@@ -33,6 +32,8 @@ pub struct Gumbel {
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     m: Move,
+    /// The child of the root; the search does not drop these nodes.
+    child: NodeId,
     /// The logit of the policy plus Gumbel noise.
     logit: f32,
     /// The number of visits given out to the move.
@@ -42,9 +43,12 @@ struct Candidate {
 impl Gumbel {
     /// Returns a search of `tree`'s root, which must have been evaluated.
     pub fn new(tree: &Tree, params: GumbelParams, rng: &mut impl Rng) -> Gumbel {
-        let priors = tree.root_priors().into_iter();
-        let moves: Vec<_> = priors
-            .map(|(m, prior)| Candidate { m, logit: logit(prior) + noise(rng), visits: 0 })
+        let moves: Vec<_> = tree
+            .root_children()
+            .map(|(child, m)| {
+                let logit = logit(tree.node(child).edge.prior.get()) + noise(rng);
+                Candidate { m, child, logit, visits: 0 }
+            })
             .collect();
         let schedule = schedule(considered(params, moves.len()), params.visits);
         let root_score = tree.value()[tree.mover()];
@@ -69,17 +73,12 @@ impl Gumbel {
     /// Returns the index of the move with the greatest sum of logit and score among those that were given
     /// `visits` visits.
     fn best_with_visits(&self, tree: &Tree, visits: usize) -> Option<usize> {
-        let root_moves = tree.root_moves();
-        let scores = weighted_scores(tree, &root_moves, self.root_score, self.params);
-        let score_of = |m: Move| {
-            let nth = root_moves.iter().position(|root_move| root_move.m == m);
-            nth.map_or(f32::NEG_INFINITY, |nth| scores[nth])
-        };
+        let scores = WeightedScores::new(tree, self.root_score, self.params);
         self.moves
             .iter()
             .enumerate()
             .filter(|(_, candidate)| candidate.visits == visits)
-            .map(|(nth, candidate)| (nth, candidate.logit + score_of(candidate.m)))
+            .map(|(nth, candidate)| (nth, candidate.logit + scores.of(candidate.child)))
             .max_by(|a, b| a.1.total_cmp(&b.1))
             .map(|(nth, _)| nth)
     }
@@ -157,9 +156,10 @@ pub fn improved_policy(tree: &Tree, params: GumbelParams) -> Vec<(Move, f32)> {
 
 /// Returns the logits of [`improved_policy`].
 fn improved_logits(tree: &Tree, params: GumbelParams) -> Vec<(Move, f32)> {
-    let root_moves = tree.root_moves();
-    let scores = weighted_scores(tree, &root_moves, tree.value()[tree.mover()], params);
-    root_moves.iter().zip(scores).map(|(root, score)| (root.m, logit(root.prior) + score)).collect()
+    let scores = WeightedScores::new(tree, tree.value()[tree.mover()], params);
+    tree.root_children()
+        .map(|(child, m)| (m, logit(tree.node(child).edge.prior.get()) + scores.of(child)))
+        .collect()
 }
 
 fn logit(prior: f32) -> f32 {
@@ -171,32 +171,59 @@ fn noise(rng: &mut impl Rng) -> f32 {
     -(-rng.random::<f32>().max(1e-20).ln()).max(1e-20).ln()
 }
 
-/// Returns the score of each root move for the side to move, game length included, in logits. A move
-/// without visits gets the mixed value (equation 33 of the paper).
-fn weighted_scores(
-    tree: &Tree,
-    root_moves: &[RootMove],
-    root_score: f32,
-    params: GumbelParams,
-) -> Vec<f32> {
-    let mover: Side = tree.mover();
-    let score = |root_move: &RootMove| {
-        let value = root_move.value[mover];
-        value + tree.params.length_utility(value, root_move.moves_left - tree.moves_left())
-    };
-    let visited = || root_moves.iter().filter(|root_move| root_move.visits > 0);
-    let visits: f32 = visited().map(|root_move| root_move.visits as f32).sum();
-    let policy: f32 = visited().map(|root_move| root_move.prior).sum();
-    let sum: f32 = visited().map(|root_move| root_move.prior * score(root_move)).sum();
-    let mean = if policy > 0.0 { sum / policy } else { root_score };
-    let mixed = (root_score + visits * mean) / (1.0 + visits);
-    let most = root_moves.iter().map(|root_move| root_move.visits).max().unwrap_or(0);
-    let weight = (params.c_visit + most as f32) * params.c_scale;
-    root_moves
-        .iter()
-        .map(|root_move| if root_move.visits > 0 { score(root_move) } else { mixed })
-        .map(|score| weight * (score + 1.0) / 2.0)
-        .collect()
+/// The scores of root moves for the side to move, game length included, in logits. A move without visits gets
+/// the mixed value (equation 33 of the paper).
+struct WeightedScores<'a> {
+    tree: &'a Tree,
+    mover: Side,
+    /// The number of turns left at the root.
+    moves_left: f32,
+    /// The value of moves without visits.
+    mixed: f32,
+    /// The factor of a score between 0 and 1.
+    weight: f32,
+}
+
+impl<'a> WeightedScores<'a> {
+    /// Returns the scores of `tree`'s root moves. `root_score` is the score of the root before the search.
+    fn new(tree: &'a Tree, root_score: f32, params: GumbelParams) -> WeightedScores<'a> {
+        let mut scores = WeightedScores {
+            tree,
+            mover: tree.mover(),
+            moves_left: tree.moves_left(),
+            mixed: root_score,
+            weight: 0.0,
+        };
+        let [mut visits, mut policy, mut sum] = [0.0f32; 3];
+        let mut most = 0;
+        for (child, _) in tree.root_children() {
+            let child = tree.node(child);
+            if child.visits > 0 {
+                visits += child.visits as f32;
+                policy += child.edge.prior.get();
+                sum += child.edge.prior.get() * scores.of_visited(child);
+                most = most.max(child.visits);
+            }
+        }
+        let mean = if policy > 0.0 { sum / policy } else { root_score };
+        scores.mixed = (root_score + visits * mean) / (1.0 + visits);
+        scores.weight = (params.c_visit + most as f32) * params.c_scale;
+        scores
+    }
+
+    /// Returns the weighted score of a child of the root.
+    fn of(&self, child: NodeId) -> f32 {
+        let child = self.tree.node(child);
+        let score = if child.visits > 0 { self.of_visited(child) } else { self.mixed };
+        self.weight * (score + 1.0) / 2.0
+    }
+
+    /// Returns the score of a visited child, -1 to 1 without the utility of length.
+    fn of_visited(&self, child: &Node) -> f32 {
+        let value = child.scores(self.tree.sides)[self.mover];
+        let moves_left = child.moves_left + f32::from(child.turns());
+        value + self.tree.params.length_utility(value, moves_left - self.moves_left)
+    }
 }
 
 /// Returns the number of moves that sequential halving starts with.

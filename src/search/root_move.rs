@@ -73,6 +73,14 @@ impl Tree {
             .collect()
     }
 
+    /// Returns the children of the root that may be played, with their moves, in the order of their nodes.
+    pub(super) fn root_children(&self) -> impl Iterator<Item = (NodeId, Move)> + '_ {
+        self.children_of(self.root).filter_map(|id| {
+            let m = self.node(id).edge.m.unpack()?;
+            (self.allowed.is_empty() || self.allowed.contains(&m)).then_some((id, m))
+        })
+    }
+
     /// Returns the proven result of the root for its side to move.
     pub fn proof(&self) -> Proof {
         proof(self.root_node().bounds, self.mover(), 0)
