@@ -11,6 +11,7 @@ mod pgn;
 mod rbc;
 mod tokens;
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -99,24 +100,53 @@ pub fn read(path: &Path, variant: &Variant, found: &mut Games) -> Result<(), Rea
     read_lines(path, |lines| format(lines, variant, found))
 }
 
-/// Reads labelled games (`tsv`, `tsv.gz`) line by line and calls `each` with at most `max_lines` lines at a time
-/// that hold games, without their line ends. Memory does not depend on the size of the file.
+/// A game with scores of a search, as a file has it.
+#[derive(Debug)]
+pub(crate) enum ScoredGame {
+    /// A line of labelled games, whose scores are the centipawns of a reference engine.
+    Labelled(String),
+    /// A record of self-play, whose scores are expected results.
+    SelfPlay(GameRecord),
+}
+
+impl ScoredGame {
+    /// Returns the record of the game; `None` if it is none of `variant`.
+    pub(crate) fn record(&self, variant: &Variant) -> Option<Cow<'_, GameRecord>> {
+        match self {
+            ScoredGame::Labelled(line) => parse_labelled_game(line, variant).ok().map(Cow::Owned),
+            ScoredGame::SelfPlay(game) => Some(Cow::Borrowed(game)),
+        }
+    }
+}
+
+/// Reads labelled games (`tsv`, `tsv.gz`) or those of self-play (`games`) and calls `each` with at most `max_games`
+/// games at a time. Memory does not depend on the size of a file of labelled games; those of self-play are read
+/// whole.
 ///
 /// # Errors
-/// If the file cannot be read, or what `each` returns.
-pub(crate) fn stream_labelled(
+/// If the file cannot be read or has another format, or what `each` returns.
+pub(crate) fn stream_scored(
     path: &Path,
-    max_lines: usize,
-    mut each: impl FnMut(Vec<String>) -> io::Result<()>,
+    max_games: usize,
+    mut each: impl FnMut(Vec<ScoredGame>) -> io::Result<()>,
 ) -> Result<(), ReadError> {
+    let name = path.display().to_string();
+    if name.ends_with(".games") {
+        let io = |source| ReadError::Io { path: name.clone(), source };
+        let mut games = record::read(path)?.into_iter().map(ScoredGame::SelfPlay).peekable();
+        while games.peek().is_some() {
+            each(games.by_ref().take(max_games).collect()).map_err(io)?;
+        }
+        return Ok(());
+    }
     read_lines(path, |lines| {
-        let mut chunk = Vec::with_capacity(max_lines);
+        let mut chunk = Vec::with_capacity(max_games);
         while let Some(line) = lines.next()? {
             if line.trim().is_empty() || line.starts_with('#') {
                 continue;
             }
-            chunk.push(line);
-            if chunk.len() == max_lines {
+            chunk.push(ScoredGame::Labelled(line));
+            if chunk.len() == max_games {
                 each(std::mem::take(&mut chunk))?;
             }
         }

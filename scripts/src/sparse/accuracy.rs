@@ -8,9 +8,9 @@ use menagerie::rules::{MoveList, Position};
 use menagerie::variant::Variant;
 
 use super::cache::is_held_out;
-use super::labels::{Labeler, Target};
+use super::labels::{Labeler, ValueTarget};
 use super::loss::{self, Measures, Sums};
-use crate::readers::{parse_labelled_game, stream_labelled};
+use crate::readers::stream_scored;
 
 /// Positions evaluated at once.
 const BATCH: usize = 64;
@@ -18,11 +18,19 @@ const BATCH: usize = 64;
 /// Games read at once.
 const GAMES: usize = 1024;
 
+/// A position with its targets.
+#[derive(Debug)]
+struct HeldOutPosition {
+    position: Position,
+    policy: Vec<(u16, f32)>,
+    value: ValueTarget,
+}
+
 /// Labelled positions of games that were held out from training.
 #[derive(Debug)]
 pub struct HeldOut {
     encoding: Encoding,
-    positions: Vec<(Position, Target)>,
+    positions: Vec<HeldOutPosition>,
 }
 
 impl HeldOut {
@@ -43,14 +51,15 @@ impl HeldOut {
         let mut labeler = Labeler::new(variant, &encoding, 1.0);
         let mut all = Vec::new();
         for path in files {
-            stream_labelled(path, GAMES, |lines| {
-                for line in lines {
-                    let Ok(game) = parse_labelled_game(&line, variant) else { continue };
+            stream_scored(path, GAMES, |games| {
+                for game in &games {
+                    let Some(game) = game.record(variant) else { continue };
                     if !is_held_out(&game.start, held_out_of) {
                         continue;
                     }
-                    labeler.visit(&game, &mut |position, _, target| {
-                        all.push((position.clone(), target));
+                    labeler.visit(&game, &mut |position, _, policy, value| {
+                        let (position, policy) = (position.clone(), policy.to_vec());
+                        all.push(HeldOutPosition { position, policy, value });
                     });
                 }
                 Ok(())
@@ -90,20 +99,20 @@ impl HeldOut {
         let mut sums = Sums::default();
         for part in self.positions.chunks(BATCH) {
             batch.clear();
-            for (position, _) in part {
+            for HeldOutPosition { position, .. } in part {
                 position.legal_moves(&mut legal);
                 batch.push(Query { encoding: &self.encoding, position, legal: &legal });
             }
             evaluator.evaluate(&mut batch)?;
-            for (row, (_, target)) in part.iter().enumerate() {
+            for (row, HeldOutPosition { policy, value, .. }) in part.iter().enumerate() {
                 let evaluation = batch.evaluation(row);
                 let mut logits = evaluation.logits.to_vec();
-                loss::policy(&mut logits, target, 0.0, &mut sums);
+                loss::policy(&mut logits, policy, 0.0, &mut sums);
                 let &[won, lost, drawn] = evaluation.outcome else {
                     anyhow::bail!("{} outcomes instead of 3", evaluation.outcome.len());
                 };
                 let mut outcome = [won, lost, drawn].map(|share: f32| share.max(1e-9).ln());
-                loss::outcome(&mut outcome, target, 0.0, &mut sums);
+                loss::outcome(&mut outcome, *value, 0.0, &mut sums);
             }
         }
         Ok(sums.measures())

@@ -1,6 +1,6 @@
 //! Positions of one step, side by side.
 
-use super::labels::{Labelled, Target};
+use super::labels::{Labelled, PolicyTarget, ValueTarget};
 
 /// Positions of one step. The inputs and moves of all positions follow one another.
 #[derive(Debug, Default)]
@@ -10,7 +10,9 @@ pub(super) struct Batch {
     move_rows: Vec<u16>,
     /// First move of each position, and the number of moves of all.
     move_starts: Vec<usize>,
-    targets: Vec<Target>,
+    policies: Vec<(u16, f32)>,
+    policy_starts: Vec<usize>,
+    values: Vec<ValueTarget>,
     rows_per_move: usize,
 }
 
@@ -25,7 +27,10 @@ impl Batch {
     pub(super) fn clear(&mut self) {
         self.inputs.clear();
         self.move_rows.clear();
-        self.targets.clear();
+        self.policies.clear();
+        self.policy_starts.clear();
+        self.policy_starts.push(0);
+        self.values.clear();
         self.input_starts.clear();
         self.input_starts.push(0);
         self.move_starts.clear();
@@ -37,13 +42,17 @@ impl Batch {
         self.input_starts.push(self.inputs.len());
         self.move_rows.extend_from_slice(position.move_rows);
         self.move_starts.push(self.move_rows.len() / self.rows_per_move);
-        let &Labelled { best, score, outcome, turns_left, .. } = position;
-        self.targets.push(Target { best, score, outcome, turns_left });
+        let (policy, _) = position.policy.as_chunks::<2>();
+        let total: f32 = policy.iter().map(|&[_, share]| f32::from(share)).sum();
+        self.policies.extend(policy.iter().map(|&[m, share]| (m, f32::from(share) / total)));
+        self.policy_starts.push(self.policies.len());
+        let &Labelled { score, outcome, turns_left, .. } = position;
+        self.values.push(ValueTarget { score, outcome, turns_left });
     }
 
     /// Returns the number of positions.
     pub(super) fn len(&self) -> usize {
-        self.targets.len()
+        self.values.len()
     }
 
     /// Returns the active inputs of position `nth`.
@@ -74,7 +83,13 @@ impl Batch {
         &self.move_rows[m * self.rows_per_move..][..self.rows_per_move]
     }
 
-    pub(super) fn target(&self, nth: usize) -> &Target {
-        &self.targets[nth]
+    /// Returns the target of the policy of position `nth`.
+    pub(super) fn policy(&self, nth: usize) -> &PolicyTarget {
+        &self.policies[self.policy_starts[nth]..self.policy_starts[nth + 1]]
+    }
+
+    /// Returns the target of the value head of position `nth`.
+    pub(super) fn value(&self, nth: usize) -> ValueTarget {
+        self.values[nth]
     }
 }

@@ -4,6 +4,7 @@
 //! memory, is a sample of all games, and memory depends on the size of a shard only. Shards hold 16-bit
 //! little-endian words, position after position ([`Labelled`]).
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -21,8 +22,11 @@ use super::config::SparseConfig;
 use super::labels::{Labeler, Labelled};
 use super::sources::{Sources, VariantSource};
 use crate::eval_scale::EngineScore;
-use crate::readers::{parse_labelled_game, stream_labelled};
+use crate::readers::{ScoredGame, stream_scored};
 use crate::record::{GameRecord, Targets};
+
+/// Number of the format of shards; 2 has whole policies.
+const FORMAT: u32 = 2;
 
 const INDEX: &str = "index.toml";
 const HELD_OUT: &str = "held-out.positions";
@@ -78,6 +82,8 @@ pub struct VariantCounts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Source {
+    /// [`FORMAT`].
+    format: u32,
     /// Files of records with their sizes in bytes; those of a base as `VARIANT=FILE`.
     files: Vec<(String, u64)>,
     layout: String,
@@ -134,12 +140,12 @@ impl PositionCache {
             };
             let before = builder.positions();
             for path in &variant.files {
-                let encode = |lines: Vec<String>| {
-                    builder.add(variant, &lines, &mut counts)?;
+                let encode = |games: Vec<ScoredGame>| {
+                    builder.add(variant, &games, &mut counts)?;
                     progress(before + counts.positions + counts.held_out);
                     Ok(())
                 };
-                stream_labelled(path, GAMES_PER_CHUNK, encode)?;
+                stream_scored(path, GAMES_PER_CHUNK, encode)?;
             }
             builder.variants.push(counts);
         }
@@ -223,6 +229,16 @@ pub(super) fn is_held_out(start: &str, held_out_of: u32) -> bool {
     crc32fast::hash(start.as_bytes()).is_multiple_of(held_out_of)
 }
 
+/// Returns a hash of the start and the moves of a game.
+fn moves_hash(game: &GameRecord) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(game.start.as_bytes());
+    for ply in &game.plies {
+        hasher.update(&ply.played.to_le_bytes());
+    }
+    hasher.finalize()
+}
+
 fn shard_name(nth: usize) -> String {
     format!("shard-{nth:04}.positions")
 }
@@ -241,6 +257,7 @@ impl Source {
             }
         }
         Ok(Source {
+            format: FORMAT,
             files,
             layout: sources.fingerprint(),
             seed: config.seed,
@@ -288,25 +305,29 @@ impl Builder {
         self.variants.iter().map(|counts| counts.positions + counts.held_out).sum()
     }
 
-    /// Adds the positions of games of a variant, a line each.
+    /// Adds the positions of games of a variant.
     fn add(
         &mut self,
         source: &VariantSource,
-        lines: &[String],
+        games: &[ScoredGame],
         counts: &mut VariantCounts,
     ) -> std::io::Result<()> {
         let VariantSource { variant, encoding, maps, .. } = source;
         let steepness = counts.steepness;
         let held_out_of = self.held_out_of;
-        let encoded: Vec<Option<(bool, Vec<u16>)>> = lines
+        let encoded: Vec<Option<(bool, Vec<u16>)>> = games
             .par_iter()
             .map_init(
-                || Labeler::new(variant, encoding, steepness),
-                |labeler, line| {
-                    let game = parse_labelled_game(line, variant).ok()?;
+                // Scores of self-play are expected results already.
+                || [steepness, 1.0].map(|steepness| Labeler::new(variant, encoding, steepness)),
+                |[labelled, self_play], raw| {
+                    let game = raw.record(variant)?;
                     let held_out = is_held_out(&game.start, held_out_of);
-                    let hash = crc32fast::hash(line.as_bytes());
-                    let unknown = !held_out && hash.is_multiple_of(UNKNOWN_OF);
+                    let unknown = !held_out && moves_hash(&game).is_multiple_of(UNKNOWN_OF);
+                    let labeler = match raw {
+                        ScoredGame::Labelled(_) => labelled,
+                        ScoredGame::SelfPlay(_) => self_play,
+                    };
                     let map =
                         maps.as_ref().map(|maps| if unknown { &maps.unknown } else { &maps.known });
                     let mut words = Vec::new();
@@ -355,7 +376,7 @@ fn steepness_of_scale(scale: f32) -> f32 {
     100.0 / scale / recorded
 }
 
-/// Fits the factor to the first games.
+/// Fits the factor to the first labelled games.
 fn fitted_steepness(files: &[PathBuf], variant: &Variant) -> anyhow::Result<f32> {
     let mut games: Vec<GameRecord> = Vec::new();
     for path in files {
@@ -363,14 +384,12 @@ fn fitted_steepness(files: &[PathBuf], variant: &Variant) -> anyhow::Result<f32>
             break;
         }
         let mut first = true;
-        stream_labelled(path, GAMES_TO_FIT, |lines| {
+        stream_scored(path, GAMES_TO_FIT, |chunk| {
             if first {
-                games.extend(
-                    lines
-                        .par_iter()
-                        .filter_map(|line| parse_labelled_game(line, variant).ok())
-                        .collect::<Vec<_>>(),
-                );
+                let labelled =
+                    chunk.par_iter().filter(|game| matches!(game, ScoredGame::Labelled(_)));
+                let records = labelled.filter_map(|game| game.record(variant).map(Cow::into_owned));
+                games.extend(records.collect::<Vec<_>>());
             }
             first = false;
             Ok(())

@@ -27,17 +27,22 @@ pub enum Outcome {
     Unknown,
 }
 
-/// What one position teaches.
+/// Target of the policy: numbers of legal moves with their shares, all above 0, with a sum of 1. Empty if there
+/// is none.
+pub(super) type PolicyTarget = [(u16, f32)];
+
+/// Target of the value head.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Target {
-    /// Number of the reference engine's move among the legal ones.
-    pub(super) best: Option<usize>,
-    /// Expected score of the mover, 0 to 1, by the reference engine.
+pub(super) struct ValueTarget {
+    /// Expected score of the mover, 0 to 1, by the search of the records.
     pub(super) score: Option<f32>,
     pub(super) outcome: Outcome,
     /// Turns until the game ended.
     pub(super) turns_left: Option<f32>,
 }
+
+/// Receives a position, its legal moves and its targets.
+type Visitor<'a> = dyn FnMut(&Position, &MoveList, &PolicyTarget, ValueTarget) + 'a;
 
 /// One labelled position.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,9 +51,10 @@ pub struct Labelled<'a> {
     pub inputs: &'a [u16],
     /// Move rows, `rows_per_move` a legal move.
     pub move_rows: &'a [u16],
-    /// Number of the reference engine's move among the legal ones.
-    pub best: Option<usize>,
-    /// Expected score of the mover by the reference engine, 0 to 1, as its logistic has it.
+    /// Policy of the search, in pairs of words: the number of a legal move, and its share in units of the
+    /// records. Empty if there is none.
+    pub policy: &'a [u16],
+    /// Expected score of the mover by the search, 0 to 1.
     pub score: Option<f32>,
     /// What became of the position.
     pub outcome: Outcome,
@@ -68,7 +74,7 @@ impl<'a> Labelled<'a> {
         words.extend([
             self.inputs.len() as u16,
             self.move_rows.len() as u16,
-            self.best.map_or(UNKNOWN, |best| best as u16),
+            self.policy.len() as u16,
             self.score.map_or(UNKNOWN, share),
             kind,
             end,
@@ -76,15 +82,17 @@ impl<'a> Labelled<'a> {
         ]);
         words.extend_from_slice(self.inputs);
         words.extend_from_slice(self.move_rows);
+        words.extend_from_slice(self.policy);
     }
 
     /// Returns the position whose words begin `words`, and the number of its words; `None` if they are
     /// cut short or no position's.
     pub fn read(words: &'a [u16]) -> Option<(Labelled<'a>, usize)> {
-        let (&[inputs, rows, best, score, kind, end, turns], rest) =
+        let (&[inputs, rows, policy, score, kind, end, turns], rest) =
             words.split_first_chunk::<HEADER_WORDS>()?;
         let (inputs, rest) = rest.split_at_checked(usize::from(inputs))?;
-        let move_rows = rest.get(..usize::from(rows))?;
+        let (move_rows, rest) = rest.split_at_checked(usize::from(rows))?;
+        let policy = rest.get(..usize::from(policy))?;
         let known = |word: u16| (word != UNKNOWN).then_some(word);
         let share = |word: u16| f32::from(word) / WHOLE;
         let outcome = match kind {
@@ -96,12 +104,12 @@ impl<'a> Labelled<'a> {
         let position = Labelled {
             inputs,
             move_rows,
-            best: known(best).map(usize::from),
+            policy,
             score: known(score).map(share),
             outcome,
             turns_left: known(turns).map(f32::from),
         };
-        Some((position, HEADER_WORDS + inputs.len() + move_rows.len()))
+        Some((position, HEADER_WORDS + inputs.len() + move_rows.len() + policy.len()))
     }
 }
 
@@ -148,26 +156,28 @@ impl<'a> Labeler<'a> {
     ) -> Option<usize> {
         let mut input = std::mem::take(&mut self.input);
         let encoding = self.encoding;
-        let count = self.visit(game, &mut |position, legal, target| {
+        let mut policy_words = Vec::new();
+        let count = self.visit(game, &mut |position, legal, policy, target| {
             encoding.write(position, legal, &mut input);
             if let Some(map) = map {
                 map.apply(&mut input);
             }
-            let Target { best, score, outcome, turns_left } = target;
+            policy_words.clear();
+            for &(m, share) in policy {
+                policy_words.extend([m, (share * WHOLE).round() as u16]);
+            }
+            let ValueTarget { score, outcome, turns_left } = target;
             let SparseInput { inputs, move_rows } = &input;
-            Labelled { inputs, move_rows, best, score, outcome, turns_left }.write(words);
+            let policy = &policy_words;
+            Labelled { inputs, move_rows, policy, score, outcome, turns_left }.write(words);
         });
         self.input = input;
         count
     }
 
-    /// Gives `each` every position of `game` from which something can be learned, with its legal moves and
-    /// what it teaches. Returns the number of positions, or `None` if the game does not replay.
-    pub(super) fn visit(
-        &mut self,
-        game: &GameRecord,
-        each: &mut dyn FnMut(&Position, &MoveList, Target),
-    ) -> Option<usize> {
+    /// Calls `each` with every position of `game` that has a target. Returns the number of positions, or `None`
+    /// if the game does not replay.
+    pub(super) fn visit(&mut self, game: &GameRecord, each: &mut Visitor<'_>) -> Option<usize> {
         let mut position = game.position(self.variant, 0)?;
         let mut movers = Vec::with_capacity(game.plies.len());
         let mut ends_turn = Vec::with_capacity(game.plies.len());
@@ -180,18 +190,18 @@ impl<'a> Labeler<'a> {
         }
         let outcomes = self.outcomes(game, &movers);
         let turns = turns_left(game, &ends_turn);
+        let mut policy = Vec::new();
         let mut count = 0;
         for (nth, ply) in game.plies.iter().enumerate() {
             let m = prepare(&mut position, game, nth)?;
             position.legal_moves(&mut self.legal);
-            let best = best_move(ply);
-            let best = best.and_then(|best| self.legal.iter().position(|&m| m == best));
+            policy_target(ply, &self.legal, &mut policy);
             let score = ply.score.map(|score| self.expected(score));
             let outcome = outcomes[nth];
-            let labelled = best.is_some() || score.is_some() || outcome != Outcome::Unknown;
+            let labelled = !policy.is_empty() || score.is_some() || outcome != Outcome::Unknown;
             if labelled && !self.legal.is_empty() {
-                let target = Target { best, score, outcome, turns_left: turns[nth] };
-                each(&position, &self.legal, target);
+                let target = ValueTarget { score, outcome, turns_left: turns[nth] };
+                each(&position, &self.legal, &policy, target);
                 count += 1;
             }
             position.play_unchecked(m);
@@ -249,9 +259,26 @@ fn prepare(
     Some(m)
 }
 
-fn best_move(ply: &PlyRecord) -> Option<menagerie::rules::Move> {
-    let (best, _) = ply.policy.iter().max_by_key(|(_, share)| *share)?;
-    PackedMove(*best).unpack()
+/// Shares below this are left out of the target of the policy.
+const LEAST_SHARE: f32 = 1e-3;
+
+/// Replaces `target` by the policy of a ply.
+fn policy_target(ply: &PlyRecord, legal: &MoveList, target: &mut Vec<(u16, f32)>) {
+    target.clear();
+    let total: f32 = ply.policy.iter().map(|&(_, share)| f32::from(share)).sum();
+    for &(m, share) in &ply.policy {
+        let share = f32::from(share) / total;
+        let m = PackedMove(m).unpack();
+        if share >= LEAST_SHARE
+            && let Some(nth) = legal.iter().position(|&other| m == Some(other))
+        {
+            target.push((nth as u16, share));
+        }
+    }
+    let kept: f32 = target.iter().map(|(_, share)| share).sum();
+    for (_, share) in target {
+        *share /= kept;
+    }
 }
 
 /// Returns the turns until the end of the game, where every later move was the reference engine's.
@@ -275,22 +302,26 @@ mod tests {
 
     use super::*;
 
-    /// Best move, score, outcome, turns left, and number of legal moves.
-    type Labels = (Option<usize>, Option<f32>, Outcome, Option<f32>, usize);
+    /// Policy, score, outcome, turns left, and number of legal moves.
+    type Labels = (Vec<u16>, Option<f32>, Outcome, Option<f32>, usize);
 
     fn labels(line: &str) -> Vec<Labels> {
         let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
+        labels_of(&crate::readers::parse_labelled_game(line, &variant).expect("a game"))
+    }
+
+    fn labels_of(game: &GameRecord) -> Vec<Labels> {
+        let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
         let encoding = SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");
-        let game = crate::readers::parse_labelled_game(line, &variant).expect("a game");
         let mut words = Vec::new();
         let mut labeler = Labeler::new(&variant, &encoding, 1.0);
-        let count = labeler.label(&game, None, &mut words).expect("it replays");
+        let count = labeler.label(game, None, &mut words).expect("it replays");
         let mut found = Vec::new();
         let mut rest = &words[..];
         while let Some((position, length)) = Labelled::read(rest) {
             let moves = position.move_rows.len() / encoding.shape().rows_per_move;
-            let Labelled { best, score, outcome, turns_left, .. } = position;
-            found.push((best, score, outcome, turns_left, moves));
+            let Labelled { policy, score, outcome, turns_left, .. } = position;
+            found.push((policy.to_vec(), score, outcome, turns_left, moves));
             rest = &rest[length..];
         }
         assert!(rest.is_empty());
@@ -306,7 +337,11 @@ mod tests {
         );
         let found = labels(&line);
         assert_eq!(found.len(), 6);
-        assert!(found.iter().all(|(best, ..)| best.is_some()));
+        assert!(
+            found
+                .iter()
+                .all(|(policy, ..)| matches!(policy[..], [_, share] if f32::from(share) == WHOLE))
+        );
         assert_eq!(found[0].4, 20);
         let score = found[2].1.expect("a score");
         assert!((score - 0.591).abs() < 1e-3, "{score}");
@@ -315,5 +350,28 @@ mod tests {
         assert_eq!([found[3].2, found[4].2], [Outcome::Result(1), Outcome::Result(0)]);
         assert_eq!([found[2].3, found[3].3, found[5].3], [None, Some(3.0), Some(1.0)]);
         assert_eq!(found[4].1, Some(1.0));
+    }
+
+    #[test]
+    fn policies_of_self_play_are_shares_of_legal_moves() {
+        let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 0 1";
+        let line = format!("crazyhouse\t{start}\t1-0\te2e4:0 e7e5:0");
+        let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
+        let mut game = crate::readers::parse_labelled_game(&line, &variant).expect("a game");
+        let position = game.position(&variant, 0).expect("it replays");
+        let mut legal = MoveList::new();
+        position.legal_moves(&mut legal);
+        let packed = |nth: usize| legal[nth].pack().0;
+        // The last share is too small, and a king's move is not legal.
+        let illegal = position.parse_turn("e2e4").expect("legal")[0].pack().0 ^ 1;
+        game.plies[0].policy =
+            vec![(packed(3), 40_000), (packed(5), 10_000), (illegal, 65_535), (packed(7), 30)];
+        game.plies[0].surprise = Some(0.5);
+        game.plies[1].policy.clear();
+        let found = labels_of(&game);
+        let share = |share: f32| (share * WHOLE).round() as u16;
+        assert_eq!(found[0].0, [3, share(0.8), 5, share(0.2)]);
+        assert_eq!(found[0].2, Outcome::Result(0));
+        assert!(found[1].0.is_empty());
     }
 }

@@ -2,8 +2,7 @@
 
 use menagerie::nn::network::MOVES_LEFT_SCALE;
 
-use super::labels::Outcome;
-use super::labels::Target;
+use super::labels::{Outcome, PolicyTarget, ValueTarget};
 
 /// Gradient of the loss by one logit of the policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,11 +34,11 @@ pub(super) struct Sums {
 /// How a network does on some positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measures {
-    /// Share of positions with more than one legal move whose likeliest move is the reference engine's.
+    /// Share of positions with more than one legal move whose likeliest move is that of the target.
     pub top1: f64,
-    /// Share of those whose three likeliest moves include the reference engine's.
+    /// Share of those whose three likeliest moves include the likeliest move of the target.
     pub top3: f64,
-    /// Cross-entropy of the policy with the reference engine's move, in nats.
+    /// Cross-entropy of the policy with the target, in nats.
     pub policy: f64,
     /// Cross-entropy of the outcome with its target, in nats.
     pub value: f64,
@@ -82,23 +81,27 @@ impl Sums {
 }
 
 /// Adds the loss of the policy to `sums`; replaces `logits` by the gradient.
-pub(super) fn policy(logits: &mut [f32], target: &Target, smoothing: f32, sums: &mut Sums) {
-    let (Some(best), true) = (target.best, logits.len() > 1) else {
+pub(super) fn policy(logits: &mut [f32], target: &PolicyTarget, smoothing: f32, sums: &mut Sums) {
+    let best = target.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let (Some(&(best, _)), true) = (best, logits.len() > 1) else {
         logits.fill(0.0);
         return;
     };
+    let best = usize::from(best);
     let better = logits.iter().filter(|&&logit| logit > logits[best]).count();
     sums.policies += 1.0;
     sums.top1 += f64::from(u8::from(better == 0));
     sums.top3 += f64::from(u8::from(better < 3));
-    let own = logits[best];
+    let expected: f32 = target.iter().map(|&(m, share)| share * logits[usize::from(m)]).sum();
     let log_sum = softmax(logits);
-    sums.policy += f64::from(log_sum - own);
+    sums.policy += f64::from(log_sum - expected);
     let each = smoothing / logits.len() as f32;
     for share in logits.iter_mut() {
         *share -= each;
     }
-    logits[best] -= 1.0 - smoothing;
+    for &(m, share) in target {
+        logits[usize::from(m)] -= (1.0 - smoothing) * share;
+    }
 }
 
 /// Replaces logits by shares; returns the logarithm of the sum of their exponentials.
@@ -117,7 +120,7 @@ fn softmax(logits: &mut [f32]) -> f32 {
 
 /// Returns the target of the outcome, if it is known. `blend` is the weight of the searched score in it; the
 /// rest is what became of the game.
-pub(super) fn outcome_target(target: &Target, blend: f32) -> Option<[f32; 3]> {
+pub(super) fn outcome_target(target: ValueTarget, blend: f32) -> Option<[f32; 3]> {
     let of_score = |score: f32| [score, 1.0 - score, 0.0];
     let searched = target.score.map(of_score);
     let became = match target.outcome {
@@ -133,7 +136,7 @@ pub(super) fn outcome_target(target: &Target, blend: f32) -> Option<[f32; 3]> {
 
 /// Adds the loss of the outcome to `sums`; replaces `logits` by the gradient. `blend` is as in
 /// [`outcome_target`].
-pub(super) fn outcome(logits: &mut [f32; 3], target: &Target, blend: f32, sums: &mut Sums) {
+pub(super) fn outcome(logits: &mut [f32; 3], target: ValueTarget, blend: f32, sums: &mut Sums) {
     let Some(wanted) = outcome_target(target, blend) else {
         return logits.fill(0.0);
     };
@@ -160,7 +163,7 @@ pub(super) fn outcome(logits: &mut [f32; 3], target: &Target, blend: f32, sums: 
 
 /// Adds the loss of the turns left to `sums` and returns its gradient by the raw output: half the squared
 /// error of the softplus in units of [`MOVES_LEFT_SCALE`] turns, beyond 1 the error itself.
-pub(super) fn moves_left(raw: f32, target: &Target, sums: &mut Sums) -> f32 {
+pub(super) fn moves_left(raw: f32, target: ValueTarget, sums: &mut Sums) -> f32 {
     let Some(turns) = target.turns_left else { return 0.0 };
     let softplus = raw.max(0.0) + (-raw.abs()).exp().ln_1p();
     let error = softplus - turns / MOVES_LEFT_SCALE;

@@ -295,7 +295,7 @@ impl SparseNetwork {
         let mut hidden = vec![0.0; size];
         let mut logits = Vec::new();
         for nth in range {
-            let target = batch.target(nth);
+            let target = batch.value(nth);
             hidden.copy_from_slice(&head[layout.bias.clone()]);
             for scratch in &self.scratch {
                 for (sum, part) in hidden.iter_mut().zip(&scratch.hidden[nth * size..]) {
@@ -322,7 +322,12 @@ impl SparseNetwork {
                     *sum += part;
                 }
             }
-            loss::policy(&mut logits, target, training.label_smoothing, &mut result.sums);
+            loss::policy(
+                &mut logits,
+                batch.policy(nth),
+                training.label_smoothing,
+                &mut result.sums,
+            );
             let Some((slopes, _)) = &mut gradient else { continue };
             let value_slopes = outcome.map(|slope| slope * share * training.value_weight);
             let turns_slope = turns * share * training.moves_left_weight;

@@ -39,10 +39,15 @@ fn batch(encoding: &SparseEncoding, positions: usize) -> Batch {
         }
         encoding.write(&position, &legal, &mut input);
         let nth = batch.len();
+        // No target, one move, or several: the words of a move and its share.
+        let targets = if nth % 5 == 4 { 0 } else { (nth % 3 + 1).min(legal.len()) };
+        let moves = rand::seq::index::sample(&mut rng, legal.len(), targets);
+        let policy: Vec<u16> =
+            moves.into_iter().flat_map(|m| [m as u16, rng.random_range(1..60_000)]).collect();
         batch.push(&Labelled {
             inputs: &input.inputs,
             move_rows: &input.move_rows,
-            best: (nth % 5 != 4).then(|| rng.random_range(0..legal.len())),
+            policy: &policy,
             score: (nth % 4 != 3).then(|| rng.random()),
             outcome: match nth % 3 {
                 0 => Outcome::Result(rng.random_range(0..3)),
@@ -132,7 +137,7 @@ impl ExactNetwork {
         let product = |start: usize| -> f64 {
             hidden.iter().zip(&self.head[start..]).map(|(unit, weight)| unit * weight).sum()
         };
-        let target = batch.target(nth);
+        let target = batch.value(nth);
         let mut loss = 0.0;
         if let Some(wanted) = loss::outcome_target(target, training.score_blend) {
             let outcome: [f64; OUTCOMES] = std::array::from_fn(|class| {
@@ -150,10 +155,13 @@ impl ExactNetwork {
                 if error.abs() < 1.0 { 0.5 * error * error } else { error.abs() - 0.5 };
             loss += f64::from(training.moves_left_weight) * moves_left;
         }
-        if let Some(best) = target.best {
+        let policy = batch.policy(nth);
+        if !policy.is_empty() {
             let smoothing = f64::from(training.label_smoothing);
             let mean = logits.iter().sum::<f64>() / logits.len() as f64;
-            loss += log_sum_exp(&logits) - (1.0 - smoothing) * logits[best] - smoothing * mean;
+            let shares = policy.iter().map(|&(m, share)| f64::from(share) * logits[usize::from(m)]);
+            let expected: f64 = shares.sum();
+            loss += log_sum_exp(&logits) - (1.0 - smoothing) * expected - smoothing * mean;
         }
         loss
     }
@@ -227,7 +235,12 @@ fn a_few_positions_are_overfitted() {
         network.step(&batch, options);
     }
     let after = network.measure(&batch, &training).measures();
-    assert!(before.policy > 1.0 && after.policy < 0.05, "{before:?} {after:?}");
+    // The least cross-entropy is the mean entropy of the targets.
+    let targets: Vec<_> = (0..batch.len()).map(|nth| batch.policy(nth)).collect();
+    let entropies = targets.iter().flat_map(|target| target.iter().map(|it| -it.1 * it.1.ln()));
+    let counted = targets.iter().filter(|target| !target.is_empty()).count();
+    let least = f64::from(entropies.sum::<f32>()) / counted as f64;
+    assert!(before.policy > least + 1.0 && after.policy < least + 0.05, "{before:?} {after:?}");
     assert_eq!(after.top1, 1.0);
     assert!(after.value < before.value - 0.2, "{before:?} {after:?}");
     assert!(after.moves_left < 0.1 * before.moves_left, "{before:?} {after:?}");
