@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 
 /// Prints the version of the engine and of what it finds.
 fn print_version() -> ExitCode {
-    let report = VersionReport::collect(concat!("menagerie ", env!("CARGO_PKG_VERSION")));
+    let report = VersionReport::collect(concat!("Menagerie ", env!("CARGO_PKG_VERSION")));
     match writeln!(stdout(), "{report}") {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,

@@ -36,7 +36,7 @@ fn folder_with_engine(name: &str) -> (PathBuf, PathBuf) {
 fn version_names_what_a_bug_report_needs() {
     let report = output(talk::command().arg("--version"));
     let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(report.lines().next(), Some(&*format!("menagerie {version}")));
+    assert_eq!(report.lines().next(), Some(&*format!("Menagerie {version}")));
     assert!(value(&report, "target").contains(std::env::consts::ARCH), "{report}");
     assert!(!value(&report, "commit").is_empty(), "{report}");
     let runtime = value(&report, "ONNX Runtime");
