@@ -10,7 +10,8 @@ use super::embedded_nets::network_folders;
 use crate::nn::network::{combined_checksum, kernel_instructions, verify};
 use crate::nn::runtime::Runtime;
 
-/// The commit of the source code, with `-dirty` if the sources were changed; `unknown` if it was built without git.
+/// The commit of the source code, with `-dirty` if it was changed since; `unknown` if it was built without git. See
+/// `build.rs`.
 pub const COMMIT: &str = env!("MENAGERIE_COMMIT");
 
 /// The target for which this was compiled.
