@@ -18,6 +18,7 @@ mod stoppers;
 mod syzygy;
 mod tablebases;
 mod variant_files;
+mod version_report;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -45,6 +46,7 @@ use stoppers::{SearchControl, StopConditions};
 use syzygy::SyzygyTables;
 use tablebases::{SolvedTableFile, Tablebases};
 pub use variant_files::{VariantFileError, add_variant_files};
+pub use version_report::{COMMIT, VersionReport};
 
 use crate::nn::EvalError;
 use crate::rules::{FenRepair, Move, Position};

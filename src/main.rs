@@ -4,8 +4,9 @@ use std::error::Error;
 use std::io::{BufReader, Write, stdin, stdout};
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use menagerie::protocol;
+use menagerie::protocol::{self, VersionReport};
 
 /// An engine for chess variants.
 ///
@@ -35,12 +36,25 @@ enum Command {
 
 fn main() -> ExitCode {
     env_logger::init();
-    match run(Arguments::parse().command) {
+    let arguments = match Arguments::try_parse() {
+        Err(error) if error.kind() == ErrorKind::DisplayVersion => return print_version(),
+        arguments => arguments.unwrap_or_else(|error| error.exit()),
+    };
+    match run(arguments.command) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Prints the version of the engine and of what it finds.
+fn print_version() -> ExitCode {
+    let report = VersionReport::collect(concat!("Menagerie ", env!("CARGO_PKG_VERSION")));
+    match writeln!(stdout(), "{report}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
     }
 }
 

@@ -26,6 +26,8 @@ use uci::Uci;
 use xboard::XBoard;
 pub use xboard::legs;
 
+pub use crate::engine::VersionReport;
+
 use crate::engine::{
     self, BenchPosition, OptionError, Session, VariantFileError, add_variant_files,
 };

@@ -5,7 +5,9 @@ mod server;
 use std::io::{BufReader, Write, stdin, stdout};
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use menagerie::protocol::VersionReport;
 use menagerie_rbc::{PlayerOptions, check_files, run_line_protocol};
 
 use server::{ServerOptions, run_server};
@@ -53,13 +55,24 @@ enum Command {
 
 fn main() -> ExitCode {
     env_logger::init();
-    match run(Arguments::parse()) {
+    let result = match Arguments::try_parse() {
+        Err(error) if error.kind() == ErrorKind::DisplayVersion => print_version(),
+        arguments => run(arguments.unwrap_or_else(|error| error.exit())),
+    };
+    match result {
         Ok(code) => code,
         Err(error) => {
             eprintln!("menagerie-rbc: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints the version of the executable and of what it finds.
+fn print_version() -> anyhow::Result<ExitCode> {
+    let report = VersionReport::collect(concat!("menagerie-rbc ", env!("CARGO_PKG_VERSION")));
+    writeln!(stdout(), "{report}")?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {

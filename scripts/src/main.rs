@@ -2,13 +2,16 @@
 
 mod commands;
 
+use std::io::{Write, stdout};
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use commands::{
     accuracy, campaign, datagen, gauntlet, matches, measure_speed, plot, quantize, selfplay, solve,
     train, train_sparse, verify,
 };
+use menagerie::protocol::VersionReport;
 
 /// Trains networks for Menagerie, and plays matches.
 #[derive(Debug, Parser)]
@@ -36,7 +39,15 @@ enum Command {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Err(error) if error.kind() == ErrorKind::DisplayVersion => {
+            let report = VersionReport::collect(concat!("trainer ", env!("CARGO_PKG_VERSION")));
+            writeln!(stdout(), "{report}")?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        arguments => arguments.unwrap_or_else(|error| error.exit()),
+    };
+    match arguments.command {
         Command::Campaign(arguments) => return campaign::run(arguments),
         Command::Train(arguments) => train::run(arguments),
         Command::Sparse(arguments) => train_sparse::run(arguments),

@@ -1,10 +1,10 @@
 //! The networks of the folder `nets/`, and the few that are embedded in the executable.
 
-use std::env::current_exe;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::encoding::Encoding;
+use crate::nn::runtime::executable_folder;
 use crate::nn::{NetworkFile, Weights};
 use crate::variant::Variant;
 
@@ -84,7 +84,7 @@ fn path_on_disk(variant: &str) -> Option<PathBuf> {
     if !variant.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
         return None;
     }
-    folders(current_exe().ok().as_deref()).into_iter().find_map(|folder| {
+    network_folders().into_iter().find_map(|folder| {
         let names = [format!("{variant}.onnx"), format!("{variant}.int8.onnx")];
         names.into_iter().map(|name| folder.join(name)).find(|path| path.is_file())
     })
@@ -100,11 +100,16 @@ fn on_disk(variant: &str) -> Option<ReadResult> {
     )
 }
 
+/// Returns the folders in which networks are searched, in order. Not all of them exist.
+pub(super) fn network_folders() -> Vec<PathBuf> {
+    folders(executable_folder().as_deref())
+}
+
 /// Returns the folders of networks: [`FOLDER`] in the folder of the executable, in those above it, and in the
 /// working directory.
-fn folders(executable: Option<&Path>) -> Vec<PathBuf> {
-    let own = executable.and_then(Path::parent);
-    let parents = own.into_iter().flat_map(|folder| folder.ancestors().take(MAX_PARENTS));
+fn folders(executable_folder: Option<&Path>) -> Vec<PathBuf> {
+    let parents =
+        executable_folder.into_iter().flat_map(|folder| folder.ancestors().take(MAX_PARENTS));
     parents.chain([Path::new("")]).map(|folder| folder.join(FOLDER)).collect()
 }
 
@@ -114,7 +119,7 @@ mod tests {
 
     #[test]
     fn folders_go_from_the_executable_upwards() {
-        let found = folders(Some(Path::new("/a/b/menagerie")));
+        let found = folders(Some(Path::new("/a/b")));
         assert_eq!(found, ["/a/b/nets", "/a/nets", "/nets", "nets"].map(PathBuf::from));
         assert_eq!(folders(None), [PathBuf::from("nets")]);
     }

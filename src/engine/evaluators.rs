@@ -1,6 +1,5 @@
 //! The evaluators of a session: the network, its backend, and one evaluator per thread.
 
-use std::env::current_exe;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use super::embedded_nets::{self, UnreadableNetwork};
 use super::options::Options;
 use crate::encoding::Encoding;
 use crate::nn::network::Backend;
-use crate::nn::runtime::{Runtime, RuntimeError};
+use crate::nn::runtime::{Runtime, RuntimeError, executable_folder};
 use crate::nn::{Cache, EvalError, Evaluator, Onnx, Opened, Query, UnfitNetwork, Uniform, Weights};
 use crate::rules::MoveList;
 use crate::search::Params;
@@ -278,7 +277,7 @@ fn named_network(options: &Options) -> Option<Result<Weights, UnreadableNetwork>
 /// Returns the path of the file `name`. A relative one starts at the executable's folder or, if nothing is
 /// there, at the working directory.
 fn locate(name: &str) -> PathBuf {
-    let adjacent = current_exe().ok().and_then(|exe| Some(exe.parent()?.join(name)));
+    let adjacent = executable_folder().map(|folder| folder.join(name));
     adjacent.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from(name))
 }
 

@@ -44,9 +44,10 @@ mod head;
 mod kernels;
 pub mod sparse;
 
-pub use self::checksum::{KEY as CHECKSUM_KEY, append_checksum, verify};
+pub use self::checksum::{KEY as CHECKSUM_KEY, append_checksum, combined_checksum, verify};
 pub use self::functions::FUNCTIONS;
 pub use self::head::{HEAD, Head, MOVES_LEFT_SCALE};
+pub use self::kernels::kernel_instructions;
 
 /// The name of a network's input.
 pub const PLANES: &str = "planes";

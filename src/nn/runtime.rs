@@ -208,6 +208,18 @@ impl Runtime {
         &self.path
     }
 
+    /// Returns the version of the library: the package of `scripts/get-onnxruntime` that has it, and the commit
+    /// that it names. Takes about 25 ms.
+    pub fn version(&self) -> String {
+        let package = match checksum::package(&self.path) {
+            Ok(package) => package.unwrap_or("a build that is not in scripts/onnxruntime.sha256"),
+            Err(_) => "a build that cannot be read again",
+        };
+        let info = one_line(ort::info());
+        let commit = info.split(", ").find(|field| field.starts_with("git-commit-id="));
+        format!("{package}, {}", commit.unwrap_or("without a commit"))
+    }
+
     /// Returns the unusable libraries that were found before this one.
     pub fn skipped(&self) -> &[Refusal] {
         &self.skipped
@@ -257,9 +269,13 @@ fn file_name() -> String {
     format!("{DLL_PREFIX}onnxruntime{DLL_SUFFIX}")
 }
 
-/// Returns the folder of this executable.
-fn executable_folder() -> Option<PathBuf> {
-    Some(current_exe().ok()?.parent()?.to_path_buf())
+/// Returns the folder of this executable, not that of a symbolic link to it.
+pub fn executable_folder() -> Option<PathBuf> {
+    let executable = current_exe().ok()?;
+    // Linux and Windows return the file itself.
+    let executable =
+        if cfg!(target_os = "macos") { fs::canonicalize(executable).ok()? } else { executable };
+    Some(executable.parent()?.to_path_buf())
 }
 
 /// Returns the absolute path of the library at a path of the user.

@@ -15,7 +15,7 @@ use messages::Signal;
 use super::lines::{InputLine, LineWriter};
 use super::variant_info::VariantInfo;
 use super::{OnSearchEnd, ProtocolHandler, bench, check, set_option};
-use crate::engine::{Event, SeatClocks, Session, Sink};
+use crate::engine::{COMMIT, Event, SeatClocks, Session, Sink};
 
 const HELP: &str = "Menagerie, an engine for chess variants, GPL-3.0-or-later
 UCI commands: uci, isready, ucinewgame, position, go, stop, ponderhit, setoption, debug, register, quit
@@ -415,7 +415,7 @@ fn word_after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
 /// Returns the version and the build of this executable.
 fn compiler() -> String {
     format!(
-        "Menagerie {} for {} on {}, Rust {} or newer, {} build",
+        "Menagerie {}, commit {COMMIT}, for {} on {}, Rust {} or newer, {} build",
         env!("CARGO_PKG_VERSION"),
         std::env::consts::ARCH,
         std::env::consts::OS,

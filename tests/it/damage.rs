@@ -11,6 +11,8 @@ use menagerie::nn::network::{append_checksum, verify};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
+use crate::support::talk::executable;
+
 const NETWORK: &[u8] = include_bytes!("../../nets/3x3.onnx");
 
 /// Returns an empty folder for a test.
@@ -48,7 +50,7 @@ const PLAY: &str = "isready\nposition startpos\ngo nodes 20\nisready\n";
 
 /// Loads `file` as a network and plays. Returns the lines with `info string`.
 fn load(file: &Path) -> String {
-    let engine = Path::new(env!("CARGO_BIN_EXE_menagerie"));
+    let engine = &executable();
     let library = format!("setoption name RuntimeLibrary value {}\n", library().display());
     let network = format!("setoption name WeightsFile value {}\n", file.display());
     let output = session(engine, &format!("{library}{network}{PLAY}"));
@@ -155,7 +157,7 @@ fn quantised_network_that_does_not_fit_is_reported_in_one_line() {
 
 #[test]
 fn network_of_another_variant_is_refused() {
-    let engine = Path::new(env!("CARGO_BIN_EXE_menagerie"));
+    let engine = &executable();
     let file = folder("other").join("3x3.onnx");
     fs::write(&file, NETWORK).expect("a file");
     let library = format!("setoption name RuntimeLibrary value {}\n", library().display());
@@ -184,7 +186,7 @@ fn library_that_is_damaged_is_refused() {
         let folder = folder(&format!("library-{name}"));
         let engine = folder.join("menagerie");
         // A hard link, because a new process of another test may inherit an open handle of a copy.
-        fs::hard_link(env!("CARGO_BIN_EXE_menagerie"), &engine).expect("a second name");
+        fs::hard_link(executable(), &engine).expect("a second name");
         fs::create_dir_all(folder.join("runtime")).expect("a folder");
         let path = folder.join("runtime/libonnxruntime.so");
         if let Some(bytes) = bytes {

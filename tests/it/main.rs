@@ -29,5 +29,6 @@ mod syzygy;
 mod tablebase;
 mod tidy;
 mod uci;
+mod version;
 mod walls;
 mod xboard;

@@ -5,6 +5,7 @@ mod support;
 mod arena;
 mod bpgn;
 mod campaign;
+mod cluster;
 mod configuration;
 mod datagen;
 mod four_seats;

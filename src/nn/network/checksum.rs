@@ -57,6 +57,13 @@ pub fn verify(file: &[u8]) -> Result<&str, NetworkError> {
     }
 }
 
+/// Returns the SHA-256 of the names and checksums of several networks in lower-case hexadecimal digits.
+pub fn combined_checksum(networks: &[(String, String)]) -> String {
+    let lines: String =
+        networks.iter().map(|(name, checksum)| format!("{checksum}  {name}\n")).collect();
+    digest(lines.as_bytes())
+}
+
 /// Returns the SHA-256 in lower-case hexadecimal digits.
 pub(super) fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()

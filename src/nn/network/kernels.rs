@@ -16,4 +16,16 @@ mod level;
 mod operators;
 mod table;
 
+use level::{Level, Set};
 pub(super) use operators::operators;
+
+/// Returns the name of the instruction set that the kernels of sparse networks use on this CPU.
+pub fn kernel_instructions() -> &'static str {
+    match Level::best().set() {
+        Set::Portable => "any CPU",
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx2 => "AVX2",
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx512 => "AVX-512 VNNI",
+    }
+}

@@ -32,6 +32,12 @@ pub enum ChecksumError {
     },
 }
 
+/// Returns the rows of the list: SHA-256, platform, package, file name.
+fn list_rows() -> impl Iterator<Item = Vec<&'static str>> {
+    let rows = LIST.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    rows.filter(|row| row.len() == 4 && !row[0].starts_with('#'))
+}
+
 /// Returns the path of the checksum file that the script writes next to the library at `path`.
 pub(super) fn checksum_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
@@ -48,8 +54,7 @@ pub(super) fn check(library: &Path, name: &str) -> Result<(), ChecksumError> {
     let found = digest(&library.with_file_name(name))
         .map_err(|error| ChecksumError::Read(error.to_string()))?;
     let platform = format!("{OS}-{ARCH}");
-    let listed = LIST.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let rows: Vec<_> = listed.filter(|row| row.len() == 4 && row[1] == platform).collect();
+    let rows: Vec<_> = list_rows().filter(|row| row[1] == platform).collect();
     let (is_listed, source) = if rows.is_empty() {
         let path = checksum_path(library);
         let text = fs::read_to_string(&path)
@@ -61,6 +66,16 @@ pub(super) fn check(library: &Path, name: &str) -> Result<(), ChecksumError> {
         (is_listed, "scripts/onnxruntime.sha256".to_owned())
     };
     if is_listed { Ok(()) } else { Err(ChecksumError::Wrong { found, expected: source }) }
+}
+
+/// Returns the package and version that `scripts/get-onnxruntime` gets the library from, as in
+/// `onnxruntime==1.31.1`; `None` if the list does not have the library. Reads the whole file.
+///
+/// # Errors
+/// If the file cannot be read.
+pub(super) fn package(library: &Path) -> io::Result<Option<&'static str>> {
+    let found = digest(library)?;
+    Ok(list_rows().find(|row| row[0] == found).map(|row| row[2]))
 }
 
 /// Returns the SHA-256 of a file in lower-case hexadecimal digits.

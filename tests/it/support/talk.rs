@@ -21,9 +21,17 @@ use std::{fs, thread};
 /// The maximum time to wait for a line.
 const LINE_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// Returns the path of the engine: that in the environment variable `MENAGERIE_EXE`, for tests of an installed
+/// engine, or the one that cargo has built. A relative path starts at the package's folder.
+pub(crate) fn executable() -> PathBuf {
+    let named = std::env::var_os("MENAGERIE_EXE").filter(|path| !path.is_empty());
+    let built = || PathBuf::from(env!("CARGO_BIN_EXE_menagerie"));
+    named.map_or_else(built, |path| Path::new(env!("CARGO_MANIFEST_DIR")).join(path))
+}
+
 /// Returns the command of the engine, without environment variables that affect it.
 pub(crate) fn command() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_menagerie"));
+    let mut command = Command::new(executable());
     command.env_remove("ORT_DYLIB_PATH").env_remove("RUST_LOG");
     command
 }

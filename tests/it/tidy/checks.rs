@@ -29,7 +29,7 @@ const FAMILY: [&str; 4] =
 const PURE: [&str; 4] = ["src/rules", "src/variant", "src/encoding", "src/search"];
 
 /// The files of the library that may open files, start processes or read the environment, and why.
-const WORLD: [(&str, &str); 9] = [
+const WORLD: [(&str, &str); 10] = [
     ("src/main.rs", "the executable"),
     ("src/protocol/", "standard input and output, and the log"),
     ("src/engine/syzygy.rs", "reads Syzygy tables"),
@@ -37,6 +37,7 @@ const WORLD: [(&str, &str); 9] = [
     ("src/engine/evaluators.rs", "finds the files of networks"),
     ("src/engine/embedded_nets.rs", "finds the folder of networks"),
     ("src/engine/tablebases.rs", "reads tables"),
+    ("src/engine/version_report.rs", "lists the networks that are found"),
     ("src/nn/weights.rs", "reads the files of networks"),
     ("src/nn/runtime", "finds and checks the library that runs networks"),
 ];
