@@ -38,9 +38,9 @@ enum Command {
 fn main() -> anyhow::Result<ExitCode> {
     match Arguments::parse().command {
         Command::Campaign(arguments) => return campaign::run(arguments),
-        Command::Train(arguments) => train::run(arguments),
+        Command::Train(arguments) => return train::run(arguments),
         Command::Sparse(arguments) => train_sparse::run(arguments),
-        Command::Selfplay(arguments) => selfplay::run(arguments),
+        Command::Selfplay(arguments) => return selfplay::run(arguments),
         Command::Datagen(arguments) => datagen::run(arguments),
         Command::Quantize(arguments) => quantize::run(arguments),
         Command::Match(arguments) => matches::run(arguments),
