@@ -3,6 +3,7 @@
 pub(crate) mod accuracy;
 pub(crate) mod campaign;
 pub(crate) mod datagen;
+pub(crate) mod gather;
 pub(crate) mod gauntlet;
 pub(crate) mod matches;
 pub(crate) mod measure_speed;

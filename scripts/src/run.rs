@@ -285,6 +285,7 @@ impl Run {
             let Some(losses) = self.train_iteration(next.iterations, positions, stop)? else {
                 return Ok(RunEnd::Stopped);
             };
+            self.lock.check()?;
             self.learner.save(&self.store, &checkpoint_name(next.iterations))?;
             self.write_network(next.iterations)?;
             next.cpu_seconds = before + (clock.elapsed() + remote_cpu).as_secs_f64();
