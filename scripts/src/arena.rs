@@ -5,7 +5,8 @@
 //! - [`player`], [`plain_mcts`], [`external`]: the players.
 //! - [`game`]: one game; [`rbc`]: one game of reconnaissance blind chess.
 //! - [`bughouse`]: bughouse with four running clocks.
-//! - [`folder`]: the files of a match, from which it continues after it was stopped.
+//! - [`folder`]: the files of a match, from which it continues after it was stopped; `shared`: a match of several
+//!   processes in a store; `storage`, `stored_match`, `game_csv`: what both have in common.
 //! - [`statistics`], [`table`], [`pgn`]: the results.
 
 pub mod bughouse;
@@ -13,22 +14,26 @@ pub mod config;
 pub mod external;
 pub mod folder;
 pub mod game;
+mod game_csv;
 pub mod opening;
 pub mod pgn;
 pub mod plain_mcts;
 pub mod player;
 pub mod rbc;
 pub mod schedule;
+mod shared;
 pub mod spec;
 pub mod statistics;
+mod storage;
+mod stored_match;
 pub mod table;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use menagerie::variant::Variant;
 
@@ -39,7 +44,11 @@ use game::Played;
 use opening::Openings;
 use player::{CreatePlayer, Player};
 use schedule::MatchSchedule;
+use shared::SharedMatch;
 use spec::{PlayerKind, PlayerSpec};
+use storage::MatchStorage;
+
+use crate::store::Store;
 
 /// The game of a match.
 #[derive(Debug)]
@@ -50,26 +59,10 @@ enum MatchGame {
     Rbc(u32, Vec<rbc::Entrant>),
 }
 
-/// A match, with the games that have been played.
-#[derive(Debug)]
-pub struct Arena {
-    config: MatchConfig,
-    game: MatchGame,
-    schedule: MatchSchedule,
-    folder: Folder,
-    /// The finished games, in the order of their numbers.
-    games: Vec<Played>,
-    create_custom: CreatePlayer,
-}
-
-impl Arena {
-    /// Opens a match in its folder: a new one, or one that continues.
-    ///
-    /// # Errors
-    /// If the configuration is invalid, one of its files cannot be read, or the folder belongs to another
-    /// match.
-    pub fn open(folder: &Path, config: MatchConfig) -> anyhow::Result<Arena> {
-        let game = if config.is_rbc() {
+impl MatchGame {
+    /// Checks the match and reads its files.
+    fn open(config: &MatchConfig) -> anyhow::Result<MatchGame> {
+        Ok(if config.is_rbc() {
             config.check_rbc()?;
             let entrants = config.players.iter().map(rbc::Entrant::new);
             MatchGame::Rbc(
@@ -82,10 +75,58 @@ impl Arena {
             bughouse::check(&variant, &config.players)?;
             let openings = config.openings(&variant)?;
             MatchGame::Variant(variant, openings)
-        };
-        let schedule = MatchSchedule::new(&config);
+        })
+    }
+}
+
+/// A match, with the games that have been played.
+#[derive(Debug)]
+pub struct Arena {
+    config: MatchConfig,
+    game: MatchGame,
+    schedule: MatchSchedule,
+    storage: Box<dyn MatchStorage>,
+    /// The finished games, in the order of their numbers.
+    games: Vec<Played>,
+    create_custom: CreatePlayer,
+}
+
+impl Arena {
+    /// Opens a match in its folder: a new one, or one that continues.
+    ///
+    /// # Errors
+    /// If the configuration is invalid, one of its files cannot be read, or the folder belongs to another
+    /// match.
+    pub fn open(folder: &Path, config: MatchConfig) -> anyhow::Result<Arena> {
+        let game = MatchGame::open(&config)?;
         let (folder, games) = Folder::open(folder, &config)?;
-        Ok(Arena { config, game, schedule, folder, games, create_custom: no_custom_player })
+        Ok(Arena::new(config, game, Box::new(folder), games))
+    }
+
+    /// Opens a match in a store, in which any number of processes play it together. Failed requests to the store
+    /// are repeated for hours while the match is played, until `stop` is set.
+    ///
+    /// # Errors
+    /// As for [`Arena::open`].
+    pub fn open_shared(
+        store: &Store,
+        config: MatchConfig,
+        stop: &Arc<AtomicBool>,
+    ) -> anyhow::Result<Arena> {
+        let game = MatchGame::open(&config)?;
+        let (shared, games) = SharedMatch::open(store, &config, stop)?;
+        Ok(Arena::new(config, game, Box::new(shared), games))
+    }
+
+    fn new(
+        config: MatchConfig,
+        game: MatchGame,
+        storage: Box<dyn MatchStorage>,
+        mut games: Vec<Played>,
+    ) -> Arena {
+        games.sort_by_key(|game| game.number);
+        let schedule = MatchSchedule::new(&config);
+        Arena { config, game, schedule, storage, games, create_custom: no_custom_player }
     }
 
     /// Sets the function that creates players of [`PlayerKind::Custom`]. Without it such players are
@@ -136,70 +177,72 @@ impl Arena {
         stop_requested: &AtomicBool,
         progress: &mut dyn FnMut(&Played),
     ) -> anyhow::Result<()> {
-        let done: BTreeSet<u64> = self.games.iter().map(|game| game.number).collect();
-        let mut remaining = (0..self.schedule.games).filter(|number| !done.contains(number));
-        if is_decided(&self.config, &self.games) {
+        if is_decided(&self.config, &self.games) || self.is_complete() {
             return Ok(());
         }
         let threads = threads.clamp(1, self.schedule.games as usize);
-        let next: Mutex<&mut Remaining<'_>> = Mutex::new(&mut remaining);
+        self.storage.begin(self.schedule.games);
         let stop = AtomicBool::new(false);
         let context = MatchContext {
             config: &self.config,
             game: &self.game,
             schedule: &self.schedule,
             create_custom: self.create_custom,
+            storage: self.storage.as_ref(),
         };
-        let folder = &mut self.folder;
         let games = &mut self.games;
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
             for _ in 0..threads {
                 let sender = sender.clone();
-                let next = &next;
                 let stop = &stop;
-                scope.spawn(move || context.work(next, stop, &sender));
+                scope.spawn(move || context.work(stop, &sender));
             }
             drop(sender);
             let mut failure = Ok(());
+            let mut last_look = Instant::now();
             loop {
                 stop.fetch_or(stop_requested.load(Ordering::Relaxed), Ordering::Relaxed);
-                let result = match results.recv_timeout(STOP_POLL) {
-                    Ok(result) => result,
-                    Err(RecvTimeoutError::Timeout) => continue,
+                let received = match results.recv_timeout(STOP_POLL) {
+                    Ok(Ok(finished)) => context.store(finished, stop_requested),
+                    Ok(Err(error)) => Err(error),
+                    Err(RecvTimeoutError::Timeout) => Ok(None),
                     Err(RecvTimeoutError::Disconnected) => return failure,
                 };
-                let stored = result.and_then(|(game, history)| {
-                    if let Some(history) = history {
-                        let name = format!("histories/{:04}.json", game.number + 1);
-                        folder.write(&name, &history)?;
-                    }
-                    folder.add(&game).map(|()| game)
-                });
-                match stored {
-                    Ok(game) => {
-                        progress(&game);
-                        let index = games.partition_point(|other| other.number < game.number);
-                        games.insert(index, game);
+                let others = if last_look.elapsed() < OTHERS_INTERVAL {
+                    Ok(Vec::new())
+                } else {
+                    last_look = Instant::now();
+                    context.storage.new_games()
+                };
+                match received.and_then(|own| Ok((own, others?))) {
+                    Ok((own, others)) => {
+                        for game in own.into_iter().chain(others) {
+                            add_game(games, game, progress);
+                        }
                         let decided = is_decided(context.config, games);
-                        stop.fetch_or(decided, Ordering::Relaxed);
+                        let complete = context.schedule.is_complete(games);
+                        stop.fetch_or(decided || complete, Ordering::Relaxed);
                     }
                     Err(error) => {
                         stop.store(true, Ordering::Relaxed);
-                        failure = failure.and(Err(error));
+                        // Later errors follow from the first one, or from a signal that has ended engines, too.
+                        let is_signal = stop_requested.load(Ordering::Relaxed);
+                        failure = failure.and(if is_signal { Ok(()) } else { Err(error) });
                     }
                 }
             }
         })
     }
 
+    /// Returns `true` if all games have been played.
+    fn is_complete(&self) -> bool {
+        self.schedule.is_complete(&self.games)
+    }
+
     /// Returns the games that count: all of them, or those up to the decision of the sequential test.
     pub fn games(&self) -> &[Played] {
-        let sprt = self.config.sprt.as_ref();
-        let end = sprt.and_then(|sprt| table::decision(sprt, &self.games));
-        let count = end.map_or(self.games.len(), |(count, _)| count as usize);
-        let scheduled = self.games.partition_point(|game| game.number < self.schedule.games);
-        &self.games[..count.min(scheduled)]
+        counted_games(&self.config, &self.schedule, &self.games)
     }
 
     /// Returns `true` if bughouse is played with running clocks, so that more than one engine thinks in each
@@ -222,14 +265,57 @@ impl Arena {
             if self.timed() {
                 let players = &self.config.players;
                 let text = bughouse::bpgn::games(variant, &self.schedule, players, games);
-                self.folder.write("games.bpgn", &text)?;
+                self.storage.write("games.bpgn", &text)?;
             } else {
-                self.folder.write("games.pgn", &pgn::games(variant, &self.schedule, games))?;
+                self.storage.write("games.pgn", &pgn::games(variant, &self.schedule, games))?;
             }
         }
         let table = table::table(&self.schedule, self.config.sprt.as_ref(), games);
-        self.folder.write("table.txt", &table)?;
+        self.storage.write("table.txt", &table)?;
         Ok(table)
+    }
+}
+
+/// Returns the results of the match in a folder, without playing.
+///
+/// # Errors
+/// If the folder holds no match, or a file cannot be read.
+pub fn folder_results(folder: &Path) -> anyhow::Result<String> {
+    let (config, games) = Folder::read(folder)?;
+    Ok(results(&config, &games))
+}
+
+/// Returns the results of the match in a store, without playing.
+///
+/// # Errors
+/// If the store holds no match, or an object cannot be read.
+pub fn shared_results(store: &Store) -> anyhow::Result<String> {
+    let (config, games) = SharedMatch::read(store)?;
+    Ok(results(&config, &games))
+}
+
+fn results(config: &MatchConfig, games: &[Played]) -> String {
+    let schedule = MatchSchedule::new(config);
+    table::table(&schedule, config.sprt.as_ref(), counted_games(config, &schedule, games))
+}
+
+/// Returns the games that count: all that are scheduled, or those up to the decision of the sequential test.
+fn counted_games<'a>(
+    config: &MatchConfig,
+    schedule: &MatchSchedule,
+    games: &'a [Played],
+) -> &'a [Played] {
+    let end = config.sprt.as_ref().and_then(|sprt| table::decision(sprt, games));
+    let count = end.map_or(games.len(), |(count, _)| count as usize);
+    let scheduled = games.partition_point(|game| game.number < schedule.games);
+    &games[..count.min(scheduled)]
+}
+
+/// Adds a game in the order of the numbers, unless it is there.
+fn add_game(games: &mut Vec<Played>, game: Played, progress: &mut dyn FnMut(&Played)) {
+    if let Err(index) = games.binary_search_by_key(&game.number, |other| other.number) {
+        progress(&game);
+        games.insert(index, game);
     }
 }
 
@@ -244,8 +330,11 @@ fn is_decided(config: &MatchConfig, games: &[Played]) -> bool {
 /// Interval at which a match checks whether it has to stop, while no game ends.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// The numbers of the games that have not been started.
-type Remaining<'a> = dyn Iterator<Item = u64> + Send + 'a;
+/// Interval at which a match looks for games of other processes.
+const OTHERS_INTERVAL: Duration = Duration::from_secs(3);
+
+/// A signal that ends this process may end its engines first: the time to wait for it after an engine has ended.
+const SIGNAL_DELAY: Duration = Duration::from_millis(200);
 
 /// A finished game, and its history if histories are kept.
 type FinishedGame = (Played, Option<String>);
@@ -265,27 +354,39 @@ struct MatchContext<'a> {
     game: &'a MatchGame,
     schedule: &'a MatchSchedule,
     create_custom: CreatePlayer,
+    storage: &'a dyn MatchStorage,
 }
 
 impl MatchContext<'_> {
     /// Plays games with the players of this thread until no game is left.
-    fn work(
-        self,
-        next: &Mutex<&mut Remaining<'_>>,
-        stop: &AtomicBool,
-        results: &mpsc::Sender<anyhow::Result<FinishedGame>>,
-    ) {
+    fn work(self, stop: &AtomicBool, results: &mpsc::Sender<anyhow::Result<FinishedGame>>) {
         let mut players: Option<ThreadPlayers> = None;
         while !stop.load(Ordering::Relaxed) {
-            // A thread that panicked while it held the lock left the iterator intact.
-            let number = next.lock().unwrap_or_else(|broken| broken.into_inner()).next();
-            let Some(number) = number else { return };
-            let result = self.play_game(&mut players, number, stop).transpose();
+            let result = match self.storage.next_game() {
+                Ok(Some(number)) => self.play_game(&mut players, number, stop).transpose(),
+                Ok(None) => None,
+                Err(error) => Some(Err(error)),
+            };
             let Some(result) = result else { return };
             if results.send(result).is_err() {
                 return;
             }
         }
+    }
+
+    /// Stores a finished game; returns the one that counts. A game that a signal has ended is not stored.
+    fn store(
+        self,
+        (game, history): FinishedGame,
+        stop_requested: &AtomicBool,
+    ) -> anyhow::Result<Option<Played>> {
+        if game.end == game::CRASH {
+            thread::sleep(SIGNAL_DELAY);
+            if stop_requested.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+        }
+        self.storage.add(game, history.as_deref()).map(Some)
     }
 
     fn play_game(

@@ -3,6 +3,7 @@
 pub(crate) mod accuracy;
 pub(crate) mod campaign;
 pub(crate) mod datagen;
+pub(crate) mod gather;
 pub(crate) mod gauntlet;
 pub(crate) mod matches;
 pub(crate) mod measure_speed;
@@ -10,11 +11,23 @@ pub(crate) mod plot;
 pub(crate) mod quantize;
 pub(crate) mod selfplay;
 pub(crate) mod solve;
+pub(crate) mod stop;
 pub(crate) mod train;
 pub(crate) mod train_sparse;
 pub(crate) mod verify;
 
+/// The longest interval that an argument may have: a day.
+const MAX_ARGUMENT_SECONDS: f64 = 86_400.0;
+
 /// Returns `threads`, or the number of CPU cores.
 pub(crate) fn threads(threads: Option<usize>) -> usize {
     threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// Parses a number of seconds of an argument.
+pub(crate) fn parse_seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.0..=MAX_ARGUMENT_SECONDS).contains(&seconds) => Ok(seconds),
+        _ => Err(format!("expected seconds from 0 to {MAX_ARGUMENT_SECONDS}")),
+    }
 }

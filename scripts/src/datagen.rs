@@ -6,12 +6,15 @@
 //! rules, including claimable outcomes, or are drawn after a number of turns; nothing is adjudicated.
 //!
 //! - `bughouse`: games of two boards.
+//! - [`job`]: games of many processes in a store; [`gather`]: collects them in a file.
 //!
 //! A game is a line of text in the format of `readers/labelled.rs`, with a fifth field: the seed and the number of
 //! the game. Only whole lines are added to the file, so that only the games in progress are lost when the process
 //! is killed. They are played again from the same openings.
 
 mod bughouse;
+pub mod gather;
+pub mod job;
 
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
@@ -139,23 +142,40 @@ pub fn generate_until(
     let out = Mutex::new(OpenOptions::new().create(true).append(true).open(file).map_err(io)?);
     let next = AtomicU64::new(0);
     let played = AtomicU64::new(0);
+    let next_game = || {
+        let mut numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let number = numbers.find(|number| !existing.contains(number))?;
+        if number < games { Some(number) } else { None }
+    };
+    let store_line = |number: u64, line: String| {
+        // A thread that panicked while it held the lock wrote a whole line or none.
+        let mut out = out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        out.write_all(line.as_bytes()).and_then(|()| out.sync_data()).map_err(io)?;
+        played.fetch_add(1, Ordering::Relaxed);
+        done(number);
+        Ok(())
+    };
+    run_engines(variant, config, engines, stop, &next_game, &store_line)?;
+    Ok(played.into_inner())
+}
+
+/// Plays games with `engines` processes in parallel until `next_game` returns no number or `stop` is set. Calls
+/// `receive` with the number and the line of each game.
+fn run_engines(
+    variant: &Variant,
+    config: &DatagenConfig,
+    engines: usize,
+    stop: &AtomicBool,
+    next_game: &(dyn Fn() -> Option<u64> + Sync),
+    receive: &(dyn Fn(u64, String) -> Result<(), DatagenError> + Sync),
+) -> Result<(), DatagenError> {
     let failed = AtomicBool::new(false);
     let work = || -> Result<(), DatagenError> {
         let mut generator = GameGenerator::start(variant, config, stop)?;
         while !failed.load(Ordering::Relaxed) {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= games {
-                break;
-            }
-            if existing.contains(&number) {
-                continue;
-            }
+            let Some(number) = next_game() else { break };
             let Some(line) = generator.play_game(number)? else { break };
-            // A thread that panicked while it held the lock wrote a whole line or none.
-            let mut out = out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            out.write_all(line.as_bytes()).and_then(|()| out.sync_data()).map_err(io)?;
-            played.fetch_add(1, Ordering::Relaxed);
-            done(number);
+            receive(number, line)?;
         }
         Ok(())
     };
@@ -168,9 +188,8 @@ pub fn generate_until(
         };
         // Waits for all threads, also after an error.
         let results: Vec<Result<(), DatagenError>> = workers.into_iter().map(join).collect();
-        results.into_iter().collect::<Result<(), _>>()
-    })?;
-    Ok(played.into_inner())
+        results.into_iter().collect()
+    })
 }
 
 /// Checks that games of a variant can be generated.

@@ -7,7 +7,8 @@
 //! - [`selfplay`]: self-play games; [`datagen`]: labelled games of a reference engine; [`random_starts`]: start
 //!   positions of self-play; [`readers`]: games of other programs.
 //! - [`record`]: games with search results, and training samples; [`replay_buffer`]: the games from which
-//!   training by self-play draws samples; [`store`]: folders and buckets.
+//!   training by self-play draws samples.
+//! - [`store`]: folders and buckets; [`uploader`], [`identity`]: of processes that share one.
 //! - [`network`]: convolution networks; [`learner`]: their loss, gradients, optimizers and checkpoints;
 //!   [`warm_start`]: their start weights; [`onnx`]: ONNX files; [`calibration`] and [`quantization_check`]: int8.
 //! - [`tensorboard`], [`csv_log`]: metrics.
@@ -30,6 +31,7 @@ pub mod engine_process;
 pub mod eval_scale;
 pub mod gauntlet;
 pub mod ground_truth;
+pub mod identity;
 pub mod learner;
 pub mod network;
 pub mod network_speed;
@@ -49,6 +51,7 @@ pub mod store;
 pub mod supervised;
 pub mod tensorboard;
 pub mod uci_engine;
+pub mod uploader;
 pub mod variants;
 pub mod warm_start;
 pub mod xboard_engine;

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use commands::{
-    accuracy, campaign, datagen, gauntlet, matches, measure_speed, plot, quantize, selfplay, solve,
-    train, train_sparse, verify,
+    accuracy, campaign, datagen, gather, gauntlet, matches, measure_speed, plot, quantize,
+    selfplay, solve, train, train_sparse, verify,
 };
 use menagerie::protocol::VersionReport;
 
@@ -27,6 +27,7 @@ enum Command {
     Sparse(train_sparse::SparseArguments),
     Selfplay(selfplay::SelfplayArguments),
     Datagen(datagen::DatagenArguments),
+    Gather(gather::GatherArguments),
     Campaign(campaign::CampaignArguments),
     Quantize(quantize::QuantizeArguments),
     Match(matches::MatchArguments),
@@ -49,12 +50,13 @@ fn main() -> anyhow::Result<ExitCode> {
     };
     match arguments.command {
         Command::Campaign(arguments) => return campaign::run(arguments),
-        Command::Train(arguments) => train::run(arguments),
+        Command::Train(arguments) => return train::run(arguments),
         Command::Sparse(arguments) => train_sparse::run(arguments),
-        Command::Selfplay(arguments) => selfplay::run(arguments),
-        Command::Datagen(arguments) => datagen::run(arguments),
+        Command::Selfplay(arguments) => return selfplay::run(arguments),
+        Command::Datagen(arguments) => return datagen::run(arguments),
+        Command::Gather(arguments) => gather::run(arguments),
         Command::Quantize(arguments) => quantize::run(arguments),
-        Command::Match(arguments) => matches::run(arguments),
+        Command::Match(arguments) => return matches::run(arguments),
         Command::Gauntlet(arguments) => gauntlet::run(arguments),
         Command::Accuracy(arguments) => accuracy::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),

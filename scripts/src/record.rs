@@ -146,7 +146,7 @@ pub fn encode(games: &[GameRecord]) -> Result<Vec<u8>, postcard::Error> {
 /// # Errors
 /// [`RecordError::Damaged`].
 pub fn decode(name: &str, bytes: &[u8]) -> Result<Vec<GameRecord>, RecordError> {
-    unpack(name, open(GAMES, name, bytes)?)
+    unpack(GAMES, name, bytes)
 }
 
 /// Encodes numbered games of self-play.
@@ -156,10 +156,14 @@ pub(crate) fn encode_part(games: &[(u64, GameRecord)]) -> Result<Vec<u8>, postca
 
 /// Decodes games that [`encode_part`] encoded.
 pub(crate) fn decode_part(name: &str, bytes: &[u8]) -> Result<Vec<(u64, GameRecord)>, RecordError> {
-    unpack(name, open(PART, name, bytes)?)
+    unpack(PART, name, bytes)
 }
 
-fn pack<T: Serialize>(magic: &[u8; 8], content: &[T]) -> Result<Vec<u8>, postcard::Error> {
+/// Encodes anything: a header of magic, version and checksum, then the content.
+pub(crate) fn pack<T: Serialize + ?Sized>(
+    magic: &[u8; 8],
+    content: &T,
+) -> Result<Vec<u8>, postcard::Error> {
     let body = postcard::to_stdvec(content)?;
     let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
     bytes.extend_from_slice(magic);
@@ -192,7 +196,13 @@ fn open<'a>(magic: &[u8; 8], name: &str, bytes: &'a [u8]) -> Result<&'a [u8], Re
     Ok(body)
 }
 
-fn unpack<T: DeserializeOwned>(name: &str, body: &[u8]) -> Result<Vec<T>, RecordError> {
+/// Decodes what [`pack`] encoded; error messages name it `name`.
+pub(crate) fn unpack<T: DeserializeOwned>(
+    magic: &[u8; 8],
+    name: &str,
+    bytes: &[u8],
+) -> Result<T, RecordError> {
+    let body = open(magic, name, bytes)?;
     postcard::from_bytes(body).map_err(|error| damaged(name, &error.to_string()))
 }
 

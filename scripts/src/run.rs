@@ -11,15 +11,37 @@
 //! metrics.csv          a row an iteration
 //! events.out.tfevents.0.menagerie   the same for TensorBoard
 //! network.onnx         the newest network, and network.int8.onnx
+//! learner.lock         locked by the process that trains
 //! ```
+//!
+//! With workers, also:
+//!
+//! ```text
+//! network.toml         name and checksum of the newest network, and whether the run is finished
+//! incoming/            uploads of workers
+//! claims/00001.toml    the uploads whose games are the shard of an iteration
+//! rejected/            damaged uploads
+//! lease/               which learner trains
+//! ```
+//!
+//! - `claims`, `upload`, `lease`, `announcement`: these objects; `remote_worker`: a worker.
+//! - `lock`: excludes a second learner.
 
+mod announcement;
+mod claims;
 mod config;
 mod journal;
+mod lease;
+mod lock;
 mod metrics;
+mod remote_worker;
+mod upload;
 mod worker;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use cpu_time::ProcessTime;
@@ -39,10 +61,16 @@ use crate::record::{self, GameRecord};
 use crate::replay_buffer::{ReplayBuffer, window_size};
 use crate::selfplay::SelfPlayStats;
 use crate::store::Store;
+use crate::uploader::MAX_OUTAGE;
 use crate::{onnx, warm_start};
+use announcement::{AnnouncedFile, Announcement};
+use claims::{ClaimedGames, Claims};
 pub use config::RunConfig;
 use journal::Journal;
+pub use lease::{LeaseError, LeaseTiming};
+pub use lock::RunLock;
 pub use metrics::RunMetrics;
+pub use remote_worker::{RemoteWorker, WorkerEnd};
 pub use worker::SelfPlayWorker;
 
 /// A training run by self-play.
@@ -56,7 +84,44 @@ pub struct Run {
     learner: Learner,
     buffer: ReplayBuffer,
     log: Vec<RunMetrics>,
+    claims: Claims,
+    lock: RunLock,
 }
+
+/// Who plays the games of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GameSource {
+    /// This process.
+    SelfPlay,
+    /// Workers ([`RemoteWorker`]), whose uploads are looked for at this interval.
+    Workers {
+        /// The interval.
+        poll: Duration,
+    },
+}
+
+/// How [`Run::train_until`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// All iterations are finished.
+    Finished,
+    /// It was stopped, and can be continued.
+    Stopped,
+}
+
+/// The games of an iteration and their statistics.
+struct IterationGames {
+    games: Vec<GameRecord>,
+    stats: SelfPlayStats,
+    /// CPU time of other processes, which is not in the clock of this one.
+    remote_cpu: Duration,
+}
+
+/// An iteration claims uploads until it has at most this number of times the games of the configuration.
+const MAX_EXCESS: u64 = 4;
+
+/// Interval at which a wait checks whether it has to end.
+const STOP_POLL: Duration = Duration::from_millis(50);
 
 /// The progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -85,8 +150,22 @@ impl Run {
     /// `config` and the weights of `from`, an ONNX file, if given.
     ///
     /// # Errors
-    /// The file that cannot be read or does not fit, and why.
+    /// The file that cannot be read or does not fit, and why; or that another process trains the run.
     pub fn open(store: Store, config: RunConfig, from: Option<&[u8]>) -> anyhow::Result<Run> {
+        let lock = RunLock::acquire(&store, LeaseTiming::default(), &AtomicBool::new(false))?;
+        Run::open_locked(lock, store, config, from)
+    }
+
+    /// Opens the run in `store` as [`Run::open`] does, with the lock of this store.
+    ///
+    /// # Errors
+    /// The file that cannot be read or does not fit, and why.
+    pub fn open_locked(
+        lock: RunLock,
+        store: Store,
+        config: RunConfig,
+        from: Option<&[u8]>,
+    ) -> anyhow::Result<Run> {
         let own = RunConfig::of_run(&store)?;
         let is_new = own.is_none();
         let config = own.unwrap_or(config);
@@ -127,7 +206,9 @@ impl Run {
         let buffer = read_buffer(&store, &config, &variant, &state)?;
         let mut log = RunMetrics::read(&store)?;
         log.retain(|row| row.iteration <= state.iterations);
-        let run = Run { store, config, variant, encoding, state, learner, buffer, log };
+        let claims = Claims::read(&store, &variant)?;
+        let run =
+            Run { store, config, variant, encoding, state, learner, buffer, log, claims, lock };
         if run.state.iterations == 0 {
             run.write_network(0)?;
         }
@@ -159,12 +240,37 @@ impl Run {
     /// # Errors
     /// If self-play, training or the store fails; the run can be opened again.
     pub fn train(&mut self) -> anyhow::Result<()> {
+        self.train_until(GameSource::SelfPlay, &Arc::default()).map(drop)
+    }
+
+    /// Does what [`Run::train`] does with games of `source`, until `stop` is set. The finished games of the
+    /// iteration in progress are kept, its training steps are repeated when the run continues. With workers,
+    /// failed requests to the store are repeated for hours.
+    ///
+    /// # Errors
+    /// As for [`Run::train`], and if another process has taken over the run.
+    pub fn train_until(
+        &mut self,
+        source: GameSource,
+        stop: &Arc<AtomicBool>,
+    ) -> anyhow::Result<RunEnd> {
         self.remove_leftovers()?;
+        if let GameSource::Workers { .. } = source {
+            self.store = self.store.patient(MAX_OUTAGE, stop);
+            self.claims.set_store(&self.store);
+            self.announce()?;
+        }
         while self.state.iterations < self.config.iterations {
             let clock = ProcessTime::now();
             let before = self.state.cpu_seconds;
-            let (games, stats) = self.play_iteration()?;
-            let selfplay_time = clock.elapsed();
+            let Some(played) = self.play_iteration(source, stop)? else {
+                return Ok(RunEnd::Stopped);
+            };
+            let IterationGames { games, stats, remote_cpu } = played;
+            let selfplay_time = match source {
+                GameSource::SelfPlay => clock.elapsed(),
+                GameSource::Workers { .. } => remote_cpu,
+            };
             let positions = games.iter().map(|game| game.plies.len() as u64).sum::<u64>();
             let mut next = State {
                 iterations: self.state.iterations + 1,
@@ -176,19 +282,43 @@ impl Run {
             let metrics = RunMetrics::of_games(games.len(), positions, decided, stats);
             self.buffer.extend(games)?;
             self.buffer.shrink(window_size(next.positions, self.config.window));
-            let losses = self.train_iteration(next.iterations, positions)?;
+            let Some(losses) = self.train_iteration(next.iterations, positions, stop)? else {
+                return Ok(RunEnd::Stopped);
+            };
+            self.lock.check()?;
             self.learner.save(&self.store, &checkpoint_name(next.iterations))?;
             self.write_network(next.iterations)?;
-            next.cpu_seconds = before + clock.elapsed().as_secs_f64();
+            next.cpu_seconds = before + (clock.elapsed() + remote_cpu).as_secs_f64();
             let steps = self.learner.steps();
             let window = self.buffer.len();
             self.log.push(metrics.finish(&next, &losses, selfplay_time, steps, window));
             RunMetrics::write(&self.store, &self.log)?;
+            self.lock.check()?;
             self.store.write_toml(STATE, &next)?;
             self.state = next;
             self.remove_leftovers()?;
+            if let GameSource::Workers { .. } = source {
+                self.announce()?;
+            }
         }
-        Ok(())
+        Ok(RunEnd::Finished)
+    }
+
+    /// Publishes the newest network for workers.
+    fn announce(&self) -> anyhow::Result<()> {
+        let iteration = self.state.iterations;
+        let int8 = if self.config.quantised {
+            Some(AnnouncedFile::of(&self.store, int8_network_name(iteration))?)
+        } else {
+            None
+        };
+        let announcement = Announcement {
+            iteration,
+            finished: iteration >= self.config.iterations,
+            network: AnnouncedFile::of(&self.store, net(iteration))?,
+            int8,
+        };
+        Ok(announcement.publish(&self.store)?)
     }
 
     /// Removes checkpoints other than that of the state, and the parts of the last shard. A process that was
@@ -202,15 +332,34 @@ impl Run {
         }
     }
 
-    /// Returns the games of the current iteration: those that an earlier process finished are read, the
-    /// others played.
-    fn play_iteration(&self) -> anyhow::Result<(Vec<GameRecord>, SelfPlayStats)> {
+    /// Returns the games of the current iteration; `None` if it was stopped.
+    fn play_iteration(
+        &mut self,
+        source: GameSource,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Option<IterationGames>> {
         let iteration = self.state.iterations;
-        let count = self.config.games;
         let name = shard_name(iteration);
         if let Some(bytes) = self.store.find(&name)? {
-            return Ok((record::decode(&name, &bytes)?, SelfPlayStats::default()));
+            self.claims.clear(iteration)?;
+            let games = record::decode(&name, &bytes)?;
+            let (stats, remote_cpu) = (SelfPlayStats::default(), Duration::ZERO);
+            return Ok(Some(IterationGames { games, stats, remote_cpu }));
         }
+        // A claim counts, even if the games are not to be those of workers now.
+        if let Some(claimed) = self.claims.resume(iteration)? {
+            return self.store_claimed(claimed).map(Some);
+        }
+        match source {
+            GameSource::SelfPlay => self.play_games(stop),
+            GameSource::Workers { poll } => self.collect_games(poll, stop),
+        }
+    }
+
+    /// Plays the games of the current iteration that an earlier process has not finished.
+    fn play_games(&self, stop: &AtomicBool) -> anyhow::Result<Option<IterationGames>> {
+        let iteration = self.state.iterations;
+        let count = self.config.games;
         let worker = SelfPlayWorker {
             store: &self.store,
             variant: &self.variant,
@@ -221,11 +370,57 @@ impl Run {
         let bar = progress_bar(count, iteration, "games");
         let numbers = iteration * count..(iteration + 1) * count;
         let weights = self.weights(iteration)?;
-        worker.play_shard(&weights, &name, &parts_folder(iteration), numbers, &bar)
+        let name = shard_name(iteration);
+        let parts = parts_folder(iteration);
+        let played = worker.play_shard(&weights, &name, &parts, numbers, stop, &bar)?;
+        let remote_cpu = Duration::ZERO;
+        Ok(played.map(|(games, stats)| IterationGames { games, stats, remote_cpu }))
     }
 
-    /// Takes the training steps that `positions` new positions call for.
-    fn train_iteration(&mut self, iteration: u64, positions: u64) -> anyhow::Result<Losses> {
+    /// Waits until workers have uploaded the games of an iteration, and claims them.
+    fn collect_games(
+        &mut self,
+        poll: Duration,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Option<IterationGames>> {
+        let iteration = self.state.iterations;
+        let count = self.config.games;
+        let bar = progress_bar(count, iteration, "games of workers");
+        while self.claims.ready_games() < count {
+            self.claims.fetch(count.saturating_mul(MAX_EXCESS))?;
+            bar.set_position(self.claims.ready_games().min(count));
+            let start = Instant::now();
+            while self.claims.ready_games() < count && start.elapsed() < poll {
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+                thread::sleep(STOP_POLL.min(poll));
+            }
+        }
+        bar.finish_and_clear();
+        // Another learner may have taken over while this one waited.
+        self.lock.check()?;
+        let claimed = self.claims.claim(iteration)?;
+        self.store_claimed(claimed).map(Some)
+    }
+
+    /// Writes the shard of the current iteration, and removes the uploads that are in it.
+    fn store_claimed(&self, claimed: ClaimedGames) -> anyhow::Result<IterationGames> {
+        let iteration = self.state.iterations;
+        let ClaimedGames { games, stats, summary } = claimed;
+        println!("iteration {iteration}: {summary}");
+        self.store.write(&shard_name(iteration), record::encode(&games)?)?;
+        self.claims.clear(iteration)?;
+        Ok(IterationGames { games, stats, remote_cpu: stats.cpu })
+    }
+
+    /// Takes the training steps that `positions` new positions call for; `None` if it was stopped.
+    fn train_iteration(
+        &mut self,
+        iteration: u64,
+        positions: u64,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Option<Losses>> {
         let batch = self.config.batch.max(1);
         let steps = (positions as f64 * self.config.reuse / batch as f64).ceil().max(1.0) as u64;
         self.learner.set_learning_rate(self.config.learning_rate(iteration))?;
@@ -233,6 +428,9 @@ impl Run {
         let bar = progress_bar(steps, iteration - 1, "steps");
         let mut losses = Vec::new();
         for _ in 0..steps {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
             let samples: Option<Vec<TrainingSample>> =
                 (0..batch).map(|_| self.buffer.draw(&self.encoding, &mut rng)).collect();
             let samples = samples.context("a recorded game is inconsistent with its variant")?;
@@ -240,7 +438,7 @@ impl Run {
             bar.inc(1);
         }
         bar.finish_and_clear();
-        Ok(Losses::mean(&losses))
+        Ok(Some(Losses::mean(&losses)))
     }
 
     /// Writes the averaged weights as the network of `iteration` and as the newest network.

@@ -3,7 +3,9 @@
 
 mod game;
 
-use std::sync::Mutex;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -135,7 +137,7 @@ impl SelfPlayConfig {
 }
 
 /// Statistics of self-play.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct SelfPlayStats {
     /// Visits of all trees.
     pub visits: u64,
@@ -184,10 +186,60 @@ pub enum SelfPlayError {
     Evaluation(#[from] EvalError),
 }
 
+/// The caller of self-play: decides which games the threads play, and receives them.
+pub trait SelfPlayHost<E>: Sync {
+    /// Returns the number of the next game of a thread; `None` if it begins no other game. A game depends on its
+    /// number and the seed only, provided that evaluations do not depend on the rest of the batch: on a CPU those
+    /// of networks of [`export`](crate::onnx::export) do not.
+    fn next_game(&self, thread: usize) -> Option<u64>;
+
+    /// Called by each thread before each batch, and may replace its evaluator. Returns `false` to abandon the
+    /// games in progress.
+    fn may_continue(&self, thread: usize, evaluator: &mut E) -> bool;
+
+    /// Receives a finished game and its statistics, which include no CPU time.
+    fn receive_game(&self, number: u64, game: GameRecord, stats: SelfPlayStats);
+}
+
+/// Plays the games that `host` asks for, with one thread for each evaluator. Returns the statistics of the finished
+/// games with the CPU time of the threads.
+///
+/// # Errors
+/// [`SelfPlayError`] if the settings are invalid or a network fails; the games in progress are then lost.
+pub fn play<E: Evaluator>(
+    variant: &Variant,
+    evaluators: &mut [E],
+    config: &SelfPlayConfig,
+    seed: u64,
+    host: &impl SelfPlayHost<E>,
+) -> Result<SelfPlayStats, SelfPlayError> {
+    let params = config.params()?;
+    let new_game = |number: u64| {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(number);
+        let start = random_starts::start(variant, &config.opening, &mut rng);
+        SelfPlayGame::new(number, start, params, config, rng)
+    };
+    thread::scope(|scope| {
+        let run = |(thread, evaluator): (usize, &mut E)| {
+            let new_games = std::iter::from_fn(|| host.next_game(thread)).map(new_game);
+            run_thread(evaluator, config, new_games, thread, host)
+        };
+        let threads: Vec<_> =
+            evaluators.iter_mut().enumerate().map(|work| scope.spawn(move || run(work))).collect();
+        let mut total = SelfPlayStats::default();
+        for thread in threads {
+            match thread.join() {
+                Ok(stats) => total += stats?,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok(total)
+    })
+}
+
 /// Plays the games of the given numbers with one thread for each evaluator, and returns them in the order of
-/// their numbers. A game depends on its number and `seed` only, provided that evaluations do not depend on the
-/// rest of the batch: on a CPU those of networks of [`export`](crate::onnx::export) do not. `done` is called
-/// for every finished game, by any thread.
+/// their numbers. `done` is called for every finished game, by any thread.
 ///
 /// # Errors
 /// [`SelfPlayError`] if the settings are invalid or a network fails; all games are then lost.
@@ -199,35 +251,60 @@ pub fn play_games<E: Evaluator>(
     seed: u64,
     done: &(dyn Fn(u64, &GameRecord) + Sync),
 ) -> Result<(NumberedGames, SelfPlayStats), SelfPlayError> {
-    let params = config.params()?;
+    play_games_until(variant, evaluators, config, games, seed, &AtomicBool::new(false), done)
+}
+
+/// Does what [`play_games`] does until `stop` is set: the games in progress are then abandoned.
+///
+/// # Errors
+/// As for [`play_games`].
+pub fn play_games_until<E: Evaluator>(
+    variant: &Variant,
+    evaluators: &mut [E],
+    config: &SelfPlayConfig,
+    games: &[u64],
+    seed: u64,
+    stop: &AtomicBool,
+    done: &(dyn Fn(u64, &GameRecord) + Sync),
+) -> Result<(NumberedGames, SelfPlayStats), SelfPlayError> {
     let threads = evaluators.len();
-    let finished = Mutex::new((NumberedGames::new(), SelfPlayStats::default()));
-    thread::scope(|scope| {
-        let run = |(thread, evaluator): (usize, &mut E)| {
-            let numbers = games.iter().copied().skip(thread).step_by(threads);
-            let new_game = |number: u64| {
-                let mut rng = ChaCha8Rng::seed_from_u64(seed);
-                rng.set_stream(number);
-                let start = random_starts::start(variant, &config.opening, &mut rng);
-                SelfPlayGame::new(number, start, params, config, rng)
-            };
-            let (records, stats) = run_thread(evaluator, config, numbers.map(new_game), done)?;
-            let mut finished = finished.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            finished.0.extend(records);
-            finished.1 += stats;
-            Ok::<_, SelfPlayError>(())
-        };
-        let workers: Vec<_> =
-            (0..).zip(evaluators.iter_mut()).map(|work| scope.spawn(move || run(work))).collect();
-        workers.into_iter().try_for_each(|worker| match worker.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        })
-    })?;
-    let (mut records, stats) =
-        finished.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let shares = (0..threads).map(|thread| games.iter().copied().skip(thread).step_by(threads));
+    let host = FixedGames {
+        remaining: shares.map(|numbers| Mutex::new(numbers.collect())).collect(),
+        finished: Mutex::default(),
+        stop,
+        done,
+    };
+    let stats = play(variant, evaluators, config, seed, &host)?;
+    let mut records = host.finished.into_inner().unwrap_or_else(PoisonError::into_inner);
     records.sort_by_key(|(number, _)| *number);
     Ok((records, stats))
+}
+
+/// Games of given numbers.
+struct FixedGames<'a> {
+    /// The numbers of each thread that have not begun.
+    remaining: Vec<Mutex<VecDeque<u64>>>,
+    finished: Mutex<NumberedGames>,
+    stop: &'a AtomicBool,
+    done: &'a (dyn Fn(u64, &GameRecord) + Sync),
+}
+
+impl<E> SelfPlayHost<E> for FixedGames<'_> {
+    fn next_game(&self, thread: usize) -> Option<u64> {
+        let remaining = self.remaining.get(thread)?;
+        remaining.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    fn may_continue(&self, _thread: usize, _evaluator: &mut E) -> bool {
+        !self.stop.load(Ordering::Relaxed)
+    }
+
+    fn receive_game(&self, number: u64, game: GameRecord, _stats: SelfPlayStats) {
+        (self.done)(number, &game);
+        let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        finished.push((number, game));
+    }
 }
 
 /// Plays the games of one thread.
@@ -235,14 +312,14 @@ fn run_thread<'a, E: Evaluator>(
     evaluator: &mut E,
     config: &SelfPlayConfig,
     mut new_games: impl Iterator<Item = SelfPlayGame<'a>>,
-    done: &(dyn Fn(u64, &GameRecord) + Sync),
-) -> Result<(NumberedGames, SelfPlayStats), SelfPlayError> {
+    thread: usize,
+    host: &impl SelfPlayHost<E>,
+) -> Result<SelfPlayStats, SelfPlayError> {
     let clock = ThreadTime::now();
     let mut batch = evaluator.new_batch();
     let mut playing: Vec<SelfPlayGame<'a>> = Vec::new();
-    let mut records = Vec::new();
     let mut stats = SelfPlayStats::default();
-    loop {
+    while host.may_continue(thread, evaluator) {
         playing.extend(new_games.by_ref().take(config.parallel.max(1) - playing.len()));
         batch.clear();
         let mut at = 0;
@@ -251,22 +328,22 @@ fn run_thread<'a, E: Evaluator>(
                 Progress::NeedsEvaluation => at += 1,
                 Progress::Finished => {
                     let game = playing.swap_remove(at);
-                    stats += game.stats();
+                    let game_stats = game.stats();
                     let (number, record) = game.into_record();
-                    done(number, &record);
-                    records.push((number, record));
+                    host.receive_game(number, record, game_stats);
+                    stats += game_stats;
                     playing.extend(new_games.next());
                 }
             }
         }
         if playing.is_empty() {
-            stats.cpu = clock.elapsed();
-            return Ok((records, stats));
+            break;
         }
         evaluator.evaluate(&mut batch)?;
-        stats.evaluations += batch.len() as u64;
         for (row, game) in playing.iter_mut().enumerate() {
             game.receive_evaluation(batch.evaluation(row));
         }
     }
+    stats.cpu = clock.elapsed();
+    Ok(stats)
 }

@@ -26,7 +26,7 @@ use self::clocks::BughouseClocks;
 use self::team::{BughouseGame, PlayedPly, Team, TeamEvent};
 use self::uci_team::UciTeam;
 use self::xboard_pair::XboardPair;
-use super::game::{Played, result};
+use super::game::{CRASH, Played, result};
 use super::spec::{PlayerKind, PlayerSpec, TimeControl};
 use crate::engine_process::EngineError;
 use crate::readers::bpgn::Seat;
@@ -320,7 +320,7 @@ impl GameEnd {
 
 /// Returns the fault of a team whose engine cannot be used any more.
 fn crash(error: &EngineError, board: Option<BoardId>) -> TeamEvent {
-    TeamEvent::Fault("crash", error.to_string(), board)
+    TeamEvent::Fault(CRASH, error.to_string(), board)
 }
 
 /// The pockets of each board.

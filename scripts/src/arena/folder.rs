@@ -3,48 +3,37 @@
 //! `match.toml` is written once. `games.csv` only grows, by a whole line for each game. A line that was cut
 //! short when the process was killed is dropped when the match continues, and its game is played again.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
-use std::iter::repeat;
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::config::MatchConfig;
 use super::game::Played;
+use super::game_csv::{HEADER, parse_games, write_row};
+use super::storage::{MatchStorage, history_name};
+use super::stored_match::{NAME as CONFIG, StoredMatch};
 use crate::record::replace;
-
-/// The content of `match.toml`.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct StoredMatch {
-    #[serde(flatten)]
-    config: MatchConfig,
-    /// Checksums of the files that the match depends on.
-    #[serde(default)]
-    files: BTreeMap<String, String>,
-}
-
-/// A line of `games.csv`.
-#[derive(Serialize, Deserialize)]
-struct GameRow {
-    game: u64,
-    seats: String,
-    scores: String,
-    end: String,
-    detail: String,
-    start: String,
-    turns: String,
-}
 
 /// The open folder of a match, locked against other processes.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
     games: File,
+    remaining: Mutex<Remaining>,
 }
 
-const CONFIG: &str = "match.toml";
+/// Which games are to be played.
+#[derive(Debug, Default)]
+struct Remaining {
+    finished: BTreeSet<u64>,
+    /// The games below this number have been handed out.
+    next: u64,
+    /// The number of games of the match.
+    games: u64,
+}
+
 const GAMES: &str = "games.csv";
 
 /// Returns the default folder of a match: `matches/VARIANT-CHECKSUM`, so that different matches have
@@ -77,9 +66,8 @@ impl Folder {
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
         // From here on the lock is released with the folder, also if its content is refused.
-        let mut folder = Folder { path: path.to_owned(), games };
-        let stored = StoredMatch { config: config.clone(), files: config.checksums()? };
-        check_same_match(&path.join(CONFIG), &stored)?;
+        let mut folder = Folder { path: path.to_owned(), games, remaining: Mutex::default() };
+        check_same_match(&path.join(CONFIG), &StoredMatch::new(config)?)?;
         let mut text = Vec::new();
         folder.games.rewind()?;
         folder.games.read_to_end(&mut text)?;
@@ -88,10 +76,11 @@ impl Folder {
             folder.games.set_len(whole as u64)?;
         }
         if whole == 0 {
-            folder.games.write_all(b"game,seats,scores,end,detail,start,turns\n")?;
+            folder.games.write_all(HEADER)?;
         }
-        let played = parse(&text[..whole], config.players.len())
+        let played = parse_games(&text[..whole], config.players.len())
             .map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        folder.remaining().finished = played.iter().map(|game| game.number).collect();
         Ok((folder, played))
     }
 
@@ -102,48 +91,51 @@ impl Folder {
     /// If the folder holds no match, or a file cannot be read.
     pub fn read(path: &Path) -> anyhow::Result<(MatchConfig, Vec<Played>)> {
         let (name, config) = read_file(&path.join(CONFIG))?;
-        let config =
-            String::from_utf8(config).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
-        let stored: StoredMatch =
-            toml::from_str(&config).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        let stored = StoredMatch::parse(&name, &config)?;
         let (name, games) = read_file(&path.join(GAMES))?;
         let whole = games.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
-        let played = parse(&games[..whole], stored.config.players.len());
+        let played = parse_games(&games[..whole], stored.config.players.len());
         let played = played.map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
         Ok((stored.config, played))
     }
 
-    /// Returns the path of the folder.
-    pub fn path(&self) -> &Path {
-        &self.path
+    fn remaining(&self) -> MutexGuard<'_, Remaining> {
+        // A thread that panicked while it held the lock left it intact.
+        self.remaining.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl MatchStorage for Folder {
+    fn begin(&self, games: u64) {
+        let mut remaining = self.remaining();
+        remaining.next = 0;
+        remaining.games = games;
     }
 
-    /// Adds a finished game.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn add(&mut self, game: &Played) -> anyhow::Result<()> {
-        let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
-        writer.serialize(GameRow {
-            game: game.number,
-            seats: join(&game.seats),
-            scores: join(&game.scores),
-            end: game.end.clone(),
-            detail: game.detail.clone(),
-            start: game.start.clone(),
-            turns: write_turns(game).join(" "),
-        })?;
-        let line = writer.into_inner().map_err(|error| anyhow::anyhow!("{error}"))?;
+    fn next_game(&self) -> anyhow::Result<Option<u64>> {
+        let mut remaining = self.remaining();
+        let Remaining { ref finished, next, games } = *remaining;
+        let number = (next..games).find(|number| !finished.contains(number));
+        remaining.next = number.map_or(games, |number| number + 1);
+        Ok(number)
+    }
+
+    fn add(&self, game: Played, history: Option<&str>) -> anyhow::Result<Played> {
+        if let Some(history) = history {
+            self.write(&history_name(game.number), history)?;
+        }
         // One call, so that a killed process leaves at most one partial line.
-        self.games.write_all(&line)?;
-        Ok(())
+        (&self.games).write_all(&write_row(&game)?)?;
+        self.remaining().finished.insert(game.number);
+        Ok(game)
     }
 
-    /// Writes a file, or replaces it.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
+    fn new_games(&self) -> anyhow::Result<Vec<Played>> {
+        // The folder is locked.
+        Ok(Vec::new())
+    }
+
+    fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
         let path = self.path.join(name);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -169,87 +161,15 @@ fn read_file(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
     Ok((name, bytes))
 }
 
-fn join(numbers: &[impl ToString]) -> String {
-    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-}
-
 /// Checks that the match of a folder is this one. In a new folder, writes the match.
 fn check_same_match(path: &Path, wanted: &StoredMatch) -> anyhow::Result<()> {
-    let name = path.display();
-    let written = toml::to_string(wanted)?;
-    let found = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return replace(path, written.as_bytes())
-                .map_err(|error| anyhow::anyhow!("{name}: {error}"));
+    let name = path.display().to_string();
+    match fs::read(path) {
+        Ok(text) => wanted.check_same(&name, StoredMatch::parse(&name, &text)?),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            replace(path, wanted.text()?.as_bytes())
+                .map_err(|error| anyhow::anyhow!("{name}: {error}"))
         }
         Err(error) => anyhow::bail!("{name}: {error}"),
-    };
-    let mut stored: StoredMatch =
-        toml::from_str(&found).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
-    stored.config.games = wanted.config.games;
-    if stored == *wanted {
-        return Ok(());
     }
-    let found = toml::to_string(&stored)?;
-    let differing = found.lines().zip(written.lines()).find(|(a, b)| a != b);
-    let (old, new) = differing.unwrap_or(("fewer lines", "more lines"));
-    anyhow::bail!(
-        "{name} belongs to another match: it has \"{old}\", this match has \"{new}\"; \
-         choose another folder, or remove this one"
-    )
-}
-
-/// Returns the turns of a game, each with the milliseconds left to its mover if they are known:
-/// `1e2e4{59512}`.
-fn write_turns(game: &Played) -> Vec<String> {
-    let clocks = game.left.iter().map(|left| format!("{{{left}}}")).chain(repeat(String::new()));
-    game.turns.iter().zip(clocks).map(|(turn, clock)| format!("{turn}{clock}")).collect()
-}
-
-/// Reads the text of [`write_turns`]: the turns and the clocks. Returns `None` if a clock is invalid.
-fn parse_turns(text: &str) -> Option<(Vec<String>, Vec<u64>)> {
-    let mut turns = Vec::new();
-    let mut left = Vec::new();
-    for word in text.split_whitespace() {
-        let (turn, clock) = word.split_once('{').map_or((word, None), |(a, b)| (a, Some(b)));
-        turns.push(turn.to_owned());
-        if let Some(clock) = clock {
-            left.push(clock.strip_suffix('}')?.parse().ok()?);
-        }
-    }
-    Some((turns, left))
-}
-
-/// Reads the lines of `games.csv`, sorted by the numbers of the games.
-fn parse(text: &[u8], sides: usize) -> anyhow::Result<Vec<Played>> {
-    let mut games = BTreeMap::new();
-    for row in csv::Reader::from_reader(text).deserialize::<GameRow>() {
-        let row = row?;
-        let damaged = || anyhow::anyhow!("game {} is damaged", row.game);
-        let seats: Option<Vec<usize>> = row
-            .seats
-            .split(' ')
-            .map(|seat| seat.parse().ok().filter(|&seat| seat < sides))
-            .collect();
-        let scores: Option<Vec<i8>> =
-            row.scores.split(' ').map(|score| score.parse().ok()).collect();
-        let seats = seats.filter(|seats| seats.len() == sides).ok_or_else(damaged)?;
-        let scores = scores.filter(|scores| scores.len() == sides).ok_or_else(damaged)?;
-        let (turns, left) = parse_turns(&row.turns).ok_or_else(damaged)?;
-        games.insert(
-            row.game,
-            Played {
-                number: row.game,
-                seats,
-                scores,
-                end: row.end,
-                detail: row.detail,
-                start: row.start,
-                turns,
-                left,
-            },
-        );
-    }
-    Ok(games.into_values().collect())
 }

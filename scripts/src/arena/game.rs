@@ -31,6 +31,9 @@ pub struct Played {
     pub left: Vec<u64>,
 }
 
+/// The end of a game in which an engine has failed.
+pub(super) const CRASH: &str = "crash";
+
 /// Returns the result in the form of PGN; `*` if one of more than two players lost.
 pub fn result(scores: &[i8]) -> &'static str {
     match scores {
@@ -131,7 +134,7 @@ fn describe(fault: &PlayerFault, position: &Position) -> (String, String) {
     let fen = position.fen();
     let (end, detail) = match fault {
         PlayerFault::IllegalTurn(text) => ("illegal move", format!("\"{text}\" in {fen}")),
-        PlayerFault::EngineFailure(text) => ("crash", format!("{text} in {fen}")),
+        PlayerFault::EngineFailure(text) => (CRASH, format!("{text} in {fen}")),
         PlayerFault::Timeout(milliseconds) => ("time", format!("{milliseconds} ms in {fen}")),
         PlayerFault::Resignation => ("resignation", format!("in {fen}")),
     };

@@ -1,6 +1,7 @@
 //! The players of a match, and their sides in each game.
 
 use super::config::MatchConfig;
+use super::game::Played;
 
 /// The players of a match and all their seatings. Every opening is played once in each seating.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +36,11 @@ impl MatchSchedule {
         collect_seatings(&ids, &mut Vec::new(), &mut seatings);
         let games = config.games.next_multiple_of(seatings.len() as u64);
         MatchSchedule { ids, names, seatings, games }
+    }
+
+    /// Returns `true` if these games, in order, are all of the match or more.
+    pub fn is_complete(&self, games: &[Played]) -> bool {
+        games.partition_point(|game| game.number < self.games) as u64 == self.games
     }
 
     /// Returns the number of the opening and the seating of a game.

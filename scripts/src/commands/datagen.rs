@@ -1,16 +1,25 @@
 //! `trainer datagen VARIANT ENGINE`
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 use indicatif::ProgressBar;
+use trainer::datagen::job::DatagenJob;
 use trainer::datagen::{DatagenConfig, generate};
+use trainer::store::Store;
 use trainer::uci_engine::parse_name_value;
 use trainer::variants::{find_variant, read_sections};
 
+use super::parse_seconds;
+use super::stop::{STOPPED, STORE_GRACE, stop_flag};
+
 /// Generates labelled games by a UCI engine, as training data. The same command continues a file that is
 /// incomplete.
+///
+/// With --store, any number of processes on any machines run the same command, until the store has all games; `trainer
+/// gather` writes them to a file.
 #[derive(Debug, Args)]
 pub(crate) struct DatagenArguments {
     /// The variant, by its name in the catalogue and in the engine.
@@ -20,7 +29,7 @@ pub(crate) struct DatagenArguments {
     variants: Option<PathBuf>,
     /// The executable of the engine.
     engine: PathBuf,
-    /// Number of games in the complete file.
+    /// Number of games in the complete file or store.
     #[arg(long, default_value_t = 100)]
     games: u64,
     /// Nodes of each move.
@@ -33,8 +42,14 @@ pub(crate) struct DatagenArguments {
     #[arg(long, default_value_t = 1)]
     multipv: usize,
     /// The file, which `trainer train` reads; VARIANT.tsv if not given.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "store")]
     out: Option<PathBuf>,
+    /// Folder, or s3://bucket/folder, that processes on any machines share.
+    #[arg(long, value_name = "PLACE")]
+    store: Option<String>,
+    /// Least time between the starts of two uploads. Games that finish in between are uploaded together.
+    #[arg(long, value_name = "SECONDS", requires = "store", default_value_t = 30.0, value_parser = parse_seconds)]
+    upload_seconds: f64,
     /// Seed of everything random.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -46,10 +61,9 @@ pub(crate) struct DatagenArguments {
     options: Vec<(String, String)>,
 }
 
-pub(crate) fn run(arguments: DatagenArguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: DatagenArguments) -> anyhow::Result<ExitCode> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
-    let file = arguments.out.unwrap_or_else(|| format!("{}.tsv", variant.name()).into());
     let defaults = DatagenConfig::new(arguments.engine);
     let movetime = arguments.movetime.unwrap_or(0);
     let config = DatagenConfig {
@@ -64,9 +78,25 @@ pub(crate) fn run(arguments: DatagenArguments) -> anyhow::Result<()> {
         ..defaults
     };
     let bar = ProgressBar::new(arguments.games);
+    if let Some(place) = &arguments.store {
+        let job = DatagenJob {
+            store: Store::open(place)?,
+            config,
+            games: arguments.games,
+            engines: arguments.concurrency,
+            upload_interval: Duration::from_secs_f64(arguments.upload_seconds),
+            stop: stop_flag(STORE_GRACE)?,
+        };
+        let end = job.run(&variant, &|total| bar.set_position(total))?;
+        bar.finish_and_clear();
+        println!("{place}: {} games played now, {} in all", end.uploaded, end.total);
+        let code = if end.is_finished { ExitCode::SUCCESS } else { ExitCode::from(STOPPED) };
+        return Ok(code);
+    }
+    let file = arguments.out.unwrap_or_else(|| format!("{}.tsv", variant.name()).into());
     let done = |_| bar.inc(1);
     let played = generate(&variant, &config, arguments.games, arguments.concurrency, &file, &done)?;
     bar.finish_and_clear();
     println!("{}: {played} games played now, {} in all", file.display(), arguments.games);
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,18 +1,24 @@
 //! `trainer match VARIANT PLAYER PLAYER..`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use trainer::arena::config::MatchConfig;
 use trainer::arena::spec::PlayerSpec;
 use trainer::arena::statistics::Sprt;
-use trainer::arena::{Arena, folder};
+use trainer::arena::{self, Arena, folder};
+use trainer::store::Store;
 
+use super::stop::{STOPPED, STORE_GRACE, stop_flag};
 use super::threads;
 
 /// Plays a match between networks, searches without a network, and engines. The same command continues a
 /// match that was stopped.
+///
+/// With --store, any number of processes on any machines run the same command and play the match together.
 ///
 /// Players: net:FILE,visits=100 | uniform:visits=100 | plain:visits=1000 | random |
 /// uci:FILE,nodes=10000,option.Hash=16 | xboard:FILE,movetime=100; movetime=MS, depth=N and tc=60+0.6 limit
@@ -26,7 +32,7 @@ use super::threads;
 #[derive(Debug, Args)]
 pub(crate) struct MatchArguments {
     /// The variant.
-    #[arg(required_unless_present = "config")]
+    #[arg(required_unless_present_any = ["config", "results"])]
     variant: Option<String>,
     /// The players, as many as the variant has sides.
     #[arg(value_name = "PLAYER")]
@@ -65,6 +71,12 @@ pub(crate) struct MatchArguments {
     /// Folder of the match; matches/VARIANT-CHECKSUM if not given.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// Folder, or s3://bucket/folder, that processes on any machines share.
+    #[arg(long, value_name = "PLACE", conflicts_with = "out")]
+    store: Option<String>,
+    /// Prints the results of the match in --store or --out, and plays no game.
+    #[arg(long, conflicts_with_all = ["variant", "config"])]
+    results: bool,
     /// Games at a time; by default one a core, or one for two cores in real-time bughouse.
     #[arg(long)]
     concurrency: Option<usize>,
@@ -98,15 +110,26 @@ fn progress_bar(games: u64) -> anyhow::Result<ProgressBar> {
     Ok(ProgressBar::new(games).with_style(style))
 }
 
-pub(crate) fn run(mut arguments: MatchArguments) -> anyhow::Result<()> {
+pub(crate) fn run(mut arguments: MatchArguments) -> anyhow::Result<ExitCode> {
     let out = arguments.out.take();
+    let store = arguments.store.take().map(|place| Store::open(&place)).transpose()?;
+    if arguments.results {
+        print!("{}", results(store.as_ref(), out.as_deref())?);
+        return Ok(ExitCode::SUCCESS);
+    }
     let concurrency = arguments.concurrency;
+    let stop = stop_flag(STORE_GRACE)?;
     let config = arguments.config()?;
-    let out = out.map_or_else(|| folder::default_folder(&config), Ok)?;
-    let mut arena = Arena::open(&out, config)?;
+    let (place, mut arena) = match store {
+        Some(store) => (store.place().to_owned(), Arena::open_shared(&store, config, &stop)?),
+        None => {
+            let out = out.map_or_else(|| folder::default_folder(&config), Ok)?;
+            (out.display().to_string(), Arena::open(&out, config)?)
+        }
+    };
     let games = arena.schedule().games;
     let rounds = arena.schedule().seatings.len() as u64;
-    println!("{}: {} of {games} games done", out.display(), arena.done());
+    println!("{place}: {} of {games} games done", arena.done());
     if let Some(count) = arena.openings()
         && count * rounds < games
     {
@@ -115,7 +138,7 @@ pub(crate) fn run(mut arguments: MatchArguments) -> anyhow::Result<()> {
     let bar = progress_bar(games)?.with_position(arena.done() as u64);
     // In real-time bughouse two players think at any time.
     let default = if arena.timed() { (threads(None) / 2).max(1) } else { threads(None) };
-    let played = arena.play(concurrency.unwrap_or(default), &mut |game| {
+    let played = arena.play_until(concurrency.unwrap_or(default), &stop, &mut |game| {
         bar.inc(1);
         if !game.detail.is_empty() {
             bar.suspend(|| eprintln!("game {}: {}, {}", game.number + 1, game.end, game.detail));
@@ -124,5 +147,16 @@ pub(crate) fn run(mut arguments: MatchArguments) -> anyhow::Result<()> {
     bar.finish_and_clear();
     // The games before a failure are reported, too.
     print!("{}", arena.report()?);
-    played
+    played?;
+    let is_stopped = stop.load(Ordering::Relaxed);
+    Ok(if is_stopped { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
+}
+
+/// Returns the results of the match in a store or folder.
+fn results(store: Option<&Store>, folder: Option<&Path>) -> anyhow::Result<String> {
+    match (store, folder) {
+        (Some(store), _) => arena::shared_results(store),
+        (None, Some(folder)) => arena::folder_results(folder),
+        (None, None) => anyhow::bail!("--results needs --store PLACE or --out FOLDER"),
+    }
 }

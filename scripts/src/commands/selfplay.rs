@@ -1,24 +1,44 @@
-//! `trainer selfplay VARIANT NETWORK`
+//! `trainer selfplay VARIANT NETWORK` and `trainer selfplay --store PLACE`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
+use cpu_time::ProcessTime;
 use indicatif::ProgressBar;
 use menagerie::nn::Weights;
 use trainer::record;
-use trainer::run::{RunConfig, SelfPlayWorker};
+use trainer::run::{RemoteWorker, RunConfig, SelfPlayWorker};
 use trainer::store::Store;
 use trainer::variants::{find_variant, read_sections};
 
+use super::parse_seconds;
+use super::stop::{STOPPED, STORE_GRACE, stop_flag};
+
 /// Plays self-play games of a network, as `trainer train` does, and stores them for `trainer train --records`. The
 /// same command continues games that were stopped.
+///
+/// With --store, plays games for `trainer train --workers --run PLACE`, with the newest network of the run until the
+/// run is finished. Any number of processes on any machines may do so.
 #[derive(Debug, Args)]
 pub(crate) struct SelfplayArguments {
     /// The variant.
-    variant: String,
+    #[arg(required_unless_present = "store", conflicts_with = "store")]
+    variant: Option<String>,
     /// The network. On a CPU NAME.int8.onnx is used if it is in the folder of NAME.onnx.
-    network: PathBuf,
+    #[arg(required_unless_present = "store", conflicts_with = "store")]
+    network: Option<PathBuf>,
+    /// Folder, or s3://bucket/folder, of a run with --workers.
+    #[arg(long, value_name = "PLACE", conflicts_with_all = ["games", "seed", "out", "variants", "config"])]
+    store: Option<String>,
+    /// Least time between the starts of two uploads. Games that finish in between are uploaded together.
+    #[arg(long, value_name = "SECONDS", requires = "store", default_value_t = 5.0, value_parser = parse_seconds)]
+    upload_seconds: f64,
+    /// Interval at which newer networks are looked for.
+    #[arg(long, value_name = "SECONDS", requires = "store", default_value_t = 10.0, value_parser = parse_seconds)]
+    poll_seconds: f64,
     /// Number of games.
     #[arg(long, default_value_t = 1000)]
     games: u64,
@@ -39,15 +59,50 @@ pub(crate) struct SelfplayArguments {
     threads: Option<usize>,
 }
 
-pub(crate) fn run(arguments: SelfplayArguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: SelfplayArguments) -> anyhow::Result<ExitCode> {
+    match (&arguments.store, &arguments.variant, &arguments.network) {
+        (Some(place), ..) => play_for_run(place, &arguments),
+        (None, Some(variant), Some(network)) => play_shard(variant, network, &arguments),
+        (None, ..) => anyhow::bail!("expected VARIANT and NETWORK, or --store PLACE"),
+    }
+}
+
+/// Plays games for a run until it is finished.
+fn play_for_run(place: &str, arguments: &SelfplayArguments) -> anyhow::Result<ExitCode> {
+    let store = Store::open(place)?;
+    let worker = RemoteWorker {
+        store: store.clone(),
+        threads: arguments.threads,
+        upload_interval: Duration::from_secs_f64(arguments.upload_seconds),
+        poll_interval: Duration::from_secs_f64(arguments.poll_seconds),
+        stop: stop_flag(STORE_GRACE)?,
+    };
+    let end = worker.run(&|name| println!("{name}"))?;
+    let seconds = ProcessTime::now().as_duration().as_secs_f64();
+    println!(
+        "{place}: {} games, {} evaluations and {} visits in {seconds:.1} CPU seconds; {}",
+        end.games,
+        end.stats.evaluations,
+        end.stats.visits,
+        store.traffic()
+    );
+    Ok(if end.is_finished { ExitCode::SUCCESS } else { ExitCode::from(STOPPED) })
+}
+
+/// Plays a number of games of a network.
+fn play_shard(
+    variant: &str,
+    network: &Path,
+    arguments: &SelfplayArguments,
+) -> anyhow::Result<ExitCode> {
     let sections = read_sections(arguments.variants.as_deref())?;
-    let variant = find_variant(&arguments.variant, &sections)?;
+    let variant = find_variant(variant, &sections)?;
     let config = match &arguments.config {
         Some(path) => RunConfig::read(path)?,
         None => RunConfig::for_variant(&variant),
     };
-    let name = arguments.network.display().to_string();
-    let weights = Weights::read(&arguments.network, &name).with_context(|| name.clone())?;
+    let name = network.display().to_string();
+    let weights = Weights::read(network, &name).with_context(|| name.clone())?;
     let store = Store::open(&arguments.out)?;
     let shard = format!("{}.games", arguments.seed);
     let parts = arguments.seed.to_string();
@@ -65,8 +120,10 @@ pub(crate) fn run(arguments: SelfplayArguments) -> anyhow::Result<()> {
         }
         None => {
             let bar = ProgressBar::new(arguments.games);
-            let (games, spent) =
-                worker.play_shard(&weights, &shard, &parts, 0..arguments.games, &bar)?;
+            let stop = stop_flag(STORE_GRACE)?;
+            let numbers = 0..arguments.games;
+            let played = worker.play_shard(&weights, &shard, &parts, numbers, &stop, &bar)?;
+            let Some((games, spent)) = played else { return Ok(ExitCode::from(STOPPED)) };
             let seconds = spent.cpu.as_secs_f64();
             println!(
                 "{}/{shard}: {} games, {} evaluations and {} visits in {seconds:.1} CPU seconds",
@@ -77,5 +134,6 @@ pub(crate) fn run(arguments: SelfplayArguments) -> anyhow::Result<()> {
             );
         }
     }
-    worker.clear(&parts)
+    worker.clear(&parts)?;
+    Ok(ExitCode::SUCCESS)
 }

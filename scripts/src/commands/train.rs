@@ -1,15 +1,21 @@
 //! `trainer train VARIANT`: by self-play, or from recorded games with `--records`.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
+use cpu_time::ProcessTime;
 use trainer::readers;
 use trainer::record::Targets;
-use trainer::run::{Run, RunConfig};
+use trainer::run::{GameSource, LeaseTiming, Run, RunConfig, RunEnd, RunLock};
 use trainer::store::Store;
 use trainer::supervised::{Supervised, SupervisedConfig};
 use trainer::variants::{find_variant, read_sections};
+
+use super::parse_seconds;
+use super::stop::{STOPPED, STORE_GRACE, stop_flag};
 
 /// Trains a network by self-play, or from recorded games with --records. The same command continues a run
 /// that was stopped.
@@ -24,9 +30,20 @@ pub(crate) struct TrainArguments {
     /// .pgn, .bpgn, .epd, histories of reconnaissance blind chess as .json; also as .gz).
     #[arg(long, value_name = "FILE", num_args = 1..)]
     records: Vec<PathBuf>,
-    /// Folder of the run; runs/VARIANT, or runs/VARIANT-supervised with --records, if not given.
-    #[arg(long, value_name = "FOLDER")]
+    /// Folder of the run, or s3://bucket/folder; runs/VARIANT, or runs/VARIANT-supervised with --records, if not
+    /// given.
+    #[arg(long, value_name = "PLACE")]
     run: Option<String>,
+    /// Plays no games, but trains on those of `trainer selfplay --store PLACE`, of any number of processes on any
+    /// machines.
+    #[arg(long, conflicts_with = "records")]
+    workers: bool,
+    /// Interval at which --workers looks for games of workers.
+    #[arg(long, value_name = "SECONDS", requires = "workers", default_value_t = 3.0, value_parser = parse_seconds)]
+    poll_seconds: f64,
+    /// Time for which the heartbeat of a learner must stand still before another one takes over.
+    #[arg(long, value_name = "SECONDS", hide = true, default_value_t = 35.0, value_parser = parse_seconds)]
+    lease_seconds: f64,
     /// A network whose weights a new run starts from; a smaller one grows to the sizes of the
     /// configuration.
     #[arg(long, value_name = "FILE")]
@@ -48,15 +65,15 @@ pub(crate) struct TrainArguments {
     strict: bool,
 }
 
-pub(crate) fn run(arguments: TrainArguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: TrainArguments) -> anyhow::Result<ExitCode> {
     if arguments.records.is_empty() {
         train_by_self_play(arguments)
     } else {
-        train_from_records(arguments)
+        train_from_records(arguments).map(|()| ExitCode::SUCCESS)
     }
 }
 
-fn train_by_self_play(arguments: TrainArguments) -> anyhow::Result<()> {
+fn train_by_self_play(arguments: TrainArguments) -> anyhow::Result<ExitCode> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
     let mut config = match &arguments.config {
@@ -73,11 +90,27 @@ fn train_by_self_play(arguments: TrainArguments) -> anyhow::Result<()> {
         Some(path) => Some(std::fs::read(path).with_context(|| path.display().to_string())?),
         None => None,
     };
-    let mut run = Run::open(Store::open(&folder)?, config, from.as_deref())?;
+    let stop = stop_flag(STORE_GRACE)?;
+    let store = Store::open(&folder)?;
+    let timing = LeaseTiming::with_observation(Duration::from_secs_f64(arguments.lease_seconds));
+    let (source, lock) = if arguments.workers {
+        let poll = Duration::from_secs_f64(arguments.poll_seconds);
+        (GameSource::Workers { poll }, RunLock::acquire_lease(&store, timing, &stop)?)
+    } else {
+        (GameSource::SelfPlay, RunLock::acquire(&store, timing, &stop)?)
+    };
+    let mut run = Run::open_locked(lock, store.clone(), config, from.as_deref())?;
     println!("{folder}: {} of {} iterations done", run.iterations(), run.config().iterations);
-    run.train()?;
+    let end = run.train_until(source, &stop)?;
     println!("{} after {:.1} CPU minutes", run.network(), run.cpu().as_secs_f64() / 60.0);
-    Ok(())
+    if arguments.workers {
+        let seconds = ProcessTime::now().as_duration().as_secs_f64();
+        println!("{seconds:.1} CPU seconds of this process; {}", store.traffic());
+    }
+    Ok(match end {
+        RunEnd::Finished => ExitCode::SUCCESS,
+        RunEnd::Stopped => ExitCode::from(STOPPED),
+    })
 }
 
 fn train_from_records(arguments: TrainArguments) -> anyhow::Result<()> {

@@ -54,6 +54,18 @@ impl<'a> Journal<'a> {
         }
     }
 
+    /// Closes the journal, and writes the pending games.
+    ///
+    /// # Errors
+    /// The first error of [`Journal::add`], or if the games cannot be written.
+    pub(super) fn flush(self) -> anyhow::Result<()> {
+        let mut pending = self.lock();
+        if let Some(error) = pending.failed.take() {
+            return Err(error);
+        }
+        if pending.games.is_empty() { Ok(()) } else { self.write(&mut pending) }
+    }
+
     /// Closes the journal. Pending games are not written: the caller stores all games elsewhere.
     ///
     /// # Errors

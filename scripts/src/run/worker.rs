@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 
 use indicatif::ProgressBar;
 use menagerie::encoding::Encoding;
 use menagerie::nn::network::Backend;
-use menagerie::nn::{Cache, Weights};
+use menagerie::nn::{Cache, Evaluator, Weights};
 use menagerie::variant::Variant;
 
 use super::journal::Journal;
@@ -16,6 +17,21 @@ use crate::store::Store;
 
 /// Size of the evaluation cache of a thread; it is used for one shard, as each has another network.
 const CACHE_BYTES: usize = 32 << 20;
+
+/// A network with its own cache.
+pub(super) type CachedNetwork = Box<dyn Evaluator>;
+
+/// Opens a network for one thread of self-play.
+pub(super) fn open_evaluator(
+    weights: &Weights,
+    variant: &Variant,
+) -> anyhow::Result<CachedNetwork> {
+    let encoding = Encoding::of(&variant.start());
+    let opened = weights.open(&encoding, variant.name(), Backend::Auto)?;
+    let gpu = opened.network.backend() == Backend::Cuda;
+    anyhow::ensure!(gpu || opened.notes.is_empty(), opened.notes.join("; "));
+    Ok(opened.network.with_cache(Cache::shared(CACHE_BYTES)))
+}
 
 /// Plays games of a variant and stores them.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +52,8 @@ pub struct SelfPlayWorker<'a> {
 impl SelfPlayWorker<'_> {
     /// Plays the games of these numbers and writes them to the shard `name`. Until all are finished, the
     /// folder `parts` holds the finished ones; those that a killed process left there are not played
-    /// again. A GPU uses the float network, a CPU the int8 network, if there is one.
+    /// again. A GPU uses the float network, a CPU the int8 network, if there is one. Returns `None` if `stop` was
+    /// set before the end; the finished games are in the folder `parts` then.
     ///
     /// # Errors
     /// If the network does not fit, the settings are invalid, or the store cannot be written.
@@ -46,39 +63,41 @@ impl SelfPlayWorker<'_> {
         name: &str,
         parts: &str,
         numbers: Range<u64>,
+        stop: &AtomicBool,
         bar: &ProgressBar,
-    ) -> anyhow::Result<(Vec<GameRecord>, SelfPlayStats)> {
+    ) -> anyhow::Result<Option<(Vec<GameRecord>, SelfPlayStats)>> {
         let (journal, mut games) = Journal::open(self.store, parts.to_owned())?;
         let finished: BTreeSet<u64> = games.iter().map(|(number, _)| *number).collect();
         bar.inc(finished.len() as u64);
         let mut evaluators = Vec::new();
-        let encoding = Encoding::of(&self.variant.start());
         for _ in 0..self.threads.max(1) {
-            let opened = weights.open(&encoding, self.variant.name(), Backend::Auto)?;
-            let gpu = opened.network.backend() == Backend::Cuda;
-            anyhow::ensure!(gpu || opened.notes.is_empty(), opened.notes.join("; "));
-            evaluators.push(opened.network.with_cache(Cache::shared(CACHE_BYTES)));
+            evaluators.push(open_evaluator(weights, self.variant)?);
         }
         let missing: Vec<u64> = numbers.filter(|number| !finished.contains(number)).collect();
         let done = |number, game: &GameRecord| {
             journal.add(number, game);
             bar.inc(1);
         };
-        let (played, stats) = selfplay::play_games(
+        let (played, stats) = selfplay::play_games_until(
             self.variant,
             &mut evaluators,
             self.settings,
             &missing,
             self.seed,
+            stop,
             &done,
         )?;
         bar.finish_and_clear();
+        if played.len() < missing.len() {
+            journal.flush()?;
+            return Ok(None);
+        }
         journal.close()?;
         games.extend(played);
         games.sort_by_key(|(number, _)| *number);
         let games: Vec<GameRecord> = games.into_iter().map(|(_, game)| game).collect();
         self.store.write(name, record::encode(&games)?)?;
-        Ok((games, stats))
+        Ok(Some((games, stats)))
     }
 
     /// Removes the parts of a shard that is complete.

@@ -40,6 +40,7 @@ pub(super) struct SelfPlayGame<'a> {
     /// The side that resigned, or would have.
     resigned: Option<Side>,
     visits: u64,
+    evaluations: u64,
 }
 
 /// The phase of the search of the current position.
@@ -96,6 +97,7 @@ impl<'a> SelfPlayGame<'a> {
             plays_out,
             resigned: None,
             visits: 0,
+            evaluations: 0,
         }
     }
 
@@ -127,10 +129,11 @@ impl<'a> SelfPlayGame<'a> {
 
     /// Backs up the evaluation of the position that was added to the batch.
     pub(super) fn receive_evaluation(&mut self, evaluation: Evaluation<'_>) {
+        self.evaluations += 1;
         self.tree.backup(&self.leaf, evaluation);
     }
 
-    /// The statistics of the game, without evaluations and time.
+    /// The statistics of the game, without CPU time.
     pub(super) fn stats(&self) -> SelfPlayStats {
         let winner = self.end.and_then(|end| end.winner).map(usize::from);
         let lost = |side: Side| winner.is_some_and(|winner| winner != side.index());
@@ -138,6 +141,7 @@ impl<'a> SelfPlayGame<'a> {
         let not_lost = self.resigned.is_some_and(|side| !lost(side));
         SelfPlayStats {
             visits: self.visits,
+            evaluations: self.evaluations,
             resigned: u64::from(resigned && !self.plays_out),
             played_out: u64::from(resigned && self.plays_out),
             false_resignations: u64::from(not_lost && self.plays_out),
