@@ -112,6 +112,21 @@ impl Default for SelfPlayConfig {
 }
 
 impl SelfPlayConfig {
+    /// Returns the default of self-play with sparse networks. They evaluate about 100,000 positions a second, so that
+    /// plies have more visits; half of them have few, as the value learns from games, the policy from visits.
+    pub fn for_sparse() -> SelfPlayConfig {
+        let search = [("policy_temperature", 1.4), ("mate_turns", 1.0)];
+        SelfPlayConfig {
+            visits: 256,
+            root: RootSearch::Gumbel { considered: 16, c_visit: 50.0, c_scale: 1.0 },
+            search: search.map(|(name, value)| (name.to_owned(), value)).into(),
+            max_plies: 300,
+            opening: Opening { share: 1.0, plies: 8 },
+            playout_cap: Some(PlayoutCap { full: 0.5, visits: 64 }),
+            ..SelfPlayConfig::default()
+        }
+    }
+
     /// Checks the settings and returns the search parameters.
     ///
     /// # Errors

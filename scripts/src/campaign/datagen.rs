@@ -8,18 +8,21 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use menagerie::nn::Weights;
 
-use super::round::{RoundContext, RoundFolder};
-use super::settings::{EngineSettings, GameSource};
+use super::round::{RoundContext, RoundFolder, SELF_PLAY_GAMES, SELF_PLAY_PARTS};
+use super::settings::{EngineSettings, LaterGames};
 use super::shipped::{ShippedNetwork, file_name};
 use super::state::GamesResult;
 use crate::datagen::{DatagenConfig, generate_until};
-use crate::record::replace;
+use crate::record::{self, replace};
+use crate::run::SelfPlayWorker;
+use crate::store::Store;
 
 /// Plays the games of a round; `None` if it was stopped.
 ///
 /// The result is a pure function of the settings if the engine's moves are: games are numbered, and stand in
-/// that order however many engines played them.
+/// that order however many engines or threads played them.
 pub(super) fn play_games(context: &RoundContext<'_>) -> anyhow::Result<Option<GamesResult>> {
     let plan = context.plan;
     let folder = context.folder();
@@ -27,11 +30,15 @@ pub(super) fn play_games(context: &RoundContext<'_>) -> anyhow::Result<Option<Ga
         return Ok(Some(GamesResult { games: 0, source: "records alone".to_owned() }));
     }
     fs::create_dir_all(folder.path())?;
-    let player = player(context, &folder)?;
+    if context.round > 0 && plan.datagen.later == LaterGames::SelfPlay {
+        return play_self(context, &folder);
+    }
+    let EngineSettings { file, nodes, .. } = &plan.engine;
+    let file = file.as_deref().ok_or_else(|| anyhow::anyhow!("no file in [engine]"))?;
     // Written in one step: if it is there, it is complete.
     if !folder.games().exists() {
         let partial = folder.partial_games();
-        if !play(context, &player, &partial)? {
+        if !play(context, file, &partial)? {
             return Ok(None);
         }
         let sorted = sorted_games(&partial, plan.datagen.games)?;
@@ -41,27 +48,60 @@ pub(super) fn play_games(context: &RoundContext<'_>) -> anyhow::Result<Option<Ga
         fs::remove_file(folder.partial_games())?;
     }
     let games = BufReader::new(GzDecoder::new(fs::File::open(folder.games())?)).lines().count();
-    Ok(Some(GamesResult { games: games as u64, source: player.description }))
+    let source = format!("{}, {nodes} nodes", file_name(file));
+    Ok(Some(GamesResult { games: games as u64, source }))
 }
 
-/// An engine that plays the games.
-struct GamePlayer {
-    file: PathBuf,
-    options: Vec<(String, String)>,
-    nodes: u64,
-    description: String,
-}
-
-/// Plays games into a file until all are there. Returns `false` if it was stopped.
-fn play(context: &RoundContext<'_>, player: &GamePlayer, file: &Path) -> anyhow::Result<bool> {
+/// Plays games of self-play; `None` if it was stopped.
+fn play_self(
+    context: &RoundContext<'_>,
+    folder: &RoundFolder,
+) -> anyhow::Result<Option<GamesResult>> {
     let plan = context.plan;
+    let settings = &plan.self_play;
+    let store = Store::open(&folder.path().display().to_string())?;
+    let worker = SelfPlayWorker {
+        store: &store,
+        variant: &plan.variant,
+        settings,
+        threads: context.settings.threads,
+        seed: context.seed(),
+    };
+    let games = match store.find(SELF_PLAY_GAMES)? {
+        Some(bytes) => record::decode(SELF_PLAY_GAMES, &bytes)?.len(),
+        None => {
+            let network = self_play_network(context, folder)?;
+            let weights = Weights::read(&network, &network.display().to_string())?;
+            let bar = context.games_bar("self-play", plan.datagen.games)?;
+            let numbers = 0..plan.datagen.games;
+            let played = worker.play_shard(
+                &weights,
+                SELF_PLAY_GAMES,
+                SELF_PLAY_PARTS,
+                numbers,
+                context.stop,
+                &bar,
+            )?;
+            let Some((games, _)) = played else { return Ok(None) };
+            games.len()
+        }
+    };
+    worker.clear(SELF_PLAY_PARTS)?;
+    let source = format!("self-play, {} visits", settings.visits);
+    Ok(Some(GamesResult { games: games as u64, source }))
+}
+
+/// Plays games of the reference engine `engine` into a file until all are there. Returns `false` if it was stopped.
+fn play(context: &RoundContext<'_>, engine: &Path, file: &Path) -> anyhow::Result<bool> {
+    let plan = context.plan;
+    let EngineSettings { nodes, options, .. } = plan.engine.clone();
     let config = DatagenConfig {
-        options: player.options.clone(),
-        limits: format!("nodes {}", player.nodes),
+        options: options.into_iter().collect(),
+        limits: format!("nodes {nodes}"),
         opening: plan.datagen.opening,
         random: plan.datagen.random,
         seed: context.seed(),
-        ..DatagenConfig::new(player.file.clone())
+        ..DatagenConfig::new(engine.to_owned())
     };
     let games = plan.datagen.games;
     let there = count_lines(file);
@@ -100,29 +140,8 @@ fn sorted_games(file: &Path, games: u64) -> anyhow::Result<Vec<u8>> {
     Ok(packed.finish()?)
 }
 
-fn player(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Result<GamePlayer> {
-    let plan = context.plan;
-    if context.round == 0 || plan.datagen.later == GameSource::Engine {
-        let EngineSettings { file, nodes, options } = plan.engine.clone();
-        let file = file.ok_or_else(|| anyhow::anyhow!("no file in [engine]"))?;
-        let description = format!("{}, {nodes} nodes", file_name(&file));
-        return Ok(GamePlayer { file, options: options.into_iter().collect(), nodes, description });
-    }
-    let EngineSettings { file, nodes, options } = plan.self_play.clone();
-    let file = file.map_or_else(own_engine, Ok)?;
-    let network = self_play_network(context, folder)?;
-    let mut options: Vec<_> = options.into_iter().collect();
-    // First, as the variant may be one of that file.
-    if let Some(variants) = &context.settings.variants_file {
-        options.insert(0, ("VariantPath".to_owned(), variants.display().to_string()));
-    }
-    options.push(("WeightsFile".to_owned(), network.display().to_string()));
-    let description = format!("self-play, {nodes} nodes");
-    Ok(GamePlayer { file, options, nodes, description })
-}
-
-/// Returns the network that our own engine plays with: a copy, made once, of the shipped one, or of that of
-/// the round before if none is shipped.
+/// Returns the network of self-play: a copy, made once, of the shipped one, or of that of the round before if none
+/// is shipped.
 fn self_play_network(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Result<PathBuf> {
     let copy = folder.self_play_network();
     if !copy.exists() {
@@ -134,16 +153,4 @@ fn self_play_network(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow
         replace(&copy, &bytes)?;
     }
     Ok(copy)
-}
-
-/// Returns the engine next to this executable.
-fn own_engine() -> anyhow::Result<PathBuf> {
-    let name = format!("menagerie{}", std::env::consts::EXE_SUFFIX);
-    let file = std::env::current_exe()?.with_file_name(name);
-    anyhow::ensure!(
-        file.exists(),
-        "no engine \"{}\": build it, or name one in [self_play]",
-        file.display()
-    );
-    Ok(file)
 }

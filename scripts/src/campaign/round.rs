@@ -4,7 +4,9 @@
 //! VARIANT/round-1/
 //!   games.partial.tsv      games as they are played
 //!   games.tsv.gz           all games of the round, by number
-//!   self-play.onnx         network that played them, if our own engine did
+//!   self-play.onnx         network that plays the games, if they are games of self-play
+//!   self-play.games        those games
+//!   self-play/             parts of them, until all are played
 //!   train/                 SparseRun
 //!   candidate.int8.onnx    the new network
 //!   baseline.onnx          the network that was shipped when the match began
@@ -17,6 +19,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::settings::{CampaignSettings, VariantPlan};
+
+/// Name of the file of the games of self-play.
+pub(super) const SELF_PLAY_GAMES: &str = "self-play.games";
+
+/// Name of the folder of their parts.
+pub(super) const SELF_PLAY_PARTS: &str = "self-play";
 
 /// Files of a round.
 #[derive(Clone, Debug)]
@@ -38,14 +46,19 @@ impl RoundFolder {
         self.0.join("games.partial.tsv")
     }
 
-    /// Returns the file of the round's games.
+    /// Returns the file of the games of the reference engine.
     pub fn games(&self) -> PathBuf {
         self.0.join("games.tsv.gz")
     }
 
-    /// Returns the network that our own engine plays the games with.
+    /// Returns the network that plays games of self-play.
     pub fn self_play_network(&self) -> PathBuf {
         self.0.join("self-play.onnx")
+    }
+
+    /// Returns the file of the games of self-play.
+    pub fn self_play_games(&self) -> PathBuf {
+        self.0.join(SELF_PLAY_GAMES)
     }
 
     /// Returns the folder of the training run.

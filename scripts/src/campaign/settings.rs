@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::arena::statistics::Sprt;
+use crate::selfplay::SelfPlayConfig;
 use crate::sparse::{SparseConfig, SparseSizes};
 
 /// Why the settings of a campaign are invalid.
@@ -80,9 +81,9 @@ pub struct CampaignFile {
     #[serde(default)]
     #[schemars(with = "EngineSettings")]
     engine: Table,
-    /// This project's engine in datagen.
+    /// Self-play of the best network; keys of `[selfplay]` of a run.
     #[serde(default)]
-    #[schemars(with = "EngineSettings")]
+    #[schemars(with = "SelfPlayConfig")]
     self_play: Table,
     /// Games of a round.
     #[serde(default)]
@@ -119,7 +120,7 @@ pub struct VariantEntry {
     engine: Table,
     /// Replaces keys of `[self_play]`.
     #[serde(default)]
-    #[schemars(with = "EngineSettings")]
+    #[schemars(with = "SelfPlayConfig")]
     self_play: Table,
     /// Replaces keys of `[datagen]`.
     #[serde(default)]
@@ -167,22 +168,17 @@ impl EngineSettings {
     pub fn reference() -> EngineSettings {
         EngineSettings { file: None, nodes: 500, options: BTreeMap::new() }
     }
-
-    /// Returns the defaults of our own engine.
-    pub fn own() -> EngineSettings {
-        EngineSettings { nodes: 400, ..EngineSettings::reference() }
-    }
 }
 
 /// Who plays the games of the rounds after the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum GameSource {
+pub enum LaterGames {
     /// The reference engine, as in the first round.
     Engine,
-    /// Our own engine with the best network so far.
+    /// Self-play of the best network so far.
     #[serde(rename = "self")]
-    OwnEngine,
+    SelfPlay,
 }
 
 /// Games to learn from.
@@ -192,16 +188,16 @@ pub struct DatagenSettings {
     /// Games of a round; 0 to train from `records` alone.
     pub games: u64,
     /// Who plays the games from round 2 on.
-    pub later: GameSource,
-    /// Greatest number of random plies at the start.
+    pub later: LaterGames,
+    /// Greatest number of random plies at the start of games of the reference engine.
     pub opening: usize,
-    /// Share of random turns, 0 to 1, in the first 60.
+    /// Share of random turns, 0 to 1, in the first 60 of games of the reference engine.
     pub random: f64,
 }
 
 impl Default for DatagenSettings {
     fn default() -> DatagenSettings {
-        DatagenSettings { games: 20_000, later: GameSource::Engine, opening: 9, random: 0.06 }
+        DatagenSettings { games: 20_000, later: LaterGames::Engine, opening: 9, random: 0.06 }
     }
 }
 
@@ -252,8 +248,8 @@ pub struct VariantPlan {
     pub rounds: usize,
     /// The reference engine.
     pub engine: EngineSettings,
-    /// Our own engine.
-    pub self_play: EngineSettings,
+    /// Self-play of our own network.
+    pub self_play: SelfPlayConfig,
     /// Games of a round.
     pub datagen: DatagenSettings,
     /// Training of a round.
@@ -398,7 +394,7 @@ impl Reader {
         let name = entry.name.as_str();
         let variant = catalogue.require(name).map_err(|error| self.unfit(error.to_string()))?;
         let engine = EngineSettings::reference();
-        let self_play = EngineSettings::own();
+        let self_play = SelfPlayConfig::for_sparse();
         let datagen = DatagenSettings::default();
         let contest = ContestSettings::default();
         let train = SparseConfig::for_variant(name);
@@ -420,9 +416,8 @@ impl Reader {
         };
         plan.train.variant = name.to_owned();
         plan.train.start = plan.train.start.as_deref().map(|path| self.resolve(path));
-        for engine in [&mut plan.engine, &mut plan.self_play] {
-            engine.file = engine.file.as_deref().map(|path| self.executable(path)).transpose()?;
-        }
+        let engine = plan.engine.file.as_deref();
+        plan.engine.file = engine.map(|path| self.executable(path)).transpose()?;
         let contest = &mut plan.contest;
         if contest.visits.is_none() && contest.movetime.is_none() {
             contest.movetime = Some(100);
@@ -466,8 +461,14 @@ impl Reader {
         if !(0.0..=1.0).contains(&random) {
             return Err(self.wrong("datagen", name, format!("random is {random}, not 0 to 1")));
         }
-        if plan.engine.nodes == 0 || plan.self_play.nodes == 0 {
-            return unfit("nodes of an engine are 0".to_owned());
+        if plan.engine.nodes == 0 {
+            return Err(self.wrong("engine", name, "nodes are 0".to_owned()));
+        }
+        if let Err(error) = plan.self_play.params() {
+            return Err(self.wrong("self_play", name, error.to_string()));
+        }
+        if plan.self_play.visits == 0 {
+            return Err(self.wrong("self_play", name, "visits are 0".to_owned()));
         }
         let ContestSettings { games, visits, movetime, max_turns, .. } = plan.contest;
         if games == 0 || max_turns == 0 || visits == Some(0) || movetime == Some(0) {

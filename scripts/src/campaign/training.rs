@@ -46,8 +46,9 @@ pub(super) fn train(context: &RoundContext<'_>) -> anyhow::Result<Option<Trainin
 
 /// Returns the records of the variant and the games of all rounds so far.
 fn game_files(context: &RoundContext<'_>) -> Vec<PathBuf> {
-    let rounds = (0..=context.round).map(|round| context.folder_of(round).games());
-    context.plan.records.iter().cloned().chain(rounds.filter(|file| file.exists())).collect()
+    let rounds = (0..=context.round).map(|round| context.folder_of(round));
+    let games = rounds.flat_map(|folder| [folder.games(), folder.self_play_games()]);
+    context.plan.records.iter().cloned().chain(games.filter(|file| file.exists())).collect()
 }
 
 /// Writes the network of a round with int8 tables. The encoded positions and checkpoints of its training

@@ -20,7 +20,7 @@ use menagerie::variant::Catalogue;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use tempfile::TempDir;
-use trainer::campaign::settings::{CampaignSettings, GameSource};
+use trainer::campaign::settings::{CampaignSettings, LaterGames};
 use trainer::campaign::state::{CampaignState, Stage};
 use trainer::campaign::status::status;
 use trainer::campaign::{Campaign, CampaignEnd};
@@ -63,9 +63,9 @@ nodes = 12
 options = { Hash = "4" }
 
 [self_play]
-file = "engine"
-nodes = 8
-options = { Hash = "4" }
+visits = 8
+parallel = 4
+playout_cap = { full = 0.5, visits = 4 }
 
 [datagen]
 games = 16
@@ -149,7 +149,8 @@ fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         for (number, round) in rounds.iter_mut().enumerate() {
             round.cpu_seconds.clear();
             let path = format!("campaign/{variant}/round-{}", number + 1);
-            for name in ["games.tsv.gz", "train/weights.sparse", "candidate.int8.onnx"] {
+            let games = if number == 0 { "games.tsv.gz" } else { "self-play.games" };
+            for name in [games, "train/weights.sparse", "candidate.int8.onnx"] {
                 let name = format!("{path}/{name}");
                 found.insert(name.clone(), fs::read(folder.join(&name)).expect("a file"));
             }
@@ -353,5 +354,5 @@ fn example_has_all_variants_of_chess() {
         let listed = names.contains(&variant.name());
         assert_eq!(listed, sparse && !others.contains(&variant.name()), "{}", variant.name());
     }
-    assert!(settings.plans.iter().all(|plan| plan.datagen.later == GameSource::OwnEngine));
+    assert!(settings.plans.iter().all(|plan| plan.datagen.later == LaterGames::SelfPlay));
 }

@@ -253,8 +253,7 @@ fn digit_groups(digits: &str) -> String {
 
 fn sections() -> Vec<Section> {
     let chess = Catalogue::shipped().require("chess").expect("it is shipped");
-    let engines =
-        json!({ "engine": EngineSettings::reference(), "self_play": EngineSettings::own() });
+    let engine = json!({ "engine": EngineSettings::reference() });
     vec![
         Section::new::<RunConfig>(
             "## Self-play: `config.toml`\n\n\
@@ -279,12 +278,15 @@ fn sections() -> Vec<Section> {
             "## Campaigns\n\nFor `trainer campaign FILE`; see \
              [campaign.toml](../scripts/examples/campaign.toml). Paths are relative to the file.",
         )
-        .defaults(&engines)
+        .defaults(&engine)
         .linked(&["engine", "self_play", "datagen", "train", "match"]),
         Section::new::<VariantEntry>("### `[[variants]]`")
             .linked(&["engine", "self_play", "datagen", "train", "match"]),
-        Section::new::<EngineSettings>("### `[engine]`, `[self_play]`")
+        Section::new::<EngineSettings>("### `[engine]`")
             .defaults(&EngineSettings::reference())
+            .partial(),
+        Section::new::<SelfPlayConfig>("### `[self_play]`")
+            .defaults(&SelfPlayConfig::for_sparse())
             .partial(),
         Section::new::<DatagenSettings>("### `[datagen]`")
             .defaults(&DatagenSettings::default())
