@@ -285,7 +285,7 @@ impl Run {
             let Some(losses) = self.train_iteration(next.iterations, positions, stop)? else {
                 return Ok(RunEnd::Stopped);
             };
-            self.lock.check()?;
+            self.lock.check(&self.store)?;
             self.learner.save(&self.store, &checkpoint_name(next.iterations))?;
             self.write_network(next.iterations)?;
             next.cpu_seconds = before + (clock.elapsed() + remote_cpu).as_secs_f64();
@@ -293,7 +293,7 @@ impl Run {
             let window = self.buffer.len();
             self.log.push(metrics.finish(&next, &losses, selfplay_time, steps, window));
             RunMetrics::write(&self.store, &self.log)?;
-            self.lock.check()?;
+            self.lock.check(&self.store)?;
             self.store.write_toml(STATE, &next)?;
             self.state = next;
             self.remove_leftovers()?;
@@ -399,7 +399,7 @@ impl Run {
         }
         bar.finish_and_clear();
         // Another learner may have taken over while this one waited.
-        self.lock.check()?;
+        self.lock.check(&self.store)?;
         let claimed = self.claims.claim(iteration)?;
         self.store_claimed(claimed).map(Some)
     }

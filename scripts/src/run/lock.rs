@@ -47,9 +47,9 @@ impl RunLock {
         Ok(RunLock { file, lease: Some(lease) })
     }
 
-    /// Checks that no other learner has taken over.
-    pub(super) fn check(&self) -> Result<(), LeaseError> {
-        self.lease.as_ref().map_or(Ok(()), Lease::check)
+    /// Checks by the store of the lock, with its own patience, that no other learner has taken over.
+    pub(super) fn check(&self, store: &Store) -> Result<(), LeaseError> {
+        self.lease.as_ref().map_or(Ok(()), |lease| lease.check(store))
     }
 }
 

@@ -34,8 +34,8 @@ const WAIT_MESSAGE_INTERVAL: Duration = Duration::from_secs(60);
 pub struct RemoteWorker {
     /// The store of the run.
     pub store: Store,
-    /// The number of threads; that of the configuration of the run if not given.
-    pub threads: Option<usize>,
+    /// The number of threads.
+    pub threads: usize,
     /// Least time between the starts of two uploads.
     pub upload_interval: Duration,
     /// Interval at which newer networks are looked for.
@@ -105,7 +105,7 @@ impl RemoteWorker {
         };
         let iteration = network.iteration;
         let mut evaluators = Vec::new();
-        for _ in 0..self.threads.unwrap_or(config.threads).max(1) {
+        for _ in 0..self.threads.max(1) {
             evaluators.push(open_evaluator(&network.weights, &variant)?);
         }
         let uploader = Uploader::new(self.upload_interval);
