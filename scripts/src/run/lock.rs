@@ -47,7 +47,7 @@ impl RunLock {
         Ok(RunLock { file, lease: Some(lease) })
     }
 
-    /// Checks by the store of the lock, with its own patience, that no other learner has taken over.
+    /// Checks that no other learner has taken over. `store` is that of the lock, and may have more patience.
     pub(super) fn check(&self, store: &Store) -> Result<(), LeaseError> {
         self.lease.as_ref().map_or(Ok(()), |lease| lease.check(store))
     }
