@@ -1,5 +1,7 @@
 //! The commands, each with its arguments and `run`.
 
+use std::ops::RangeInclusive;
+
 pub(crate) mod accuracy;
 pub(crate) mod campaign;
 pub(crate) mod datagen;
@@ -16,8 +18,8 @@ pub(crate) mod train;
 pub(crate) mod train_sparse;
 pub(crate) mod verify;
 
-/// The longest interval that an argument may have: a day.
-const MAX_ARGUMENT_SECONDS: f64 = 86_400.0;
+/// The intervals that an argument may have: up to a day.
+const ARGUMENT_SECONDS: RangeInclusive<f64> = 0.05..=86_400.0;
 
 /// Returns `threads`, or the number of CPU cores.
 pub(crate) fn threads(threads: Option<usize>) -> usize {
@@ -27,7 +29,10 @@ pub(crate) fn threads(threads: Option<usize>) -> usize {
 /// Parses a number of seconds of an argument.
 pub(crate) fn parse_seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
-        Ok(seconds) if (0.0..=MAX_ARGUMENT_SECONDS).contains(&seconds) => Ok(seconds),
-        _ => Err(format!("expected seconds from 0 to {MAX_ARGUMENT_SECONDS}")),
+        Ok(seconds) if ARGUMENT_SECONDS.contains(&seconds) => Ok(seconds),
+        _ => {
+            let [least, most] = [ARGUMENT_SECONDS.start(), ARGUMENT_SECONDS.end()];
+            Err(format!("expected seconds from {least} to {most}"))
+        }
     }
 }

@@ -24,12 +24,14 @@
 //! lease/               which learner trains
 //! ```
 //!
+//! - `iteration_games`: self-play of this process or of workers.
 //! - `claims`, `upload`, `lease`, `announcement`: these objects; `remote_worker`: a worker.
 //! - `lock`: excludes a second learner.
 
 mod announcement;
 mod claims;
 mod config;
+mod iteration_games;
 mod journal;
 mod lease;
 mod lock;
@@ -40,8 +42,7 @@ mod worker;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use cpu_time::ProcessTime;
@@ -57,15 +58,16 @@ use serde::{Deserialize, Serialize};
 use crate::calibration::{from_games, from_random_play, planes};
 use crate::learner::{Learner, LearnerError, Losses, TrainingSample};
 use crate::network::NamedTensor;
-use crate::record::{self, GameRecord};
+use crate::record;
 use crate::replay_buffer::{ReplayBuffer, window_size};
-use crate::selfplay::SelfPlayStats;
 use crate::store::Store;
 use crate::uploader::MAX_OUTAGE;
 use crate::{onnx, warm_start};
 use announcement::{AnnouncedFile, Announcement};
-use claims::{ClaimedGames, Claims};
+use claims::Claims;
 pub use config::RunConfig;
+pub use iteration_games::GameSource;
+use iteration_games::IterationGames;
 use journal::Journal;
 pub use lease::{LeaseError, LeaseTiming};
 pub use lock::RunLock;
@@ -88,18 +90,6 @@ pub struct Run {
     lock: RunLock,
 }
 
-/// Who plays the games of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GameSource {
-    /// This process.
-    SelfPlay,
-    /// Workers ([`RemoteWorker`]), whose uploads are looked for at this interval.
-    Workers {
-        /// The interval.
-        poll: Duration,
-    },
-}
-
 /// How [`Run::train_until`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnd {
@@ -108,20 +98,6 @@ pub enum RunEnd {
     /// It was stopped, and can be continued.
     Stopped,
 }
-
-/// The games of an iteration and their statistics.
-struct IterationGames {
-    games: Vec<GameRecord>,
-    stats: SelfPlayStats,
-    /// CPU time of other processes, which is not in the clock of this one.
-    remote_cpu: Duration,
-}
-
-/// An iteration claims uploads until it has at most this number of times the games of the configuration.
-const MAX_EXCESS: u64 = 4;
-
-/// Interval at which a wait checks whether it has to end.
-const STOP_POLL: Duration = Duration::from_millis(50);
 
 /// The progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -285,7 +261,7 @@ impl Run {
             let Some(losses) = self.train_iteration(next.iterations, positions, stop)? else {
                 return Ok(RunEnd::Stopped);
             };
-            self.lock.check()?;
+            self.lock.check(&self.store)?;
             self.learner.save(&self.store, &checkpoint_name(next.iterations))?;
             self.write_network(next.iterations)?;
             next.cpu_seconds = before + (clock.elapsed() + remote_cpu).as_secs_f64();
@@ -293,7 +269,7 @@ impl Run {
             let window = self.buffer.len();
             self.log.push(metrics.finish(&next, &losses, selfplay_time, steps, window));
             RunMetrics::write(&self.store, &self.log)?;
-            self.lock.check()?;
+            self.lock.check(&self.store)?;
             self.store.write_toml(STATE, &next)?;
             self.state = next;
             self.remove_leftovers()?;
@@ -330,88 +306,6 @@ impl Run {
             Some(last) => Journal::clear(&self.store, &parts_folder(last)),
             None => Ok(()),
         }
-    }
-
-    /// Returns the games of the current iteration; `None` if it was stopped.
-    fn play_iteration(
-        &mut self,
-        source: GameSource,
-        stop: &AtomicBool,
-    ) -> anyhow::Result<Option<IterationGames>> {
-        let iteration = self.state.iterations;
-        let name = shard_name(iteration);
-        if let Some(bytes) = self.store.find(&name)? {
-            self.claims.clear(iteration)?;
-            let games = record::decode(&name, &bytes)?;
-            let (stats, remote_cpu) = (SelfPlayStats::default(), Duration::ZERO);
-            return Ok(Some(IterationGames { games, stats, remote_cpu }));
-        }
-        // A claim counts, even if the games are not to be those of workers now.
-        if let Some(claimed) = self.claims.resume(iteration)? {
-            return self.store_claimed(claimed).map(Some);
-        }
-        match source {
-            GameSource::SelfPlay => self.play_games(stop),
-            GameSource::Workers { poll } => self.collect_games(poll, stop),
-        }
-    }
-
-    /// Plays the games of the current iteration that an earlier process has not finished.
-    fn play_games(&self, stop: &AtomicBool) -> anyhow::Result<Option<IterationGames>> {
-        let iteration = self.state.iterations;
-        let count = self.config.games;
-        let worker = SelfPlayWorker {
-            store: &self.store,
-            variant: &self.variant,
-            settings: &self.config.selfplay,
-            threads: self.config.threads,
-            seed: self.config.seed,
-        };
-        let bar = progress_bar(count, iteration, "games");
-        let numbers = iteration * count..(iteration + 1) * count;
-        let weights = self.weights(iteration)?;
-        let name = shard_name(iteration);
-        let parts = parts_folder(iteration);
-        let played = worker.play_shard(&weights, &name, &parts, numbers, stop, &bar)?;
-        let remote_cpu = Duration::ZERO;
-        Ok(played.map(|(games, stats)| IterationGames { games, stats, remote_cpu }))
-    }
-
-    /// Waits until workers have uploaded the games of an iteration, and claims them.
-    fn collect_games(
-        &mut self,
-        poll: Duration,
-        stop: &AtomicBool,
-    ) -> anyhow::Result<Option<IterationGames>> {
-        let iteration = self.state.iterations;
-        let count = self.config.games;
-        let bar = progress_bar(count, iteration, "games of workers");
-        while self.claims.ready_games() < count {
-            self.claims.fetch(count.saturating_mul(MAX_EXCESS))?;
-            bar.set_position(self.claims.ready_games().min(count));
-            let start = Instant::now();
-            while self.claims.ready_games() < count && start.elapsed() < poll {
-                if stop.load(Ordering::Relaxed) {
-                    return Ok(None);
-                }
-                thread::sleep(STOP_POLL.min(poll));
-            }
-        }
-        bar.finish_and_clear();
-        // Another learner may have taken over while this one waited.
-        self.lock.check()?;
-        let claimed = self.claims.claim(iteration)?;
-        self.store_claimed(claimed).map(Some)
-    }
-
-    /// Writes the shard of the current iteration, and removes the uploads that are in it.
-    fn store_claimed(&self, claimed: ClaimedGames) -> anyhow::Result<IterationGames> {
-        let iteration = self.state.iterations;
-        let ClaimedGames { games, stats, summary } = claimed;
-        println!("iteration {iteration}: {summary}");
-        self.store.write(&shard_name(iteration), record::encode(&games)?)?;
-        self.claims.clear(iteration)?;
-        Ok(IterationGames { games, stats, remote_cpu: stats.cpu })
     }
 
     /// Takes the training steps that `positions` new positions call for; `None` if it was stopped.

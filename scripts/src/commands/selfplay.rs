@@ -14,8 +14,8 @@ use trainer::run::{RemoteWorker, RunConfig, SelfPlayWorker};
 use trainer::store::Store;
 use trainer::variants::{find_variant, read_sections};
 
-use super::parse_seconds;
 use super::stop::{STOPPED, STORE_GRACE, stop_flag};
+use super::{parse_seconds, threads};
 
 /// Plays self-play games of a network, as `trainer train` does, and stores them for `trainer train --records`. The
 /// same command continues games that were stopped.
@@ -54,7 +54,7 @@ pub(crate) struct SelfplayArguments {
     /// The config.toml of a run whose settings are used, instead of the variant's default.
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Threads; those of the configuration if not given.
+    /// Threads; those of the configuration if not given, with --store the CPU cores.
     #[arg(long)]
     threads: Option<usize>,
 }
@@ -72,7 +72,7 @@ fn play_for_run(place: &str, arguments: &SelfplayArguments) -> anyhow::Result<Ex
     let store = Store::open(place)?;
     let worker = RemoteWorker {
         store: store.clone(),
-        threads: arguments.threads,
+        threads: threads(arguments.threads),
         upload_interval: Duration::from_secs_f64(arguments.upload_seconds),
         poll_interval: Duration::from_secs_f64(arguments.poll_seconds),
         stop: stop_flag(STORE_GRACE)?,

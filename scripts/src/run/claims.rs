@@ -27,7 +27,7 @@ const FOLDER: &str = "claims";
 const LISTED_UPLOADS: usize = 10_000;
 
 /// Uploads that are fetched at a time.
-const FETCHED_UPLOADS: usize = 256;
+const FETCHED_UPLOADS: usize = 64;
 
 /// The claim of an iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

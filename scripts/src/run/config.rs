@@ -148,6 +148,7 @@ impl RunConfig {
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let surprise = self.surprise;
         let valid = (0.0..=1.0).contains(&surprise);
+        anyhow::ensure!(self.games > 0, "games must be above 0");
         anyhow::ensure!(valid, "surprise must be between 0 and 1, got {surprise}");
         Ok(())
     }

@@ -34,8 +34,10 @@ pub struct LeaseTiming {
 }
 
 impl LeaseTiming {
-    /// Returns the timing with this time of observation, and three and a half heartbeats in it.
+    /// Returns the timing with this time of observation, half a second at least, and three and a half heartbeats in
+    /// it.
     pub fn with_observation(observation: Duration) -> LeaseTiming {
+        let observation = observation.max(Duration::from_millis(500));
         LeaseTiming { heartbeat: observation.mul_f64(2.0 / 7.0), observation }
     }
 }
@@ -106,7 +108,7 @@ impl Holder {
 pub(super) struct Lease {
     store: Store,
     number: u64,
-    heart: Option<JoinHandle<()>>,
+    heartbeat: Option<JoinHandle<()>>,
     stop: Arc<(Mutex<bool>, Condvar)>,
 }
 
@@ -132,20 +134,20 @@ impl Lease {
         beat(store, number, 0)?;
         remove_older(store, number)?;
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
-        let heart = {
+        let heartbeat = {
             let store = store.clone();
             let stop = Arc::clone(&stop);
-            thread::spawn(move || run_heart(&store, number, timing.heartbeat, &stop))
+            thread::spawn(move || run_heartbeat(&store, number, timing.heartbeat, &stop))
         };
-        Ok(Lease { store: store.clone(), number, heart: Some(heart), stop })
+        Ok(Lease { store: store.clone(), number, heartbeat: Some(heartbeat), stop })
     }
 
     /// Checks that no other learner has taken over.
-    pub(super) fn check(&self) -> Result<(), LeaseError> {
-        match newest_lease(&self.store)? {
+    pub(super) fn check(&self, store: &Store) -> Result<(), LeaseError> {
+        match newest_lease(store)? {
             Some(number) if number > self.number => {
-                let holder = find_holder(&self.store, number)?;
-                Err(LeaseError::Lost { place: self.store.place().to_owned(), holder })
+                let holder = find_holder(store, number)?;
+                Err(LeaseError::Lost { place: store.place().to_owned(), holder })
             }
             _ => Ok(()),
         }
@@ -157,9 +159,9 @@ impl Drop for Lease {
         let (stop, changed) = &*self.stop;
         *stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
         changed.notify_all();
-        if let Some(heart) = self.heart.take() {
-            // A panic of the heart has been reported.
-            let _ = heart.join();
+        if let Some(heartbeat) = self.heartbeat.take() {
+            // A panic of the thread has been reported.
+            let _ = heartbeat.join();
         }
         // If it fails, the next learner observes the heartbeat.
         if let Err(error) = self.store.write(&released_name(self.number), Vec::new()) {
@@ -210,7 +212,7 @@ fn observe(
 
 /// Replaces the heartbeat until the lease is released. Failures are reported and do not end it: another learner takes
 /// over if they last.
-fn run_heart(store: &Store, number: u64, interval: Duration, stop: &(Mutex<bool>, Condvar)) {
+fn run_heartbeat(store: &Store, number: u64, interval: Duration, stop: &(Mutex<bool>, Condvar)) {
     for count in 1.. {
         let stopped = stop.0.lock().unwrap_or_else(PoisonError::into_inner);
         let wait = stop.1.wait_timeout_while(stopped, interval, |stopped| !*stopped);
@@ -281,12 +283,12 @@ mod tests {
         second.stop.1.notify_all();
         thread::sleep(Duration::from_millis(50));
         let third = acquire().expect("silent");
-        third.check().expect("held");
-        let error = second.check().expect_err("taken over");
+        third.check(&store).expect("held");
+        let error = second.check(&store).expect_err("taken over");
         assert!(matches!(error, LeaseError::Lost { .. }), "{error}");
         // A late release of the second does not end the third.
         drop(second);
-        third.check().expect("held");
+        third.check(&store).expect("held");
         assert!(acquire().is_err());
         let stopped = Lease::acquire(&store, timing, &AtomicBool::new(true));
         assert!(matches!(stopped, Err(LeaseError::Stopped { .. })));

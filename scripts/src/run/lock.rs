@@ -47,9 +47,9 @@ impl RunLock {
         Ok(RunLock { file, lease: Some(lease) })
     }
 
-    /// Checks that no other learner has taken over.
-    pub(super) fn check(&self) -> Result<(), LeaseError> {
-        self.lease.as_ref().map_or(Ok(()), Lease::check)
+    /// Checks that no other learner has taken over. `store` is that of the lock, and may have more patience.
+    pub(super) fn check(&self, store: &Store) -> Result<(), LeaseError> {
+        self.lease.as_ref().map_or(Ok(()), |lease| lease.check(store))
     }
 }
 

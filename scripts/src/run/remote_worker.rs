@@ -34,8 +34,8 @@ const WAIT_MESSAGE_INTERVAL: Duration = Duration::from_secs(60);
 pub struct RemoteWorker {
     /// The store of the run.
     pub store: Store,
-    /// The number of threads; that of the configuration of the run if not given.
-    pub threads: Option<usize>,
+    /// The number of threads.
+    pub threads: usize,
     /// Least time between the starts of two uploads.
     pub upload_interval: Duration,
     /// Interval at which newer networks are looked for.
@@ -66,6 +66,37 @@ struct FinishedGame {
     iteration: u64,
     game: GameRecord,
     stats: SelfPlayStats,
+}
+
+/// Encodes the uploads of a worker.
+struct UploadEncoder<'a> {
+    identity: ProcessIdentity,
+    variant: &'a Variant,
+    /// The CPU time since the last upload.
+    clock: ProcessTime,
+    /// The statistics of all uploads.
+    total: SelfPlayStats,
+}
+
+impl UploadEncoder<'_> {
+    fn encode(&mut self, sequence: u64, games: Vec<FinishedGame>) -> anyhow::Result<EncodedUpload> {
+        let mut stats = SelfPlayStats::default();
+        for game in &games {
+            stats += game.stats;
+        }
+        stats.cpu = self.clock.elapsed();
+        self.clock = ProcessTime::now();
+        self.total += stats;
+        let name = UploadName {
+            iteration: games.last().map_or(0, |game| game.iteration),
+            worker: self.identity.to_string(),
+            sequence,
+            games: games.len() as u64,
+        };
+        let games = games.into_iter().map(|game| game.game).collect();
+        let upload = Upload { variant: self.variant.name().to_owned(), stats, games };
+        Ok(EncodedUpload { name: format!("{INCOMING}/{name}"), bytes: upload.encode()? })
+    }
 }
 
 /// What the threads of a worker share.
@@ -105,7 +136,7 @@ impl RemoteWorker {
         };
         let iteration = network.iteration;
         let mut evaluators = Vec::new();
-        for _ in 0..self.threads.unwrap_or(config.threads).max(1) {
+        for _ in 0..self.threads.max(1) {
             evaluators.push(open_evaluator(&network.weights, &variant)?);
         }
         let uploader = Uploader::new(self.upload_interval);
@@ -121,26 +152,13 @@ impl RemoteWorker {
             failure: Mutex::new(None),
         };
         let store = self.store.patient(MAX_OUTAGE, &self.stop);
-        let mut uploaded = SelfPlayStats::default();
-        let mut clock = ProcessTime::now();
-        let mut encode = |sequence: u64, games: Vec<FinishedGame>| {
-            let mut stats = SelfPlayStats::default();
-            for game in &games {
-                stats += game.stats;
-            }
-            stats.cpu = clock.elapsed();
-            clock = ProcessTime::now();
-            uploaded += stats;
-            let name = UploadName {
-                iteration: games.last().map_or(0, |game| game.iteration),
-                worker: identity.to_string(),
-                sequence,
-                games: games.len() as u64,
-            };
-            let games = games.into_iter().map(|game| game.game).collect();
-            let upload = Upload { variant: variant.name().to_owned(), stats, games };
-            Ok(EncodedUpload { name: format!("{INCOMING}/{name}"), bytes: upload.encode()? })
+        let mut encoder = UploadEncoder {
+            identity,
+            variant: &variant,
+            clock: ProcessTime::now(),
+            total: SelfPlayStats::default(),
         };
+        let mut encode = |sequence, games| encoder.encode(sequence, games);
         let is_over = AtomicBool::new(false);
         let (played, games) = thread::scope(|scope| {
             let uploads = scope.spawn(|| uploader.run(&store, &mut encode, report));
@@ -161,7 +179,7 @@ impl RemoteWorker {
             None => Ok(WorkerEnd {
                 is_finished: shared.is_finished.into_inner(),
                 games,
-                stats: uploaded,
+                stats: encoder.total,
             }),
         }
     }

@@ -13,7 +13,7 @@ use trainer::datagen::{DatagenConfig, DatagenError, generate};
 use trainer::readers;
 
 /// Writes an engine for a variant that answers `go` by shell commands.
-pub(crate) fn engine(folder: &Path, go: &str, game: &str) -> DatagenConfig {
+fn engine(folder: &Path, go: &str, game: &str) -> DatagenConfig {
     let path = folder.join("engine");
     let script = format!(
         "#!/bin/sh\nwhile read -r line; do case $line in\n\
@@ -28,7 +28,7 @@ pub(crate) fn engine(folder: &Path, go: &str, game: &str) -> DatagenConfig {
 
 /// Tries the cells in turn: one is free if neither the FEN nor a move has it. The FEN is not read:
 /// the openings below are empty.
-pub(crate) const FIRST_FREE: &str = "for cell in a1 b1 c1 a2 b2 c2 a3 b3 c3; do case $position in \
+const FIRST_FREE: &str = "for cell in a1 b1 c1 a2 b2 c2 a3 b3 c3; do case $position in \
     *$cell*) ;; *) echo info score cp 12 pv $cell; echo bestmove $cell; break;; esac; done";
 
 #[test]

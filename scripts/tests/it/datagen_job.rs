@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::Method;
 use menagerie::variant::Catalogue;
@@ -19,12 +19,21 @@ use trainer::datagen::job::{DatagenJob, JobEnd};
 use trainer::readers;
 use trainer::store::Store;
 
-use crate::datagen::{FIRST_FREE, engine};
 use crate::support::s3_server::{Fault, FaultKind};
+use crate::support::script;
 use crate::support::storage::TestPlace;
 
+const VARIANT: &str = "3x3";
+
+/// Returns the settings of games of this engine, which is written to `folder`.
+fn settings(folder: &Path) -> DatagenConfig {
+    let path = folder.join("engine");
+    script::menagerie(&path);
+    DatagenConfig { limits: "nodes 8".to_owned(), ..DatagenConfig::new(path) }
+}
+
 fn run_job(store: &Store, config: &DatagenConfig, games: u64) -> anyhow::Result<JobEnd> {
-    let variant = Catalogue::shipped().get("tictactoe").expect("it is shipped");
+    let variant = Catalogue::shipped().get(VARIANT).expect("it is shipped");
     let job = DatagenJob {
         store: store.clone(),
         config: config.clone(),
@@ -62,7 +71,7 @@ fn datagen_job_of_processes_has_each_game_once() {
             }
         }
         let folder = TempDir::new().expect("a folder");
-        let config = engine(folder.path(), FIRST_FREE, "tictactoe");
+        let config = settings(folder.path());
         let ends: Vec<JobEnd> = thread::scope(|scope| {
             let processes: Vec<_> =
                 (0..2).map(|_| scope.spawn(|| run_job(&place.store(), &config, 40))).collect();
@@ -81,7 +90,7 @@ fn datagen_job_of_processes_has_each_game_once() {
         assert_eq!((gathered.added, gathered.games), (games, games));
         let whole = lines(&file);
         assert_eq!(whole.len() as u64, games);
-        let variant = Catalogue::shipped().get("tictactoe").expect("it is shipped");
+        let variant = Catalogue::shipped().get(VARIANT).expect("it is shipped");
         let found = readers::read_all(&[&file], &variant).expect("read");
         assert_eq!((found.games.len() as u64, found.errors.len()), (games, 0));
         // The process was killed after it had written a part of an upload, and while it wrote its list.
@@ -102,15 +111,15 @@ fn datagen_job_refuses_other_settings_and_damaged_games() {
     let place = TestPlace::folder();
     let store = place.store();
     let folder = TempDir::new().expect("a folder");
-    let config = engine(folder.path(), FIRST_FREE, "tictactoe");
+    let config = settings(folder.path());
     run_job(&store, &config, 3).expect("games");
     let other = DatagenConfig { limits: "nodes 7".to_owned(), ..config.clone() };
     let error = run_job(&store, &other, 3).expect_err("other settings").to_string();
-    assert!(error.contains("nodes 4000") && error.contains("nodes 7"), "{error}");
+    assert!(error.contains("nodes 8") && error.contains("nodes 7"), "{error}");
     assert!(error.contains("job.toml belongs to another job"), "{error}");
     // Another folder on another machine, and more games.
     let elsewhere = TempDir::new().expect("a folder");
-    let moved = engine(elsewhere.path(), FIRST_FREE, "tictactoe");
+    let moved = settings(elsewhere.path());
     assert!(run_job(&store, &moved, 6).expect("games").total >= 6);
     let file = folder.path().join("all.tsv");
     store.write("games/damaged-000000-5.tsv.gz", b"no gzip".into()).expect("written");
@@ -129,13 +138,16 @@ fn datagen_job_refuses_other_settings_and_damaged_games() {
 fn datagen_job_uploads_finished_games_at_sigterm() {
     let place = TestPlace::folder();
     let folder = TempDir::new().expect("a folder");
-    let config = engine(folder.path(), FIRST_FREE, "tictactoe");
+    let config = settings(folder.path());
     let mut command = place.trainer();
-    command.args(["datagen", "tictactoe"]).arg(&config.engine).args(["--games", "1000000"]);
+    command.args(["datagen", VARIANT]).arg(&config.engine).args(["--games", "1000000"]);
+    command.args(["--nodes", "8"]);
     command.args(["--store", &place.name(), "--upload-seconds", "3600"]);
     let job = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("started");
     // The first game is uploaded at once, the others wait for an hour.
+    let start = Instant::now();
     while place.store().list("games").expect("listed").is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(60), "no game");
         thread::sleep(Duration::from_millis(10));
     }
     thread::sleep(Duration::from_millis(1500));

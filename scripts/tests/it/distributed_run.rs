@@ -54,7 +54,7 @@ fn work(store: &Store, uploads: usize) -> (WorkerEnd, Vec<String>) {
     let stop = Arc::new(AtomicBool::new(false));
     let worker = RemoteWorker {
         store: store.clone(),
-        threads: Some(1),
+        threads: 1,
         upload_interval: Duration::from_millis(20),
         poll_interval: POLL,
         stop: Arc::clone(&stop),

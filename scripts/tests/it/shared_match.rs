@@ -114,7 +114,7 @@ fn shared_match_compares_files_by_name_and_content() {
 #[test]
 fn shared_match_survives_kills_and_stops_by_sigterm() {
     use std::process::Stdio;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     let place = TestPlace::folder();
     let players = ["plain:visits=3000", "plain:visits=2000"];
@@ -125,7 +125,9 @@ fn shared_match_survives_kills_and_stops_by_sigterm() {
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started")
     };
     let wait_for_game = |games: usize| {
+        let start = Instant::now();
         while place.store().list("games").expect("listed").len() < games {
+            assert!(start.elapsed() < Duration::from_secs(60), "fewer than {games} games");
             thread::sleep(Duration::from_millis(10));
         }
     };

@@ -19,3 +19,10 @@ pub(crate) fn executable(path: &Path, text: &str) {
     drop(pipe);
     assert!(shell.wait().expect("it ends").success(), "{} cannot be written", path.display());
 }
+
+/// Writes an executable that is the engine itself: the test of this executable that runs it.
+pub(crate) fn menagerie(path: &Path) {
+    let test = std::env::current_exe().expect("this executable");
+    let command = format!("exec {} campaign::engine --exact --ignored --nocapture", test.display());
+    executable(path, &format!("#!/bin/sh\n{command}\n"));
+}
