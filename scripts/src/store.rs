@@ -143,6 +143,7 @@ impl Store {
             .map_err(|source| StoreError::Place { place: place.to_owned(), source })
     }
 
+    #[cfg_attr(not(feature = "s3"), expect(unused_variables))]
     fn open_place(
         place: &str,
         settings: impl IntoIterator<Item = (String, String)>,

@@ -48,8 +48,8 @@ pub fn gather(store: &Store, path: &Path) -> anyhow::Result<Gathered> {
         "{name}: the games are written without compression, choose a name without .gz"
     );
     let mut target = Target::open(path).with_context(|| name.to_string())?;
-    let mut gathered = Gathered::default();
-    gathered.games = target.uploads.iter().filter_map(|upload| upload_games(upload)).sum();
+    let games = target.uploads.iter().filter_map(|upload| upload_games(upload)).sum();
+    let mut gathered = Gathered { games, ..Gathered::default() };
     let names = store.list(GAMES)?;
     let missing: Vec<String> = names
         .into_iter()

@@ -14,7 +14,7 @@ use crate::selfplay::SelfPlayStats;
 pub enum GameSource {
     /// This process.
     SelfPlay,
-    /// Workers ([`RemoteWorker`]), whose uploads are looked for at this interval.
+    /// Workers ([`RemoteWorker`](super::RemoteWorker)), whose uploads are looked for at this interval.
     Workers {
         /// The interval.
         poll: Duration,

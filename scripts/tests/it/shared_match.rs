@@ -72,7 +72,7 @@ fn shared_match_of_processes_has_the_games_of_one() {
 #[test]
 fn shared_match_ends_for_all_by_its_sequential_test() {
     let sprt = Some("0,100".parse().expect("a test"));
-    let config = MatchConfig { sprt, ..config(["plain:visits=100", "random"], 4000) };
+    let config = MatchConfig { sprt, ..config(["plain:visits=2000", "random"], 4000) };
     let place = TestPlace::folder();
     thread::scope(|scope| {
         let processes: Vec<_> =
@@ -80,10 +80,10 @@ fn shared_match_ends_for_all_by_its_sequential_test() {
         let results: Vec<_> =
             processes.into_iter().map(|process| process.join().expect("no panic")).collect();
         assert_eq!(results[0], results[1]);
-        assert!(results[0].0.len() < 2000, "{} games", results[0].0.len());
+        assert!(results[0].0.len() < 4000, "{} games", results[0].0.len());
     });
     let games = place.store().list("games").expect("listed").len();
-    assert!(games < 2000, "{games} games");
+    assert!(games < 4000, "{games} games");
 }
 
 #[test]
