@@ -89,11 +89,12 @@ impl Claims {
             .filter(|name| !self.ready.contains_key(name))
             .partition(|name| self.claimed.contains(name));
         self.remove(&repeated)?;
-        for names in new.chunks(FETCHED_UPLOADS) {
-            if self.ready_games() >= games {
-                break;
-            }
+        let mut new = &new[..];
+        while self.ready_games() < games && !new.is_empty() {
+            let count = uploads_with(games - self.ready_games(), new).min(FETCHED_UPLOADS);
+            let (names, others) = new.split_at(count);
             self.fetch_uploads(names)?;
+            new = others;
         }
         Ok(())
     }
@@ -195,4 +196,31 @@ fn claim_name(iteration: u64) -> String {
 
 fn incoming(name: &str) -> String {
     format!("{INCOMING}/{name}")
+}
+/// Returns the number of uploads that hold `games` games, by their names: at least 1, if there is one.
+fn uploads_with(games: u64, names: &[String]) -> usize {
+    let mut total = 0u64;
+    let before_enough = names.iter().take_while(|name| {
+        let more = total < games;
+        // Names that are invalid are rejected when they are fetched.
+        total = total.saturating_add(name.parse::<UploadName>().map_or(0, |name| name.games));
+        more
+    });
+    before_enough.count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uploads_are_fetched_until_their_names_hold_enough_games() {
+        let names = ["0-a-1-5.games", "0-a-2-7.games", "no name", "0-b-1-9.games", "0-b-2-1.games"];
+        let names = names.map(str::to_owned);
+        for (games, count) in [(1, 1), (5, 1), (6, 2), (12, 2), (13, 4), (21, 4), (22, 5), (999, 5)]
+        {
+            assert_eq!(uploads_with(games, &names), count, "{games} games");
+        }
+        assert_eq!(uploads_with(3, &[]), 0);
+    }
 }
