@@ -161,7 +161,8 @@ fn distributed_run_counts_a_repeated_upload_once() {
         let copies: Vec<_> =
             names.iter().map(|name| store.read(&object(name)).expect("an upload")).collect();
         // Claims the uploads, and is stopped for lack of others.
-        let once = RunConfig { iterations: 1, ..config.clone() };
+        let games = names.iter().map(|name| count(name) as u64).sum();
+        let once = RunConfig { iterations: 1, games, ..config.clone() };
         store.write_toml("config.toml", &once).expect("written");
         assert_eq!(train(&store, &once, &Arc::default()), RunEnd::Finished);
         assert!(store.list("incoming").expect("listed").is_empty());
@@ -224,6 +225,10 @@ fn distributed_run_rejects_damaged_uploads() {
         for (name, content) in &damaged {
             store.write(&format!("incoming/{name}"), content.clone()).expect("written");
         }
+        // All intact games are needed, so that all uploads are looked at.
+        let games = names.iter().map(|name| count(name) as u64).sum();
+        let config = RunConfig { games, ..config };
+        store.write_toml("config.toml", &config).expect("written");
         assert_eq!(train(&store, &config, &Arc::default()), RunEnd::Finished);
         let rejected = store.list("rejected").expect("listed");
         assert_eq!(rejected, damaged.keys().cloned().collect::<Vec<_>>());
