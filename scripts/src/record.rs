@@ -69,6 +69,19 @@ impl GameRecord {
         self.end.and_then(|end| end.winner)
     }
 
+    /// Returns the checksum of start and moves; parts of one game have that of the whole game.
+    pub(crate) fn fingerprint(&self) -> u32 {
+        if let Some(whole) = self.part_of {
+            return whole;
+        }
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(self.start.as_bytes());
+        for ply in &self.plies {
+            hasher.update(&ply.played.to_le_bytes());
+        }
+        hasher.finalize()
+    }
+
     /// Returns the position before ply `nth`; `None` if there is no such ply, or the record does not
     /// replay. Of several seats of bughouse that could move, it is the turn of the one that did.
     pub fn position(&self, variant: &Variant, nth: usize) -> Option<Position> {

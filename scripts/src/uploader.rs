@@ -59,7 +59,7 @@ impl<T> Uploader<T> {
         self.changed.notify_all();
     }
 
-    /// Returns `true` if so many games wait that no other should begin.
+    /// Returns `true` if no other game should begin before an upload.
     pub fn is_full(&self) -> bool {
         self.lock().bytes >= MAX_PENDING_BYTES
     }

@@ -229,16 +229,6 @@ pub(super) fn is_held_out(start: &str, held_out_of: u32) -> bool {
     crc32fast::hash(start.as_bytes()).is_multiple_of(held_out_of)
 }
 
-/// Returns a hash of the start and the moves of a game.
-fn moves_hash(game: &GameRecord) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(game.start.as_bytes());
-    for ply in &game.plies {
-        hasher.update(&ply.played.to_le_bytes());
-    }
-    hasher.finalize()
-}
-
 fn shard_name(nth: usize) -> String {
     format!("shard-{nth:04}.positions")
 }
@@ -323,7 +313,7 @@ impl Builder {
                 |[labelled, self_play], raw| {
                     let game = raw.record(variant)?;
                     let held_out = is_held_out(&game.start, held_out_of);
-                    let unknown = !held_out && moves_hash(&game).is_multiple_of(UNKNOWN_OF);
+                    let unknown = !held_out && game.fingerprint().is_multiple_of(UNKNOWN_OF);
                     let labeler = match raw {
                         ScoredGame::Labelled(_) => labelled,
                         ScoredGame::SelfPlay(_) => self_play,

@@ -99,20 +99,7 @@ impl Dataset {
 
 /// Returns `true` if a game is one of the held-out set.
 fn is_held_out(game: &GameRecord) -> bool {
-    fingerprint(game).is_multiple_of(HELD_OUT_RATIO)
-}
-
-/// Returns the checksum of start and moves; parts of one game have that of the whole game.
-fn fingerprint(game: &GameRecord) -> u32 {
-    if let Some(whole) = game.part_of {
-        return whole;
-    }
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(game.start.as_bytes());
-    for ply in &game.plies {
-        hasher.update(&ply.played.to_le_bytes());
-    }
-    hasher.finalize()
+    game.fingerprint().is_multiple_of(HELD_OUT_RATIO)
 }
 
 #[cfg(test)]
@@ -193,7 +180,7 @@ mod tests {
         let share = data.held_out.len() as f64 / (data.held_out.len() + data.training.len()) as f64;
         assert!((0.03..0.2).contains(&share), "{share}");
         let held_out_games = |data: &Dataset| {
-            let fingerprint_of = |at: &(u32, u32)| fingerprint(data.games[at.0 as usize].record());
+            let fingerprint_of = |at: &(u32, u32)| data.games[at.0 as usize].record().fingerprint();
             let mut games: Vec<u32> = data.held_out.iter().map(fingerprint_of).collect();
             games.sort_unstable();
             games
