@@ -1,4 +1,4 @@
-//! The nodes of the tree, of 60 bytes each, and their moves, of 4 bytes each.
+//! The nodes of the tree, of 64 bytes each, and their moves, of 4 bytes each.
 
 use super::proof_bounds::ProofBounds;
 use super::proof_number::ProofNumbers;
@@ -83,6 +83,8 @@ impl From<Edge> for Slot {
 pub(super) struct Node {
     /// The mean scores of the first three sides. See [`Node::value`] for a fourth.
     values: [f32; MAX_SIDES - 1],
+    /// The mean square of the score of the side to move.
+    pub(super) square: f32,
     /// The mean probability of a draw.
     pub(super) draw: f32,
     /// The mean number of turns until the game ends.
@@ -116,11 +118,33 @@ pub(super) struct Node {
 #[derive(Clone, Copy, Debug)]
 struct Tags(u8);
 
-/// A bound that grows with the exploration weight: `level + weight * slope`.
+/// A bound on scores that grow with the exploration weight.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Bound {
-    pub(super) level: f32,
-    pub(super) slope: f32,
+    /// The greatest score at the weight `weight`.
+    score: f32,
+    /// The greatest growth of a score with the weight.
+    slope: Prior,
+    /// The upper half of the bits of an `f32`.
+    weight: u16,
+}
+
+impl Bound {
+    /// The bound on no scores.
+    pub(super) const NONE: Bound = Bound { score: f32::NEG_INFINITY, slope: Prior(0), weight: 0 };
+
+    /// Returns the bound on scores that are at most `score` at `weight` and grow with it by at most `slope`, 0 to 1.
+    pub(super) fn new(score: f32, slope: f32, weight: f32) -> Bound {
+        // Rounded up, and the weight down, so that the bound holds.
+        let slope = Prior(Prior::new(slope).0.saturating_add(1));
+        Bound { score, slope, weight: (weight.to_bits() >> 16) as u16 }
+    }
+
+    /// Returns the bound at another weight. The scores at a lower one are not greater.
+    pub(super) fn at(self, weight: f32) -> f32 {
+        let known = f32::from_bits(u32::from(self.weight) << 16);
+        self.score + (weight - known).max(0.0) * self.slope.get()
+    }
 }
 
 const TURN_MASK: u8 = 3;
@@ -153,11 +177,12 @@ impl Node {
     pub(super) fn new(edge: Edge, sides: usize) -> Node {
         Node {
             values: [0.0; MAX_SIDES - 1],
+            square: 0.0,
             draw: 0.0,
             moves_left: 0.0,
             visits: 0,
             first_slot: 0,
-            rest: Bound { level: f32::NEG_INFINITY, slope: 0.0 },
+            rest: Bound::NONE,
             edges: 0,
             children: 0,
             in_flight: 0,
@@ -252,6 +277,8 @@ impl Node {
         for (nth, mean) in self.values.iter_mut().enumerate() {
             *mean += (value[Side::new(nth)] - *mean) * weight;
         }
+        let score = value[self.turn()];
+        self.square += (score * score - self.square) * weight;
         self.draw += (draw - self.draw) * weight;
         self.moves_left += (moves_left - self.moves_left) * weight;
     }
@@ -259,6 +286,8 @@ impl Node {
     /// Replaces the means.
     pub(super) fn set(&mut self, value: &PerSide<f32>, draw: f32, moves_left: f32) {
         self.values = std::array::from_fn(|nth| value[Side::new(nth)]);
+        let score = value[self.turn()];
+        self.square = score * score;
         self.draw = draw;
         self.moves_left = moves_left;
     }
@@ -270,7 +299,7 @@ mod tests {
 
     #[test]
     fn sizes_of_nodes_and_moves() {
-        assert_eq!((size_of::<Node>(), size_of::<Slot>()), (60, 4));
+        assert_eq!((size_of::<Node>(), size_of::<Slot>()), (64, 4));
     }
 
     #[test]

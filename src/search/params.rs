@@ -78,9 +78,23 @@ macro_rules! params {
                 }
                 Ok(())
             }
+
+            /// Returns the values of all parameters, in the order of [`Params::TABLE`].
+            pub fn values(&self) -> impl Iterator<Item = (&'static str, f32)> {
+                [$((stringify!($name), self.$name),)*].into_iter()
+            }
+
+            /// Returns the parameters that do not have their defaults, with their values.
+            pub fn changed(&self) -> impl Iterator<Item = (&'static str, f32)> {
+                let values = self.values().zip(Params::TABLE);
+                values.filter(|((_, value), info)| *value != info.default).map(|(value, _)| value)
+            }
         }
     };
 }
+
+/// Visits for which the expected deviation of scores stands.
+const DEVIATION_PRIOR_VISITS: f32 = 2.0;
 
 params! {
     c_puct = 1.745 in 0.0..=100.0,
@@ -89,6 +103,11 @@ params! {
         "Growth of that weight with the logarithm of the visits (lc0's CPuctFactor).";
     c_puct_base = 38739.0 in 1.0..=1e9,
         "Number of visits at which the growth begins (lc0's CPuctBase).";
+    c_puct_deviation = 0.0 in 0.0..=1.0,
+        "Share of that weight that is proportional to the standard deviation of the scores below a position \
+         (KataGo's cpuctUtilityStdevScale).";
+    expected_deviation = 0.4 in 0.01..=1.0,
+        "Standard deviation at which that share changes nothing (KataGo's cpuctUtilityStdevPrior).";
     fpu_reduction = 0.33 in -2.0..=2.0,
         "First play urgency: the value of an unvisited move is that of its parent minus this times the \
          square root of the policy already visited (lc0's FpuValue).";
@@ -130,11 +149,15 @@ impl Params {
         }
     }
 
-    /// Returns the parameters of a search with a sparse network. Its policy is overconfident, because it is
-    /// trained on the best move of a reference engine only. docs/history/search.md has the matches. Its
-    /// evaluation takes some 3 microseconds, less than a search for mates of several turns.
+    /// Returns the parameters of a search with a sparse network, whose evaluation takes some 3 microseconds, less
+    /// than a search for mates of several turns. docs/history/search.md has the matches.
     pub fn sparse() -> Params {
-        Params { policy_temperature: 1.4, mate_turns: 1.0, ..Params::default() }
+        Params {
+            c_puct_deviation: 0.85,
+            policy_temperature: 1.4,
+            mate_turns: 1.0,
+            ..Params::default()
+        }
     }
 
     /// Returns `true` if the search uses proof numbers.
@@ -146,6 +169,17 @@ impl Params {
     pub(super) fn c_puct_at(&self, visits: u32) -> f32 {
         let ratio = (visits as f32 + self.c_puct_base + 1.0) / self.c_puct_base;
         self.c_puct + self.c_puct_factor * libm::logf(ratio)
+    }
+
+    /// Returns the factor of the exploration constant at a node with this number of visits, mean score and mean
+    /// square of scores. [`Params::expected_deviation`] stands for [`DEVIATION_PRIOR_VISITS`] visits.
+    pub(super) fn deviation_factor(&self, visits: u32, mean: f32, square: f32) -> f32 {
+        let expected = self.expected_deviation;
+        let visits = visits as f32;
+        let total = visits + DEVIATION_PRIOR_VISITS;
+        let variance = (square - mean * mean).max(0.0) * visits;
+        let deviation = ((variance + expected * expected * DEVIATION_PRIOR_VISITS) / total).sqrt();
+        1.0 + self.c_puct_deviation * (deviation / expected - 1.0)
     }
 
     /// Returns the score of game length for the mover, if a child with score `score` lasts `longer` turns
@@ -192,6 +226,13 @@ mod tests {
             assert!(params.set(info.name, info.max * 2.0 + 1.0).is_err(), "{}", info.name);
         }
         assert_eq!(params, Params::default());
+        assert_eq!(params.changed().count(), 0);
+        let sparse = Params::sparse();
+        for (name, value) in sparse.changed() {
+            assert_eq!(params.set(name, value), Ok(()), "{name}");
+        }
+        assert_eq!(params, sparse);
+        let mut params = Params::default();
         let unknown = params.set("nonsense", 1.0).unwrap_err();
         assert_eq!(unknown.to_string(), "unknown search parameter \"nonsense\"");
         let error = params.set("lcb", -1.0).unwrap_err();

@@ -29,14 +29,6 @@ const BEST_CHILDREN: usize = 8;
 /// The greatest difference of equal scores by rounding.
 const TIE: f32 = 1e-5;
 
-impl Bound {
-    const NONE: Bound = Bound { level: f32::NEG_INFINITY, slope: 0.0 };
-
-    fn at(self, weight: f32) -> f32 {
-        self.level + weight * self.slope
-    }
-}
-
 impl Node {
     /// Makes the newest child a candidate. The caller has moved it behind the others.
     pub(super) fn add_candidate(&mut self) {
@@ -116,12 +108,16 @@ impl Tree {
         let reduction = self.params.fpu_reduction * visited_policy.sqrt();
         let draw = self.draw_value(mover);
         let value = node.score(mover) + draw * node.draw;
+        let mut weight = self.params.c_puct_at(visits) * (visits.max(1) as f32).sqrt();
+        if self.params.c_puct_deviation > 0.0 {
+            weight *= self.params.deviation_factor(node.visits, node.score(mover), node.square);
+        }
         Chooser {
             params: &self.params,
             mover,
             draw,
             moves_left: node.moves_left,
-            weight: self.params.c_puct_at(visits) * (visits.max(1) as f32).sqrt(),
+            weight,
             first_play: (value - reduction).max(f32::from(proven_least)),
             proven_least,
             hopeless,
@@ -256,9 +252,6 @@ impl BestChildren {
 
     /// Returns the bound on all other children: a greater weight adds at most the greatest slope.
     fn rest(&self, weight: f32) -> Bound {
-        self.others.map_or(Bound::NONE, |others| Bound {
-            level: others.score - weight * others.slope,
-            slope: others.slope,
-        })
+        self.others.map_or(Bound::NONE, |others| Bound::new(others.score, others.slope, weight))
     }
 }
