@@ -24,6 +24,12 @@ pub struct Gumbel {
     schedule: Vec<usize>,
     /// The number of visits given out.
     spent: usize,
+    /// The moves, by their index, that had as many visits as the next one must have had when they were last ranked,
+    /// the best last. A round visits each of them once, or the best of them if a phase begins; so they are ranked
+    /// once a round, which would take a tenth of the time of self-play if it were done for each visit.
+    ranked: Vec<usize>,
+    /// The number of visits that the ranked moves had.
+    ranked_visits: usize,
     /// The score of the root for the side to move, before the search.
     root_score: f32,
 }
@@ -52,13 +58,17 @@ impl Gumbel {
             .collect();
         let schedule = schedule(considered(params, moves.len()), params.visits);
         let root_score = tree.value()[tree.mover()];
-        Gumbel { params, moves, schedule, spent: 0, root_score }
+        let ranked = Vec::new();
+        Gumbel { params, moves, schedule, spent: 0, ranked, ranked_visits: 0, root_score }
     }
 
     /// Returns the move to search next, or `None` if all visits are given out.
     pub fn next(&mut self, tree: &Tree) -> Option<Move> {
         let visits = *self.schedule.get(self.spent)?;
-        let nth = self.best_with_visits(tree, visits)?;
+        if self.ranked.is_empty() || self.ranked_visits != visits {
+            self.rank(tree, visits);
+        }
+        let nth = self.ranked.pop()?;
         self.spent += 1;
         self.moves[nth].visits += 1;
         Some(self.moves[nth].m)
@@ -67,20 +77,26 @@ impl Gumbel {
     /// Returns the move to play: the best of those with the most visits.
     pub fn chosen(&self, tree: &Tree) -> Option<Move> {
         let most = self.moves.iter().map(|candidate| candidate.visits).max()?;
-        self.best_with_visits(tree, most).map(|nth| self.moves[nth].m)
+        let best = self.with_visits(tree, most).max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(self.moves[best.0].m)
     }
 
-    /// Returns the index of the move with the greatest sum of logit and score among those that were given
-    /// `visits` visits.
-    fn best_with_visits(&self, tree: &Tree, visits: usize) -> Option<usize> {
+    /// Ranks the moves that were given `visits` visits by the sum of logit and score.
+    fn rank(&mut self, tree: &Tree, visits: usize) {
+        let mut ranked: Vec<_> = self.with_visits(tree, visits).collect();
+        ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
+        self.ranked.clear();
+        self.ranked.extend(ranked.iter().map(|&(nth, _)| nth));
+        self.ranked_visits = visits;
+    }
+
+    /// Returns the moves that were given `visits` visits, by their index, with the sums of logit and score.
+    fn with_visits(&self, tree: &Tree, visits: usize) -> impl Iterator<Item = (usize, f32)> {
         let scores = WeightedScores::new(tree, self.root_score, self.params);
-        self.moves
-            .iter()
-            .enumerate()
-            .filter(|(_, candidate)| candidate.visits == visits)
-            .map(|(nth, candidate)| (nth, candidate.logit + scores.of(candidate.child)))
-            .max_by(|a, b| a.1.total_cmp(&b.1))
-            .map(|(nth, _)| nth)
+        let moves = self.moves.iter().enumerate();
+        moves
+            .filter(move |(_, candidate)| candidate.visits == visits)
+            .map(move |(nth, candidate)| (nth, candidate.logit + scores.of(candidate.child)))
     }
 }
 
