@@ -202,8 +202,10 @@ impl Campaign {
     ) -> anyhow::Result<Option<StageResult>> {
         Ok(match stage {
             Stage::Datagen => datagen::play_games(context)?.map(StageResult::Datagen),
-            Stage::Train => training::train(context)?.map(StageResult::Train),
-            Stage::Export => Some(StageResult::Export(training::export(context)?)),
+            Stage::Train => training::train(context, &self.ledger.state())?.map(StageResult::Train),
+            Stage::Export => {
+                Some(StageResult::Export(training::export(context, &self.ledger.state())?))
+            }
             Stage::Match => contest::play_match(context)?.map(StageResult::Match),
             Stage::Promote => {
                 let state = self.ledger.state();

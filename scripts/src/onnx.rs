@@ -9,9 +9,8 @@
 //! the checksum of the float file.
 
 mod nodes;
-mod proto;
+pub(crate) mod proto;
 mod quantised;
-pub mod sparse;
 
 use menagerie::encoding::Shape;
 use menagerie::nn::NetworkMetadata;
@@ -30,9 +29,9 @@ use proto::{Attribute, Graph, Metadata, Model, Node, OperatorSet, Tensor, Tensor
 pub const ARCHITECTURE_KEY: &str = "menagerie.architecture";
 
 /// The version of the ONNX file format.
-const IR_VERSION: i64 = 8;
+pub(crate) const IR_VERSION: i64 = 8;
 /// The version of ONNX's own operators.
-const OPSET: i64 = 17;
+pub(crate) const OPSET: i64 = 17;
 /// At least the number of floats of a SIMD vector (AVX-512: 16).
 const VECTOR_FLOATS: usize = 16;
 /// The initializer that holds [`MOVES_LEFT_SCALE`].

@@ -112,17 +112,20 @@ impl Default for SelfPlayConfig {
 }
 
 impl SelfPlayConfig {
-    /// Returns the default of self-play with sparse networks. They evaluate about 100,000 positions a second, so that
-    /// plies have more visits; half of them have few, as the value learns from games, the policy from visits.
+    /// Returns the default of self-play with sparse networks. Half of the plies have few visits, as the value learns from
+    /// games, the policy from visits. With 256 and 64 visits the networks were no better for the same CPU time
+    /// (docs/history/networks.md).
     pub fn for_sparse() -> SelfPlayConfig {
-        let search = [("policy_temperature", 1.4), ("mate_turns", 1.0)];
         SelfPlayConfig {
-            visits: 256,
+            visits: 96,
             root: RootSearch::Gumbel { considered: 16, c_visit: 50.0, c_scale: 1.0 },
-            search: search.map(|(name, value)| (name.to_owned(), value)).into(),
+            search: Params::sparse()
+                .changed()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
             max_plies: 300,
             opening: Opening { share: 1.0, plies: 8 },
-            playout_cap: Some(PlayoutCap { full: 0.5, visits: 64 }),
+            playout_cap: Some(PlayoutCap { full: 0.5, visits: 24 }),
             ..SelfPlayConfig::default()
         }
     }

@@ -4,6 +4,7 @@
 //! - `labels`: labelled games to labelled, encoded positions.
 //! - `cache`: those positions on disk, in shards.
 //! - `batch`, `loss`, `unit`, `network`, `optimizer`: a step.
+//! - `export`, `import`: networks as ONNX files.
 //! - `run`: a run in its folder.
 //! - `accuracy`: how any networks do on the games held out.
 
@@ -11,6 +12,8 @@ mod accuracy;
 mod batch;
 mod cache;
 mod config;
+pub mod export;
+pub mod import;
 mod labels;
 mod loss;
 mod network;

@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use menagerie::nn::Weights;
 
 use super::round::{RoundContext, RoundFolder, SELF_PLAY_GAMES, SELF_PLAY_PARTS};
-use super::settings::{EngineSettings, LaterGames};
+use super::settings::EngineSettings;
 use super::shipped::{ShippedNetwork, file_name};
 use super::state::GamesResult;
 use crate::datagen::{DatagenConfig, generate_until};
@@ -30,7 +30,7 @@ pub(super) fn play_games(context: &RoundContext<'_>) -> anyhow::Result<Option<Ga
         return Ok(Some(GamesResult { games: 0, source: "records alone".to_owned() }));
     }
     fs::create_dir_all(folder.path())?;
-    if context.round > 0 && plan.datagen.later == LaterGames::SelfPlay {
+    if plan.datagen.is_self_play(context.round) {
         return play_self(context, &folder);
     }
     let EngineSettings { file, nodes, .. } = &plan.engine;
@@ -74,14 +74,19 @@ fn play_self(
             let weights = Weights::read(&network, &network.display().to_string())?;
             let bar = context.games_bar("self-play", plan.datagen.games)?;
             let numbers = 0..plan.datagen.games;
+            let progress = |games| {
+                bar.inc(games);
+                (context.tick)();
+            };
             let played = worker.play_shard(
                 &weights,
                 SELF_PLAY_GAMES,
                 SELF_PLAY_PARTS,
                 numbers,
                 context.stop,
-                &bar,
+                &progress,
             )?;
+            bar.finish_and_clear();
             let Some((games, _)) = played else { return Ok(None) };
             games.len()
         }
@@ -141,14 +146,19 @@ fn sorted_games(file: &Path, games: u64) -> anyhow::Result<Vec<u8>> {
 }
 
 /// Returns the network of self-play: a copy, made once, of the shipped one, or of that of the round before if none
-/// is shipped.
+/// is shipped for the variant itself.
 fn self_play_network(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Result<PathBuf> {
     let copy = folder.self_play_network();
     if !copy.exists() {
         let shipped = ShippedNetwork::find(&context.settings.nets, &context.plan.variant)?;
         let bytes = match shipped {
             Some(network) if network.made_for.is_none() => network.bytes,
-            _ => fs::read(context.folder_of(context.round.saturating_sub(1)).candidate())?,
+            Some(network) if context.round == 0 => network.bytes,
+            None if context.round == 0 => {
+                let (nets, name) = (context.settings.nets.display(), context.plan.name());
+                anyhow::bail!("{nets}: no network that plays {name}")
+            }
+            _ => fs::read(context.folder_of(context.round - 1).candidate())?,
         };
         replace(&copy, &bytes)?;
     }

@@ -1,6 +1,6 @@
 //! Settings of a campaign: the file as it is written, and what it asks for each variant.
 //!
-//! The sections `[engine]`, `[self_play]`, `[datagen]`, `[train]` and `[match]` stand for all variants;
+//! The sections `[engine]`, `[self_play]`, `[datagen]`, `[train]`, `[fine_tune]` and `[match]` stand for all variants;
 //! the same sections of a variant replace single keys of them. Paths are relative to the file's folder.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,6 +93,10 @@ pub struct CampaignFile {
     #[serde(default)]
     #[schemars(with = "SparseConfig")]
     train: Table,
+    /// Training of a round of self-play. Replaces keys of `[train]`.
+    #[serde(default)]
+    #[schemars(with = "SparseConfig")]
+    fine_tune: Table,
     /// Match of a round.
     #[serde(default, rename = "match")]
     #[schemars(with = "ContestSettings")]
@@ -130,6 +134,10 @@ pub struct VariantEntry {
     #[serde(default)]
     #[schemars(with = "SparseConfig")]
     train: Table,
+    /// Replaces keys of `[fine_tune]`.
+    #[serde(default)]
+    #[schemars(with = "SparseConfig")]
+    fine_tune: Table,
     /// Replaces keys of `[match]`.
     #[serde(default, rename = "match")]
     #[schemars(with = "ContestSettings")]
@@ -170,13 +178,14 @@ impl EngineSettings {
     }
 }
 
-/// Who plays the games of the rounds after the first.
+/// Who plays the games of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum LaterGames {
-    /// The reference engine, as in the first round.
+pub enum GameSource {
+    /// The reference engine. The network learns from `records` and the games of all rounds so far, as `[train]` says.
     Engine,
-    /// Self-play of the best network so far.
+    /// Self-play of the best network so far. The next one begins with its weights and learns from games of self-play
+    /// only, as `[fine_tune]` says.
     #[serde(rename = "self")]
     SelfPlay,
 }
@@ -187,8 +196,12 @@ pub enum LaterGames {
 pub struct DatagenSettings {
     /// Games of a round; 0 to train from `records` alone.
     pub games: u64,
+    /// Who plays the games of round 1. Self-play needs a network in `nets` then.
+    pub first: GameSource,
     /// Who plays the games from round 2 on.
-    pub later: LaterGames,
+    pub later: GameSource,
+    /// Rounds of self-play from whose games a network learns: its own and those before.
+    pub window: usize,
     /// Greatest number of random plies at the start of games of the reference engine.
     pub opening: usize,
     /// Share of random turns, 0 to 1, in the first 60 of games of the reference engine.
@@ -197,7 +210,22 @@ pub struct DatagenSettings {
 
 impl Default for DatagenSettings {
     fn default() -> DatagenSettings {
-        DatagenSettings { games: 20_000, later: LaterGames::Engine, opening: 9, random: 0.06 }
+        DatagenSettings {
+            games: 20_000,
+            first: GameSource::Engine,
+            later: GameSource::Engine,
+            window: 2,
+            opening: 9,
+            random: 0.06,
+        }
+    }
+}
+
+impl DatagenSettings {
+    /// Returns whether the games of a round, counted from 0, are of self-play.
+    pub fn is_self_play(&self, round: usize) -> bool {
+        let source = if round == 0 { self.first } else { self.later };
+        source == GameSource::SelfPlay
     }
 }
 
@@ -252,8 +280,10 @@ pub struct VariantPlan {
     pub self_play: SelfPlayConfig,
     /// Games of a round.
     pub datagen: DatagenSettings,
-    /// Training of a round.
+    /// Training of a round with games of the reference engine.
     pub train: SparseConfig,
+    /// Training of a round of self-play.
+    pub fine_tune: SparseConfig,
     /// The match of a round.
     pub contest: ContestSettings,
     /// The test of that match.
@@ -264,6 +294,11 @@ impl VariantPlan {
     /// Returns the name of the variant.
     pub fn name(&self) -> &str {
         self.variant.name()
+    }
+
+    /// Returns the settings of the training of a round, counted from 0.
+    pub fn training(&self, round: usize) -> &SparseConfig {
+        if self.datagen.is_self_play(round) { &self.fine_tune } else { &self.train }
     }
 }
 
@@ -397,7 +432,15 @@ impl Reader {
         let self_play = SelfPlayConfig::for_sparse();
         let datagen = DatagenSettings::default();
         let contest = ContestSettings::default();
-        let train = SparseConfig::for_variant(name);
+        let layers = [&file.train, &entry.train];
+        let train = self.section("train", name, &SparseConfig::for_variant(name), layers)?;
+        let fine_tune = SparseConfig {
+            learning_rate: 4e-4,
+            batch: train.batch.min(1024),
+            epochs: Some(3.0),
+            start: None,
+            ..train.clone()
+        };
         let mut plan = VariantPlan {
             variant,
             records: entry.records.iter().map(|path| self.resolve(path)).collect(),
@@ -410,12 +453,20 @@ impl Reader {
                 [&file.self_play, &entry.self_play],
             )?,
             datagen: self.section("datagen", name, &datagen, [&file.datagen, &entry.datagen])?,
-            train: self.section("train", name, &train, [&file.train, &entry.train])?,
+            train,
+            fine_tune: self.section(
+                "fine_tune",
+                name,
+                &fine_tune,
+                [&file.fine_tune, &entry.fine_tune],
+            )?,
             contest: self.section("match", name, &contest, [&file.contest, &entry.contest])?,
             sprt: None,
         };
-        plan.train.variant = name.to_owned();
-        plan.train.start = plan.train.start.as_deref().map(|path| self.resolve(path));
+        for training in [&mut plan.train, &mut plan.fine_tune] {
+            training.variant = name.to_owned();
+            training.start = training.start.as_deref().map(|path| self.resolve(path));
+        }
         let engine = plan.engine.file.as_deref();
         plan.engine.file = engine.map(|path| self.executable(path)).transpose()?;
         let contest = &mut plan.contest;
@@ -455,7 +506,8 @@ impl Reader {
         if games == 0 && plan.records.is_empty() {
             return unfit("neither games nor records to learn from".to_owned());
         }
-        if games > 0 && plan.engine.file.is_none() {
+        let needs_engine = (0..plan.rounds.min(2)).any(|round| !plan.datagen.is_self_play(round));
+        if games > 0 && needs_engine && plan.engine.file.is_none() {
             return unfit("games to play, and no file in [engine]".to_owned());
         }
         if !(0.0..=1.0).contains(&random) {
@@ -475,17 +527,23 @@ impl Reader {
             let reason = "games, max_turns, visits and movetime must be above 0".to_owned();
             return Err(self.wrong("match", name, reason));
         }
-        let in_train = |reason| Err(self.wrong("train", name, reason));
-        if let Err(error) = plan.train.check() {
-            return in_train(error.to_string());
+        for (section, training) in [("train", &plan.train), ("fine_tune", &plan.fine_tune)] {
+            let unfit = |reason| Err(self.wrong(section, name, reason));
+            if let Err(error) = training.check() {
+                return unfit(error.to_string());
+            }
+            // What the int8 file needs, which is written when hours have gone by.
+            let SparseSizes { hidden_size, policy_size, .. } = training.network;
+            if !hidden_size.is_multiple_of(128) || !policy_size.is_multiple_of(64) {
+                return unfit(format!(
+                    "hidden_size {hidden_size} must be a multiple of 128, and policy_size \
+                     {policy_size} one of 64"
+                ));
+            }
         }
-        // What the int8 file needs, which is written when hours have gone by.
-        let SparseSizes { hidden_size, policy_size, .. } = plan.train.network;
-        if !hidden_size.is_multiple_of(128) || !policy_size.is_multiple_of(64) {
-            return in_train(format!(
-                "hidden_size {hidden_size} must be a multiple of 128, and policy_size {policy_size} \
-                 one of 64"
-            ));
+        if plan.fine_tune.network != plan.train.network {
+            let reason = "the network must have the sizes of [train]".to_owned();
+            return Err(self.wrong("fine_tune", name, reason));
         }
         Ok(())
     }

@@ -8,6 +8,8 @@ use menagerie::nn::network::Backend;
 use menagerie::nn::runtime::{Runtime, RuntimeError};
 use menagerie::variant::Variant;
 
+use crate::sparse::BASE;
+
 /// A network that plays a variant.
 #[derive(Clone, Debug)]
 pub(super) struct ShippedNetwork {
@@ -18,8 +20,8 @@ pub(super) struct ShippedNetwork {
 }
 
 impl ShippedNetwork {
-    /// Finds the network of a variant: its own, or that of the variant whose network plays it; the int8 file
-    /// before that of floats; `None` if there is none. A file that does not fit the variant any more is
+    /// Finds the network of a variant: its own, the base network, or that of the variant whose network plays it; the
+    /// int8 file before that of floats; `None` if there is none. A file that does not fit the variant any more is
     /// passed over.
     ///
     /// # Errors
@@ -32,10 +34,10 @@ impl ShippedNetwork {
         Runtime::load(None)?;
         let encoding = Encoding::of(&variant.start());
         let own = variant.name();
-        let games = [Some(own), variant.network()].into_iter().flatten();
-        let names = games
-            .flat_map(|game| [shipped_name(game), format!("{game}.onnx")].map(|name| (game, name)));
-        for (game, name) in names {
+        let files = |game| [shipped_name(game), format!("{game}.onnx")].map(|name| (game, name));
+        let base = [(own, shipped_name(BASE))];
+        let related = variant.network().map(files).into_iter().flatten();
+        for (game, name) in files(own).into_iter().chain(base).chain(related) {
             let path = nets.join(name);
             let Ok(bytes) = std::fs::read(&path) else { continue };
             if Onnx::open(&bytes, &encoding, game, Backend::Cpu, 1).is_ok() {

@@ -56,7 +56,7 @@ pub struct GamesResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainingResult {
-    /// Games learned from, of all rounds and records.
+    /// Games learned from.
     pub games: u64,
     /// Games that could not be read.
     pub bad_games: u64,

@@ -2,11 +2,12 @@
 
 use super::datagen::count_lines;
 use super::log::last_event;
-use super::round::RoundFolder;
+use super::round::{RoundFolder, SELF_PLAY_PARTS};
 use super::settings::{CampaignSettings, VariantPlan};
 use super::state::{CampaignState, ContestResult, RoundState, Stage};
 use crate::csv_log;
-use crate::sparse::SparseMetrics;
+use crate::run::SelfPlayWorker;
+use crate::sparse::{SparseConfig, SparseMetrics};
 use crate::store::Store;
 
 /// Characters of a progress bar.
@@ -118,8 +119,11 @@ fn place(
     };
     let folder = RoundFolder::new(&settings.folder, plan.name(), round);
     let share = match stage {
+        Stage::Datagen if plan.datagen.is_self_play(round) => {
+            share(finished_self_play(&folder), plan.datagen.games)
+        }
         Stage::Datagen => share(count_lines(&folder.partial_games()), plan.datagen.games),
-        Stage::Train => share(trained_positions(&folder), plan.train.positions),
+        Stage::Train => trained_share(&folder, plan.training(round)),
         // The first line holds the names of the columns.
         Stage::Match => {
             let lines = count_lines(&folder.contest().join("games.csv"));
@@ -137,16 +141,30 @@ fn share(done: u64, all: u64) -> f64 {
     (done as f64 / all.max(1) as f64).min(1.0)
 }
 
-/// Returns the positions that the training of a round has learned from at its last checkpoint.
-fn trained_positions(folder: &RoundFolder) -> u64 {
-    if !folder.training().exists() {
+/// Returns the finished games of self-play of a round.
+fn finished_self_play(folder: &RoundFolder) -> u64 {
+    if !folder.path().exists() {
         return 0;
+    }
+    let store = Store::open(&folder.path().display().to_string());
+    let finished = |store| SelfPlayWorker::finished_games(&store, SELF_PLAY_PARTS).ok();
+    store.ok().and_then(finished).unwrap_or(0)
+}
+
+/// Returns the share of its training, 0 to 1, that a round had done at its last checkpoint.
+fn trained_share(folder: &RoundFolder, config: &SparseConfig) -> f64 {
+    if !folder.training().exists() {
+        return 0.0;
     }
     let store = Store::open(&folder.training().display().to_string());
     let rows = store
         .ok()
         .and_then(|store| csv_log::read_rows::<SparseMetrics>(&store, "metrics.csv").ok());
-    rows.and_then(|rows| rows.last().map(|row| row.positions)).unwrap_or(0)
+    let Some(row) = rows.as_ref().and_then(|rows| rows.last()) else { return 0.0 };
+    match config.epochs {
+        Some(epochs) => (row.epochs / epochs).min(1.0),
+        None => share(row.positions, config.positions),
+    }
 }
 
 /// Writes rows in columns, each as wide as its widest field.

@@ -1,4 +1,4 @@
-//! The second and third stage of a round: a network learns from all games so far, and becomes a file.
+//! The second and third stage of a round: a network learns from games, and becomes a file.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,21 +7,28 @@ use menagerie::encoding::SparseEncoding;
 use menagerie::nn::network::verify;
 
 use super::round::RoundContext;
-use super::state::{ExportResult, TrainingResult};
+use super::state::{CampaignState, ExportResult, TrainingResult};
 use crate::csv_log;
-use crate::onnx::sparse::export_for_play;
 use crate::record::replace;
-use crate::sparse::{Sources, SparseConfig, SparseMetrics, SparseRun, SparseSizes, SparseWeights};
+use crate::sparse::export::export_for_play;
+use crate::sparse::import::read_weights;
+use crate::sparse::{Sources, SparseMetrics, SparseRun, SparseSizes, SparseWeights};
 use crate::store::Store;
 
 const WEIGHTS: &str = "weights.sparse";
 const METRICS: &str = "metrics.csv";
 
-/// Trains the network of a round; `None` if it was stopped.
-pub(super) fn train(context: &RoundContext<'_>) -> anyhow::Result<Option<TrainingResult>> {
+/// Trains the network of a round; `None` if it was stopped. `state` is that of the campaign.
+pub(super) fn train(
+    context: &RoundContext<'_>,
+    state: &CampaignState,
+) -> anyhow::Result<Option<TrainingResult>> {
     let plan = context.plan;
     let folder = context.folder().training();
-    let config: SparseConfig = plan.train.clone();
+    let mut config = plan.training(context.round).clone();
+    if plan.datagen.is_self_play(context.round) {
+        config.start = first_weights(context, state, config.start);
+    }
     let sources = Sources::of_variant(&plan.variant, &game_files(context))?;
     let mut run = SparseRun::open(&folder, config, &sources)?;
     run.train_until(context.stop, &|_| (context.tick)())?;
@@ -44,17 +51,51 @@ pub(super) fn train(context: &RoundContext<'_>) -> anyhow::Result<Option<Trainin
     }))
 }
 
-/// Returns the records of the variant and the games of all rounds so far.
+/// Returns the weights with which the training of a round of self-play begins: those of the last network that was
+/// promoted, those that the settings ask for, those of the first round, or the network that played the games, if it is
+/// a sparse one.
+fn first_weights(
+    context: &RoundContext<'_>,
+    state: &CampaignState,
+    wanted: Option<PathBuf>,
+) -> Option<PathBuf> {
+    let promoted = |round: &usize| {
+        let state = state.round(context.plan.name(), *round);
+        state.is_some_and(|state| state.is_promoted())
+    };
+    let weights = |round: usize| context.folder_of(round).training().join(WEIGHTS);
+    let best = (0..context.round).rev().find(promoted).map(weights);
+    let first = || (context.round > 0).then(|| weights(0));
+    best.or(wanted).or_else(first).or_else(|| {
+        let network = context.folder().self_play_network();
+        fs::read(&network).is_ok_and(|bytes| read_weights(&bytes).is_ok()).then_some(network)
+    })
+}
+
+/// Returns the games that a round learns from: of self-play those of the last rounds, otherwise the records of the
+/// variant and the games of all rounds so far.
 fn game_files(context: &RoundContext<'_>) -> Vec<PathBuf> {
-    let rounds = (0..=context.round).map(|round| context.folder_of(round));
-    let games = rounds.flat_map(|folder| [folder.games(), folder.self_play_games()]);
-    context.plan.records.iter().cloned().chain(games.filter(|file| file.exists())).collect()
+    let round = context.round;
+    let datagen = &context.plan.datagen;
+    let existing = |file: &PathBuf| file.exists();
+    if datagen.is_self_play(round) {
+        let first = (round + 1).saturating_sub(datagen.window.max(1));
+        let rounds = (first..=round).map(|round| context.folder_of(round).self_play_games());
+        return rounds.filter(existing).collect();
+    }
+    let games = (0..=round).map(|round| context.folder_of(round).games());
+    context.plan.records.iter().cloned().chain(games.filter(existing)).collect()
 }
 
 /// Writes the network of a round with int8 tables. The encoded positions and checkpoints of its training
 /// are removed.
-pub(super) fn export(context: &RoundContext<'_>) -> anyhow::Result<ExportResult> {
+pub(super) fn export(
+    context: &RoundContext<'_>,
+    state: &CampaignState,
+) -> anyhow::Result<ExportResult> {
     let plan = context.plan;
+    let trained = state.round(plan.name(), context.round).and_then(|round| round.train.as_ref());
+    let positions = trained.map_or(0.0, |train| train.positions as f64 * train.epochs);
     let folder = context.folder();
     let name = plan.name();
     let weights = folder.training().join(WEIGHTS);
@@ -66,7 +107,7 @@ pub(super) fn export(context: &RoundContext<'_>) -> anyhow::Result<ExportResult>
     let SparseSizes { hidden_size, policy_size, .. } = plan.train.network;
     let description = format!(
         "{name}: {hidden_size}/{policy_size}, {:.1} M positions, round {} of a campaign",
-        plan.train.positions as f64 / 1e6,
+        positions / 1e6,
         context.round + 1
     );
     let (bytes, _) = export_for_play(&weights, &encoding, name, &description)?;

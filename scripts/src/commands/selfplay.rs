@@ -8,9 +8,13 @@ use anyhow::Context;
 use clap::Args;
 use cpu_time::ProcessTime;
 use indicatif::ProgressBar;
+use menagerie::encoding::Encoding;
 use menagerie::nn::Weights;
+use menagerie::nn::network::Backend;
+use menagerie::variant::Variant;
 use trainer::record;
 use trainer::run::{RemoteWorker, RunConfig, SelfPlayWorker};
+use trainer::selfplay::SelfPlayConfig;
 use trainer::store::Store;
 use trainer::variants::{find_variant, read_sections};
 
@@ -51,7 +55,7 @@ pub(crate) struct SelfplayArguments {
     /// A file of your own variants, in the syntax of variants.ini.
     #[arg(long)]
     variants: Option<PathBuf>,
-    /// The config.toml of a run whose settings are used, instead of the variant's default.
+    /// The config.toml of a run whose settings are used, instead of the default of the variant and network.
     #[arg(long)]
     config: Option<PathBuf>,
     /// Threads; those of the configuration if not given, with --store the CPU cores.
@@ -89,6 +93,16 @@ fn play_for_run(place: &str, arguments: &SelfplayArguments) -> anyhow::Result<Ex
     Ok(if end.is_finished { ExitCode::SUCCESS } else { ExitCode::from(STOPPED) })
 }
 
+/// Returns the settings of self-play of a network.
+fn default_config(variant: &Variant, weights: &Weights) -> anyhow::Result<RunConfig> {
+    let mut config = RunConfig::for_variant(variant);
+    let encoding = Encoding::of(&variant.start());
+    if weights.open(&encoding, variant.name(), Backend::Auto)?.network.is_sparse() {
+        config.selfplay = SelfPlayConfig::for_sparse();
+    }
+    Ok(config)
+}
+
 /// Plays a number of games of a network.
 fn play_shard(
     variant: &str,
@@ -97,12 +111,12 @@ fn play_shard(
 ) -> anyhow::Result<ExitCode> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(variant, &sections)?;
-    let config = match &arguments.config {
-        Some(path) => RunConfig::read(path)?,
-        None => RunConfig::for_variant(&variant),
-    };
     let name = network.display().to_string();
     let weights = Weights::read(network, &name).with_context(|| name.clone())?;
+    let config = match &arguments.config {
+        Some(path) => RunConfig::read(path)?,
+        None => default_config(&variant, &weights)?,
+    };
     let store = Store::open(&arguments.out)?;
     let shard = format!("{}.games", arguments.seed);
     let parts = arguments.seed.to_string();
@@ -122,7 +136,9 @@ fn play_shard(
             let bar = ProgressBar::new(arguments.games);
             let stop = stop_flag(STORE_GRACE)?;
             let numbers = 0..arguments.games;
-            let played = worker.play_shard(&weights, &shard, &parts, numbers, &stop, &bar)?;
+            let progress = |games| bar.inc(games);
+            let played = worker.play_shard(&weights, &shard, &parts, numbers, &stop, &progress)?;
+            bar.finish_and_clear();
             let Some((games, spent)) = played else { return Ok(ExitCode::from(STOPPED)) };
             let seconds = spent.cpu.as_secs_f64();
             println!(

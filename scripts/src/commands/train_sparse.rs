@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use menagerie::nn::NetworkMetadata;
-use trainer::onnx::sparse::{export_float, export_int8};
+use trainer::sparse::export::{export_float, export_int8};
 use trainer::sparse::{BASE, Sources, SparseConfig, SparseMetrics, SparseRun, SparseSizes};
 use trainer::variants::{find_variant, read_sections};
 
@@ -22,7 +22,8 @@ pub(crate) struct SparseArguments {
     /// Labelled games of one variant of a base; for each variant once or more often.
     #[arg(long, value_name = "VARIANT=GAMES[,GAMES..]", conflicts_with = "games")]
     records: Vec<String>,
-    /// Weights (weights.sparse of a run) that a new run starts from: those of a base or of another variant.
+    /// Weights that a new run starts from (weights.sparse of a run, or a sparse network): those of a base or of
+    /// another variant.
     #[arg(long, value_name = "FILE")]
     start: Option<PathBuf>,
     /// A file of your own variants, in the syntax of variants.ini.

@@ -76,7 +76,9 @@ impl Run {
         let weights = self.weights(iteration)?;
         let name = shard_name(iteration);
         let parts = parts_folder(iteration);
-        let played = worker.play_shard(&weights, &name, &parts, numbers, stop, &bar)?;
+        let progress = |games| bar.inc(games);
+        let played = worker.play_shard(&weights, &name, &parts, numbers, stop, &progress)?;
+        bar.finish_and_clear();
         let remote_cpu = Duration::ZERO;
         Ok(played.map(|(games, stats)| IterationGames { games, stats, remote_cpu }))
     }

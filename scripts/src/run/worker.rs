@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use indicatif::ProgressBar;
 use menagerie::encoding::Encoding;
 use menagerie::nn::network::Backend;
 use menagerie::nn::{Cache, Evaluator, Weights};
@@ -53,7 +52,8 @@ impl SelfPlayWorker<'_> {
     /// Plays the games of these numbers and writes them to the shard `name`. Until all are finished, the
     /// folder `parts` holds the finished ones; those that a killed process left there are not played
     /// again. A GPU uses the float network, a CPU the int8 network, if there is one. Returns `None` if `stop` was
-    /// set before the end; the finished games are in the folder `parts` then.
+    /// set before the end; the finished games are in the folder `parts` then. `progress` is called with the number of
+    /// games that have been finished since it was called before.
     ///
     /// # Errors
     /// If the network does not fit, the settings are invalid, or the store cannot be written.
@@ -64,11 +64,11 @@ impl SelfPlayWorker<'_> {
         parts: &str,
         numbers: Range<u64>,
         stop: &AtomicBool,
-        bar: &ProgressBar,
+        progress: &(dyn Fn(u64) + Sync),
     ) -> anyhow::Result<Option<(Vec<GameRecord>, SelfPlayStats)>> {
         let (journal, mut games) = Journal::open(self.store, parts.to_owned())?;
         let finished: BTreeSet<u64> = games.iter().map(|(number, _)| *number).collect();
-        bar.inc(finished.len() as u64);
+        progress(finished.len() as u64);
         let mut evaluators = Vec::new();
         for _ in 0..self.threads.max(1) {
             evaluators.push(open_evaluator(weights, self.variant)?);
@@ -76,7 +76,7 @@ impl SelfPlayWorker<'_> {
         let missing: Vec<u64> = numbers.filter(|number| !finished.contains(number)).collect();
         let done = |number, game: &GameRecord| {
             journal.add(number, game);
-            bar.inc(1);
+            progress(1);
         };
         let (played, stats) = selfplay::play_games_until(
             self.variant,
@@ -87,7 +87,6 @@ impl SelfPlayWorker<'_> {
             stop,
             &done,
         )?;
-        bar.finish_and_clear();
         if played.len() < missing.len() {
             journal.flush()?;
             return Ok(None);
@@ -98,6 +97,14 @@ impl SelfPlayWorker<'_> {
         let games: Vec<GameRecord> = games.into_iter().map(|(_, game)| game).collect();
         self.store.write(name, record::encode(&games)?)?;
         Ok(Some((games, stats)))
+    }
+
+    /// Returns the number of finished games in the folder `parts`. Another process may write them meanwhile.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn finished_games(store: &Store, parts: &str) -> anyhow::Result<u64> {
+        Ok(Journal::open(store, parts.to_owned())?.1.len() as u64)
     }
 
     /// Removes the parts of a shard that is complete.

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::unit::LANE;
 
+/// The greatest number of epochs.
+const MAX_EPOCHS: f64 = 1e6;
+
 /// Sizes of a sparse network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -71,6 +74,9 @@ pub struct SparseConfig {
     pub seed: u64,
     /// Positions to train on. The records are repeated when all their positions have been used.
     pub positions: u64,
+    /// Positions to train on in units of those that the records hold. Replaces `positions`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<f64>,
     /// Positions of a training step.
     pub batch: usize,
     /// Highest learning rate.
@@ -90,7 +96,7 @@ pub struct SparseConfig {
     /// Centipawns of the score's logistic function; fitted if not set. It converts scores to expected scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_scale: Option<f32>,
-    /// `weights.sparse` of another run, as initial weights.
+    /// Initial weights: `weights.sparse` of another run, or a sparse network (`.onnx`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<PathBuf>,
     /// The sizes of the network.
@@ -106,6 +112,7 @@ impl SparseConfig {
             variant: variant.to_owned(),
             seed: 1,
             positions: 30_000_000,
+            epochs: None,
             batch: 4096,
             learning_rate: 1e-3,
             warm_up_steps: 100,
@@ -169,10 +176,27 @@ impl SparseConfig {
         }
         let dropout = training.value_dropout;
         anyhow::ensure!((0.0..1.0).contains(&dropout), "value_dropout is {dropout}, not 0 to 1");
+        if let Some(epochs) = self.epochs {
+            anyhow::ensure!(
+                (0.0..=MAX_EPOCHS).contains(&epochs),
+                "epochs is {epochs}, not 0 to {MAX_EPOCHS}"
+            );
+        }
         if let Some(scale) = self.score_scale {
             anyhow::ensure!(scale > 0.0, "score_scale is {scale}, not above 0");
         }
         Ok(())
+    }
+
+    /// Returns the settings with [`SparseConfig::positions`] as [`SparseConfig::epochs`] says, given the positions of
+    /// the records.
+    pub fn with_positions(self, of_records: u64) -> SparseConfig {
+        match self.epochs {
+            Some(epochs) => {
+                SparseConfig { positions: (epochs * of_records as f64).ceil() as u64, ..self }
+            }
+            None => self,
+        }
     }
 
     /// Returns the number of steps of the whole run.

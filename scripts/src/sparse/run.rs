@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::batch::Batch;
 use super::cache::{PositionCache, Stream};
 use super::config::SparseConfig;
+use super::import::read_weights;
 use super::loss::{Measures, Sums};
 use super::network::{SparseNetwork, Started, StepOptions};
 use super::sources::Sources;
@@ -104,7 +105,7 @@ pub struct SparseRun {
 
 impl SparseRun {
     /// Opens the run in `folder`, which goes on where it stopped, or begins one there with `config`. The
-    /// settings of a run that exists stay, but for the number of positions.
+    /// settings of a run that exists stay, but for the number of positions and epochs.
     ///
     /// # Errors
     /// What is wrong, with the file.
@@ -115,7 +116,7 @@ impl SparseRun {
     ) -> anyhow::Result<SparseRun> {
         let store = Store::open(&folder.display().to_string())?;
         let config = match store.find_toml::<SparseConfig>(CONFIG)? {
-            Some(own) => SparseConfig { positions: config.positions, ..own },
+            Some(own) => SparseConfig { positions: config.positions, epochs: config.epochs, ..own },
             None => config,
         };
         config.check()?;
@@ -133,6 +134,7 @@ impl SparseRun {
         let show_count = |count| bar.set_position(count);
         let cache = PositionCache::open(&positions, sources, &config, &show_count)?;
         bar.finish_and_clear();
+        let config = config.with_positions(cache.positions());
         let progress: Progress = store.find_toml(STATE)?.unwrap_or_default();
         let (network, started) = if progress.steps == 0 {
             new_network(&config, sources)?
@@ -288,8 +290,11 @@ fn new_network(
     let Some(path) = &config.start else { return Ok((network, None)) };
     let name = path.display();
     let bytes = std::fs::read(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
-    let weights =
-        SparseWeights::from_bytes(&bytes).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+    let weights = if path.extension().is_some_and(|extension| extension == "onnx") {
+        read_weights(&bytes).map_err(|error| anyhow::anyhow!("{name}: {error}"))?
+    } else {
+        SparseWeights::from_bytes(&bytes).map_err(|error| anyhow::anyhow!("{name}: {error}"))?
+    };
     let started = network
         .start_from(&weights, sources.name())
         .map_err(|error| anyhow::anyhow!("{name}: {error}"))?;

@@ -20,10 +20,11 @@ use menagerie::variant::Catalogue;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use tempfile::TempDir;
-use trainer::campaign::settings::{CampaignSettings, LaterGames};
+use trainer::campaign::settings::{CampaignSettings, GameSource};
 use trainer::campaign::state::{CampaignState, Stage};
 use trainer::campaign::status::status;
 use trainer::campaign::{Campaign, CampaignEnd};
+use trainer::sparse::SparseConfig;
 
 /// A process that takes longer is stuck. On a busy machine all takes ten times as long as the usual seconds.
 const LONG: Duration = Duration::from_secs(600);
@@ -79,6 +80,9 @@ held_out_of = 4
 held_out_positions = 64
 checkpoint_seconds = 0.1
 network = { hidden_size = 128, policy_size = 64, value_hidden = 8 }
+
+[fine_tune]
+epochs = 2.0
 
 [match]
 games = 4
@@ -262,6 +266,77 @@ fn signals_stop_it_and_its_engines() {
     assert!(round.cpu_seconds[&Stage::Datagen] > 0.0 && round.datagen.is_none());
 }
 
+/// Rounds of self-play from the first on, without a reference engine.
+const SELF_PLAY: &str = r#"
+folder = "campaign"
+nets = "nets"
+threads = 2
+
+[self_play]
+visits = 8
+parallel = 4
+
+[datagen]
+games = 16
+first = "self"
+later = "self"
+window = 2
+
+[train]
+batch = 128
+warm_up_steps = 4
+held_out_of = 4
+held_out_positions = 64
+network = { hidden_size = 128, policy_size = 64, value_hidden = 8 }
+
+[fine_tune]
+epochs = 2.0
+
+[match]
+games = 4
+visits = 6
+max_turns = 60
+
+[[variants]]
+name = "3x3"
+rounds = 3
+"#;
+
+#[test]
+fn self_play_goes_on_from_the_best_network() {
+    let (trained, trained_file) = new_campaign(&SMALL.replace("rounds = 2", "rounds = 1"));
+    finish(&trained_file);
+    let (folder, file) = new_campaign(SELF_PLAY);
+    fs::rename(trained.path().join("campaign"), folder.path().join("trained")).expect("moved");
+    let status = wait(&mut start(&file), LONG).expect("it ends");
+    assert_eq!(status.code(), Some(1));
+    let log = fs::read_to_string(folder.path().join("campaign/campaign.log")).expect("a log");
+    assert!(log.contains("nets: no network that plays 3x3"), "{log}");
+    let nets = folder.path().join("nets");
+    fs::create_dir_all(&nets).expect("a folder");
+    let network = folder.path().join("trained/3x3/round-1/candidate.int8.onnx");
+    fs::copy(network, nets.join("3x3.int8.onnx")).expect("copied");
+    finish(&file);
+    let state = CampaignState::read(&folder.path().join("campaign")).expect("a state");
+    let rounds = &state.variants["3x3"];
+    // The network that played, then the best of the campaign, or its first one.
+    let mut start = folder.path().join("campaign/3x3/round-1/self-play.onnx");
+    for (number, round) in rounds.iter().enumerate() {
+        let train = folder.path().join(format!("campaign/3x3/round-{}/train", number + 1));
+        let config = SparseConfig::read(&train.join("config.toml")).expect("a configuration");
+        assert_eq!(config.start.as_ref(), Some(&start), "round {}", number + 1);
+        let result = round.train.as_ref().expect("a training");
+        // Starts of held-out games are not counted, and at most two rounds of 16 games are learned from.
+        assert!((1..=16 * (number as u64 + 1).min(2)).contains(&result.games), "{result:?}");
+        assert!(config.epochs == Some(2.0) && result.epochs >= 2.0, "{result:?}");
+        if number == 0 || round.is_promoted() {
+            start = train.join("weights.sparse");
+        }
+    }
+    assert!(rounds[2].train.as_ref().expect("a training").games > 16);
+    await_engines(folder.path());
+}
+
 /// The state of a round whose match is won, with the number of the variant's games.
 const WON: &str = r#"
 [[variants.gardner]]
@@ -321,6 +396,8 @@ fn invalid_settings_are_quoted() {
         ("positions = 3072", "possitions = 3072", "possitions"),
         ("hidden_size = 128", "hidden_size = 96", "hidden_size"),
         ("hidden_size = 128", "hiden_size = 128", "hiden_size"),
+        ("epochs = 2.0", "epochs = -2.0", "epochs is -2"),
+        ("epochs = 2.0", "network = { hidden_size = 256 }", "sizes of [train]"),
         ("visits = 6", "sprt = \"10,0\"", "elo0 10 must be below elo1 0"),
         ("visits = 6", "visits = 0", "visits"),
         ("name = \"3x3\"", "name = \"4x4x4\"", "4x4x4"),
@@ -354,5 +431,5 @@ fn example_has_all_variants_of_chess() {
         let listed = names.contains(&variant.name());
         assert_eq!(listed, sparse && !others.contains(&variant.name()), "{}", variant.name());
     }
-    assert!(settings.plans.iter().all(|plan| plan.datagen.later == LaterGames::SelfPlay));
+    assert!(settings.plans.iter().all(|plan| plan.datagen.later == GameSource::SelfPlay));
 }

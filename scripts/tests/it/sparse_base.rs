@@ -12,7 +12,7 @@ use menagerie::nn::{Evaluator, NetworkMetadata, Onnx, Query, UnfitNetwork};
 use menagerie::rules::MoveList;
 use menagerie::variant::{Catalogue, Variant};
 use trainer::calibration::from_random_play;
-use trainer::onnx::sparse::{export_float, export_for_play, export_int8};
+use trainer::sparse::export::{export_float, export_for_play, export_int8};
 use trainer::sparse::{SparseNetwork, SparseSizes, SparseWeights};
 
 use self::talk::talk;

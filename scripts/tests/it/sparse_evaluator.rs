@@ -17,8 +17,8 @@ use menagerie::rules::{MoveList, Position};
 use menagerie::search::{Params, Searcher, Tree};
 use menagerie::variant::{Catalogue, Variant};
 use trainer::calibration::from_random_play;
-use trainer::onnx::sparse::{export_float, export_int8};
 use trainer::sparse::SparseWeights;
+use trainer::sparse::export::{export_float, export_int8};
 
 use self::talk::talk;
 

@@ -3,14 +3,17 @@
 
 use std::path::Path;
 
-use menagerie::encoding::SparseShape;
+use menagerie::encoding::{SparseEncoding, SparseLayout, SparseShape};
+use menagerie::nn::NetworkMetadata;
 use menagerie::nn::network::sparse::{SparseRequest, SparseSession};
 use menagerie::nn::network::{Backend, Kernels, NetworkError, PlaneSession, append_checksum};
 use menagerie::nn::runtime::Runtime;
+use menagerie::variant::Catalogue;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use trainer::onnx::sparse::{SparseExportError, export_float, export_int8};
 use trainer::sparse::SparseWeights;
+use trainer::sparse::export::{SparseExportError, export_float, export_int8};
+use trainer::sparse::import::read_weights;
 
 const SHAPE: SparseShape =
     SparseShape { inputs: 300, move_rows: 500, rows_per_move: 4, outcomes: 3 };
@@ -231,6 +234,89 @@ fn fuzz_seeds_are_current() {
         }
         assert!(std::fs::read(&path).is_ok_and(|seed| seed == model), "{}", path.display());
     }
+}
+
+#[test]
+fn weights_are_read_back_from_both_files() {
+    let variant = Catalogue::shipped().get("crazyhouse").expect("shipped");
+    let encoding = SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");
+    let mut weights = SparseWeights::random(encoding.shape(), [256, 64, 16], 6);
+    weights.layout = SparseLayout::of(&encoding).to_string();
+    let metadata = NetworkMetadata::sparse(&encoding, "crazyhouse", "random").entries();
+    let rows = encoding.shape().rows_per_move;
+    let float = export_float(&weights, rows, &metadata).expect("weights that fit");
+    assert_eq!(read_weights(&float).expect("weights"), weights);
+    let (int8, quantisation) = export_int8(&weights, rows, &metadata).expect("weights that fit");
+    let found = read_weights(&int8).expect("weights");
+    let greatest = |row: &[f32]| row.iter().fold(0.0_f32, |most, weight| most.max(weight.abs()));
+    let close = |found: &[f32], wanted: &[f32], gap: f32| {
+        let gaps = found.iter().zip(wanted).map(|(found, wanted)| (found - wanted).abs());
+        found.len() == wanted.len() && gaps.fold(0.0, f32::max) <= gap * 1.01
+    };
+    let half_unit = 0.5 / quantisation.one;
+    assert!(close(&found.input_table, &weights.input_table, half_unit));
+    assert!(close(&found.input_bias, &weights.input_bias, half_unit));
+    for (found, wanted) in found.value_w1.chunks(128).zip(weights.value_w1.chunks(128)) {
+        assert!(close(found, wanted, 0.5 * greatest(wanted) / 127.0));
+    }
+    // The greatest weights may be cut.
+    let error: f32 =
+        found.move_table.iter().zip(&weights.move_table).map(|(a, b)| (a - b).powi(2)).sum();
+    let error = (error / found.move_table.len() as f32).sqrt();
+    assert!((error / quantisation.move_error - 1.0).abs() < 0.01, "{error} {quantisation:?}");
+    let exact = SparseWeights {
+        input_table: weights.input_table.clone(),
+        input_bias: weights.input_bias.clone(),
+        value_w1: weights.value_w1.clone(),
+        move_table: weights.move_table.clone(),
+        ..found
+    };
+    assert_eq!(exact, weights);
+}
+
+#[test]
+fn weights_of_shipped_networks_are_read() {
+    let nets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets");
+    let read = |name: &str| {
+        let file = std::fs::read(nets.join(format!("{name}.int8.onnx"))).expect("a network");
+        read_weights(&file).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    for name in ["chess", "crazyhouse", "antichess", "horde", "racingkings"] {
+        let variant = Catalogue::shipped().get(name).expect("shipped");
+        let encoding = SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");
+        assert_eq!(read(name).layout, SparseLayout::of(&encoding).to_string());
+    }
+    assert!(read("base").layout.parse::<SparseLayout>().expect("a layout").is_base());
+    let planes = std::fs::read(nets.join("bughouse2.onnx")).expect("a network");
+    let error = read_weights(&planes).expect_err("a network of planes").to_string();
+    assert!(error.contains("not a sparse network: no \"input_table\""), "{error}");
+}
+
+#[test]
+fn weights_of_damaged_files_are_refused() {
+    let weights = small_weights();
+    let metadata = [("menagerie.layout".to_owned(), "unknown".to_owned())];
+    let (file, _) = export_int8(&weights, 4, &metadata).expect("weights that fit");
+    assert!(read_weights(&file).is_ok());
+    let error = read_weights(&file[..file.len() - 7]).expect_err("cut off").to_string();
+    assert!(!error.is_empty());
+    let model = &file[..file.len() - SEAL_BYTES];
+    let mut rng = StdRng::seed_from_u64(12);
+    let mut refused = 0;
+    for _ in 0..2000 {
+        let mut changed = model.to_vec();
+        let at = rng.random_range(0..model.len());
+        match rng.random_range(0..3) {
+            0 => changed[at] ^= 1 << rng.random_range(0..8),
+            1 => changed[at] = rng.random(),
+            _ => changed.truncate(at),
+        }
+        if let Err(error) = read_weights(&append_checksum(changed)) {
+            refused += 1;
+            assert!(!error.to_string().contains('\n'), "{error}");
+        }
+    }
+    assert!(refused > 200, "{refused}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::NetworkError;
 use super::checksum::digest;
 
 /// The functions of sparse networks: their names, and the SHA-256 of each encoded `FunctionProto`. The
-/// trainer writes them (`scripts/src/onnx/sparse/functions.rs`, where a test compares the digests).
+/// trainer writes them (`scripts/src/sparse/export/functions.rs`, where a test compares the digests).
 pub const FUNCTIONS: [(&str, &str); 6] = [
     ("Features", "4fd9dc9f69ed239ab4fc469a253fe710c6a16bf622f3d5a6033289575ca072e7"),
     ("FeaturesInt8", "150690aba9b421d4fb6aca054c713772aed86ba947e4db8357a6218227327437"),

@@ -1,6 +1,6 @@
 //! Sparse networks as ONNX files: of 32-bit floats, and with int8 tables, which is what is shipped.
 //!
-//! The graph has three nodes, whose operators the file defines as functions (`sparse/functions.rs`), so
+//! The graph has three nodes, whose operators the file defines as functions (`export/functions.rs`), so
 //! that any ONNX Runtime runs it; inputs and outputs are those of
 //! [`menagerie::nn::network::sparse`].
 //!
@@ -16,18 +16,18 @@ use menagerie::nn::network::sparse::SPARSE_INPUTS;
 use menagerie::nn::network::{OUTPUTS, append_checksum};
 use prost::Message;
 
-use super::proto::{
+use super::weights::{SparseWeights, WeightsError};
+use crate::onnx::proto::{
     Function, Graph, Metadata, Model, Node, OperatorSet, Size, Tensor, TensorKind, ValueInfo,
 };
-use super::{IR_VERSION, OPSET};
-use crate::sparse::{SparseWeights, WeightsError};
+use crate::onnx::{IR_VERSION, OPSET};
 
 /// The greatest int8 weight; -128 is not used, as products of pairs must fit 16 bits.
 const GREATEST: f32 = 127.0;
 /// What 1 may be in the sums of the int8 input table, the finest first.
 const ONES: [f32; 4] = [128.0, 64.0, 32.0, 16.0];
 /// What 1 is in the outputs of the first layer of an int8 network.
-const UNIT: f32 = 128.0;
+pub(super) const UNIT: f32 = 128.0;
 /// A row of the int8 tables is whole cache lines.
 const LINE: usize = 64;
 

@@ -3,8 +3,9 @@
 //! The engine knows each by its SHA-256 ([`FUNCTIONS`](menagerie::nn::network::FUNCTIONS)) and
 //! has kernels that compute the same; a change here is a new version of all three.
 
-use super::super::proto::{Attribute, Function, Node, OperatorSet, TensorKind};
-use super::super::{MOVES_LEFT_SCALE, OPSET};
+use crate::network::MOVES_LEFT_SCALE;
+use crate::onnx::OPSET;
+use crate::onnx::proto::{Attribute, Function, Node, OperatorSet, TensorKind};
 
 /// The domain of the functions.
 pub(super) const DOMAIN: &str = "menagerie.sparse";
