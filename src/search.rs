@@ -6,7 +6,6 @@
 mod backup;
 mod batching;
 mod gumbel;
-mod huge_pages;
 mod mate_search;
 mod node;
 mod node_pool;

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Batch, CachedEval, EvalError, Evaluator, Query};
 use crate::encoding::Shape;
+use crate::memory::prefer_huge_pages;
 use crate::rules::{Key, Position, ProvenValue};
 
 /// A cache of evaluations, of positions or of boards, of fixed size. The newest entries overwrite the oldest.
@@ -35,7 +36,10 @@ impl Cache {
         let mut ring = Vec::new();
         // Without enough memory, nothing is cached.
         let limit = if ring.try_reserve_exact(limit).is_ok() { limit } else { 0 };
-        Cache { ring, limit, next: 0, buckets: vec![[0; 2]; buckets] }
+        let mut buckets = vec![[0; 2]; buckets];
+        prefer_huge_pages(&mut ring);
+        prefer_huge_pages(&mut buckets);
+        Cache { ring, limit, next: 0, buckets }
     }
 
     /// Returns an empty cache of `bytes` bytes, which several evaluators can share.

@@ -3,8 +3,8 @@
 //! A node keeps its index while it lives, so that paths stay valid while memory is reclaimed; only slots
 //! move. Dropped subtrees are freed node by node, when their memory is needed.
 
-use super::huge_pages::{prefer_huge_pages, prefetch, release_spare};
 use super::node::{Node, NodeId, Slot, State};
+use crate::memory::{prefer_huge_pages, prefetch, release_spare};
 
 /// Nodes and the slots of their moves.
 #[derive(Debug)]

@@ -6,14 +6,15 @@ use super::modules::{Modules, Use, cycles};
 use super::source::{Source, Word};
 
 /// The modules of the library from the lowest layer up, and the modules that each may use.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
+    ("memory", &[]),
     ("rules", &[]),
     ("rbc", &["rules"]),
     ("variant", &["rules"]),
     ("tablebase", &["variant", "rules"]),
     ("encoding", &["rules"]),
-    ("nn", &["encoding", "rules"]),
-    ("search", &["nn", "encoding", "rules"]),
+    ("nn", &["encoding", "rules", "memory"]),
+    ("search", &["nn", "encoding", "rules", "memory"]),
     ("engine", &["search", "nn", "encoding", "tablebase", "variant", "rules"]),
     ("protocol", &["engine", "search", "nn", "encoding", "variant", "rules"]),
 ];

@@ -73,7 +73,7 @@ fn layers_are_checked() {
             "src/attic.rs:1: [layers] the module attic is not in the layers of tests/it/tidy",
             "src/rules/a.rs:2: [layers] rules uses encoding, but may use only: ",
             "src/rules/a.rs:2: [layers] rules uses encoding, but may use only: ",
-            "src/search.rs:2: [layers] search uses engine, but may use only: nn, encoding, rules",
+            "src/search.rs:2: [layers] search uses engine, but may use only: nn, encoding, rules, memory",
             "src/main.rs:1: [layers] main uses engine, but may use only: protocol",
             "src/lib.rs:3: [layers] encoding is listed after a module that may use it",
             "src/lib.rs:4: [layers] attic is not in the layers of tests/it/tidy",

@@ -6,7 +6,7 @@ const PAGE_BYTES: usize = 1 << 12;
 
 /// Asks the system to back the capacity of `reserved` by huge pages, which saves TLB misses in random access.
 /// Does nothing below 64 MiB, or on systems without such a call.
-pub(super) fn prefer_huge_pages<T>(reserved: &mut Vec<T>) {
+pub(crate) fn prefer_huge_pages<T>(reserved: &mut Vec<T>) {
     #[cfg(target_os = "linux")]
     {
         const MIN_BYTES: usize = 64 << 20;
@@ -27,7 +27,7 @@ pub(super) fn prefer_huge_pages<T>(reserved: &mut Vec<T>) {
 
 /// Returns the spare capacity of `used` to the system, which provides it again on the next write. Returns
 /// `false` if the system did not take it.
-pub(super) fn release_spare<T>(used: &mut Vec<T>) -> bool {
+pub(crate) fn release_spare<T>(used: &mut Vec<T>) -> bool {
     #[cfg(target_os = "linux")]
     {
         let spare = used.spare_capacity_mut();
@@ -47,7 +47,7 @@ pub(super) fn release_spare<T>(used: &mut Vec<T>) -> bool {
 
 /// Prefetches the cache line at the beginning of `one`. Does nothing on processors other than x86-64.
 #[inline]
-pub(super) fn prefetch<T>(one: &T) {
+pub(crate) fn prefetch<T>(one: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
