@@ -513,6 +513,9 @@ impl Reader {
         if !(0.0..=1.0).contains(&random) {
             return Err(self.wrong("datagen", name, format!("random is {random}, not 0 to 1")));
         }
+        if plan.datagen.window == 0 {
+            return Err(self.wrong("datagen", name, "window is 0".to_owned()));
+        }
         if plan.engine.nodes == 0 {
             return Err(self.wrong("engine", name, "nodes are 0".to_owned()));
         }

@@ -79,7 +79,7 @@ fn game_files(context: &RoundContext<'_>) -> Vec<PathBuf> {
     let datagen = &context.plan.datagen;
     let existing = |file: &PathBuf| file.exists();
     if datagen.is_self_play(round) {
-        let first = (round + 1).saturating_sub(datagen.window.max(1));
+        let first = (round + 1).saturating_sub(datagen.window);
         let rounds = (first..=round).map(|round| context.folder_of(round).self_play_games());
         return rounds.filter(existing).collect();
     }

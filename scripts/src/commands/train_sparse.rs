@@ -77,6 +77,9 @@ impl SparseArguments {
             None => SparseConfig::for_variant(&self.variant),
         };
         set(&mut config.positions, self.positions);
+        if self.positions.is_some() {
+            config.epochs = None;
+        }
         set(&mut config.batch, self.batch);
         set(&mut config.learning_rate, self.learning_rate);
         set(&mut config.network.hidden_size, self.hidden_size);

@@ -178,8 +178,8 @@ impl SparseConfig {
         anyhow::ensure!((0.0..1.0).contains(&dropout), "value_dropout is {dropout}, not 0 to 1");
         if let Some(epochs) = self.epochs {
             anyhow::ensure!(
-                (0.0..=MAX_EPOCHS).contains(&epochs),
-                "epochs is {epochs}, not 0 to {MAX_EPOCHS}"
+                epochs > 0.0 && epochs <= MAX_EPOCHS,
+                "epochs is {epochs}, not above 0 and at most {MAX_EPOCHS}"
             );
         }
         if let Some(scale) = self.score_scale {

@@ -66,6 +66,9 @@ pub fn read_weights(file: &[u8]) -> Result<SparseWeights, ImportError> {
         scale(&mut input_bias, 1.0 / one);
         scale(&mut move_table, UNIT * constants.number("score_scale")?);
         let scales = constants.numbers("hidden_scale")?;
+        if scales.len() != value_hidden {
+            return Err(unfit(constants.tensor("hidden_scale")?));
+        }
         for (row, unit) in value_w1.chunks_mut(x_size.max(1)).zip(scales) {
             scale(row, UNIT * unit);
         }
