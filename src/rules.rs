@@ -181,6 +181,9 @@ impl MateFinder {
     pub fn find(&mut self, position: &Position, turns: u8, positions: u32) -> Option<Mate> {
         match &position.state {
             State::ChessPosition(game) => game.find_mate(turns, positions, &mut self.buffers),
+            State::ConnectN(grid) if turns > 0 => {
+                grid.winning_move().map(|m| Mate { m, turns: 1 })
+            }
             _ => None,
         }
     }
@@ -426,8 +429,9 @@ impl Position {
     /// check, visiting at most `positions` positions. Repetitions and counters are ignored.
     ///
     /// Works in games in which checkmate loses and neither walls nor blasts interfere with checks. In
-    /// duck chess it searches for a capture of the king in at most two turns. In bughouse it returns
-    /// `None`; search the boards one by one with [`Position::board_position`].
+    /// duck chess it searches for a capture of the king in at most two turns, in games of n in a row for a
+    /// move that completes a row. In bughouse it returns `None`; search the boards one by one with
+    /// [`Position::board_position`].
     pub fn find_mate(&self, turns: u8, positions: u32) -> Option<Mate> {
         MateFinder::default().find(self, turns, positions)
     }

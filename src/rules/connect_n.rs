@@ -84,7 +84,7 @@ impl Grid {
         if self.rules.gravity && self.taken().into_iter().any(floats) {
             return Err(FenFault::FloatingPiece);
         }
-        let mut winners = Side::all(self.rules.sides).filter(|&side| self.has_row(side));
+        let mut winners = Side::all(self.rules.sides).filter(|&side| self.has_row(self.cells[side]));
         let winner = winners.next();
         if winners.next().is_some() {
             return Err(FenFault::TwoWinners);
@@ -137,10 +137,10 @@ impl Grid {
         self.area & !self.taken()
     }
 
-    /// Returns `true` if a side has enough cells in a row in any of the four directions.
-    fn has_row(&self, side: Side) -> bool {
+    /// Returns `true` if enough of `cells` are in a row in any of the four directions.
+    fn has_row(&self, cells: Bitboard) -> bool {
         let has_row_along = |step: fn(u64) -> u64| {
-            let mut ends = self.cells[side].0;
+            let mut ends = cells.0;
             for _ in 1..self.rules.length {
                 ends &= step(ends);
             }
@@ -164,6 +164,15 @@ impl Grid {
         } else {
             empty
         }
+    }
+
+    /// Returns a move with which the side to move completes a row, if the game has not ended.
+    pub(super) fn winning_move(&self) -> Option<Move> {
+        if self.winner.is_some() {
+            return None;
+        }
+        let own = self.cells[self.turn];
+        self.open().into_iter().find(|&to| self.has_row(own.with(to))).map(Move::Place)
     }
 }
 
@@ -213,7 +222,7 @@ impl Rules for Grid {
         };
         let side = self.turn;
         self.cells[side] = self.cells[side].with(to);
-        if self.has_row(side) {
+        if self.has_row(self.cells[side]) {
             self.winner = Some(side);
         }
         self.turn = side.after(1, self.rules.sides);
