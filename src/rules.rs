@@ -181,9 +181,7 @@ impl MateFinder {
     pub fn find(&mut self, position: &Position, turns: u8, positions: u32) -> Option<Mate> {
         match &position.state {
             State::ChessPosition(game) => game.find_mate(turns, positions, &mut self.buffers),
-            State::ConnectN(grid) if turns > 0 => {
-                grid.winning_move().map(|m| Mate { m, turns: 1 })
-            }
+            State::ConnectN(grid) if turns > 0 => grid.winning_move().map(|m| Mate { m, turns: 1 }),
             _ => None,
         }
     }

@@ -84,7 +84,8 @@ impl Grid {
         if self.rules.gravity && self.taken().into_iter().any(floats) {
             return Err(FenFault::FloatingPiece);
         }
-        let mut winners = Side::all(self.rules.sides).filter(|&side| self.has_row(self.cells[side]));
+        let mut winners =
+            Side::all(self.rules.sides).filter(|&side| self.has_row(self.cells[side]));
         let winner = winners.next();
         if winners.next().is_some() {
             return Err(FenFault::TwoWinners);

@@ -111,6 +111,9 @@ params! {
     fpu_reduction = 0.33 in -2.0..=2.0,
         "First play urgency: the value of an unvisited move is that of its parent minus this times the \
          square root of the policy already visited (lc0's FpuValue).";
+    only_moves = 16.0 in 0.0..=100.0,
+        "Greatest number of moves without an alternative that are played from a new position before the position \
+         after them is evaluated.";
     policy_temperature = 1.0 in 0.1..=10.0,
         "Temperature of the softmax over the logits of the policy.";
     draw_score = 0.0 in -1.0..=1.0,

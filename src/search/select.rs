@@ -1,6 +1,6 @@
 //! Selection: the descent from the root to a position that needs an evaluation.
 
-use super::node::{Node, NodeId, State};
+use super::node::{Edge, Node, NodeId, Prior, State};
 use super::proof_bounds::ProofBounds;
 use super::puct::NextNode;
 use super::tree::Tree;
@@ -66,6 +66,7 @@ impl Tree {
         leaf.path.clear();
         leaf.path.push(self.root);
         let mut turns = 0;
+        let mut only_moves = self.params.only_moves as u32;
         let mut id = self.root;
         let mut winner = self.begin_length_search();
         loop {
@@ -91,7 +92,15 @@ impl Tree {
                 State::Fresh => {}
             }
             if self.node(id).state() == State::Fresh {
-                break;
+                self.deepest = self.deepest.max(turns);
+                if let Some(selection) = self.enter_leaf(leaf, id) {
+                    return selection;
+                }
+                if only_moves == 0 || !self.expand_only_move(leaf, id) {
+                    self.add_virtual_visits(leaf);
+                    return Selection::NeedsEvaluation;
+                }
+                only_moves -= 1;
             }
             let next = match (forced.take(), open_length) {
                 (Some(child), _) => NextNode::Child(child),
@@ -117,12 +126,11 @@ impl Tree {
             leaf.path.push(child);
             id = child;
         }
-        self.deepest = self.deepest.max(turns);
-        self.enter_leaf(leaf, id)
     }
 
-    /// Records the side to move of a new leaf, and its outcome if the game has ended.
-    fn enter_leaf(&mut self, leaf: &mut Leaf, id: NodeId) -> Selection {
+    /// Records the side to move of a new leaf, and its outcome if the game has ended. Returns `None` if there is room
+    /// for its moves.
+    fn enter_leaf(&mut self, leaf: &mut Leaf, id: NodeId) -> Option<Selection> {
         let position = &leaf.position;
         position.legal_moves(&mut leaf.legal);
         let mut outcome = position.outcome_given(&leaf.legal);
@@ -139,13 +147,26 @@ impl Tree {
         node.set_can_pass(can_pass);
         if let Some(outcome) = outcome {
             set_outcome(node, outcome, sides, search_number);
-            return self.terminal_backup(leaf, true);
+            return Some(self.terminal_backup(leaf, true));
         }
         if !self.node_pool.make_room(leaf.legal.len()) {
-            return Selection::Full;
+            return Some(Selection::Full);
         }
-        self.add_virtual_visits(leaf);
-        Selection::NeedsEvaluation
+        None
+    }
+
+    /// Expands a leaf without an evaluation if its side to move has a single option. The position after it has the
+    /// same value and is closer to the end of an exchange. Returns `false` if there are more options, or if the leaf
+    /// is the root, which is always evaluated.
+    fn expand_only_move(&mut self, leaf: &Leaf, id: NodeId) -> bool {
+        let &[m] = &leaf.legal[..] else { return false };
+        if id == self.root || self.node(id).has_unvisited_options() {
+            return false;
+        }
+        let edge = Edge { m: m.pack(), prior: Prior::new(1.0) };
+        self.node_pool.set_slots(id, std::iter::once(edge.into()));
+        self.node_mut(id).set_state(State::Expanded);
+        true
     }
 
     /// Counts a visit in flight on each node of the path to `leaf`.
