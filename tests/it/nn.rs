@@ -289,7 +289,7 @@ fn mate_search_decides_evaluations() {
     let (outcome, ..) = evaluate("crazyhouse", crazyhouse, "6k1/5ppp/8/8/8/8/8/K7[N] w - - 0 1");
     assert_ne!(outcome[0], 0.99);
 
-    let duck = include_bytes!("../../nets/duck.onnx");
+    let duck = include_bytes!("../../nets/duck.int8.onnx");
     let evaluate_duck = |fen| evaluate("duck", duck, fen);
     let (outcome, m, turns) = evaluate_duck("3rk3/8/8/8/8/8/8/K2R4 w - - 0 1");
     assert!(outcome[0] < 0.99, "{outcome:?} {m} {turns}");
