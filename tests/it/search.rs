@@ -198,10 +198,10 @@ fn whole_turn_completes_a_partial_turn() {
 #[test]
 fn only_moves_are_played_before_a_position_is_evaluated() {
     let variant = menagerie::variant::Catalogue::shipped().get("antichess").expect("shipped");
-    // After b2-b4 Black must take with the pawn, and after that White with its own.
-    let position = variant.position("8/8/8/8/2p5/8/1P1P4/8 w - - 0 1", false).expect("a position");
+    // After b2-b4 Black must take in passing, and White must take back. Then Black has two moves.
+    let position = variant.position("8/7p/8/8/2p5/8/PP6/8 w - - 0 1", false).expect("a position");
     let b4 = position.parse_turn("b2b4").expect("legal")[0];
-    for (only_moves, turns) in [(0.0, 1), (1.0, 2), (16.0, 2)] {
+    for (only_moves, turns) in [(0.0, 1), (1.0, 2), (16.0, 3)] {
         let params = Params { only_moves, ..Params::default() };
         let mut tree = Tree::new(position.clone(), params, 1 << 20);
         tree.restrict(&[b4]);
