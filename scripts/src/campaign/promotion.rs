@@ -29,6 +29,9 @@ struct NetworkRecord {
     hidden_size: usize,
     policy_size: usize,
     value_hidden: usize,
+    /// Where the weights at the start of the training come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<String>,
     /// Records that were there before the campaign.
     records: Vec<String>,
     /// Who played the games of each round, and how many.
@@ -96,6 +99,7 @@ fn record(
         hidden_size: network.hidden_size,
         policy_size: network.policy_size,
         value_hidden: network.value_hidden,
+        start: train.start.clone(),
         records: plan.records.iter().map(|path| file_name(path)).collect(),
         games_of_rounds: played
             .map(|result| format!("{} games: {}", result.games, result.source))

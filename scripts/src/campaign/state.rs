@@ -56,6 +56,9 @@ pub struct GamesResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainingResult {
+    /// Where the weights at the start come from: a file, or a round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
     /// Games learned from.
     pub games: u64,
     /// Games that could not be read.

@@ -7,6 +7,7 @@ use menagerie::encoding::SparseEncoding;
 use menagerie::nn::network::verify;
 
 use super::round::RoundContext;
+use super::shipped::file_name;
 use super::state::{CampaignState, ExportResult, TrainingResult};
 use crate::csv_log;
 use crate::record::replace;
@@ -26,9 +27,12 @@ pub(super) fn train(
     let plan = context.plan;
     let folder = context.folder().training();
     let mut config = plan.training(context.round).clone();
-    if plan.datagen.is_self_play(context.round) {
-        config.start = first_weights(context, state, config.start);
-    }
+    let start = if plan.datagen.is_self_play(context.round) {
+        first_weights(context, state, config.start.take())
+    } else {
+        config.start.take().map(StartWeights::of_file)
+    };
+    config.start = start.as_ref().map(|start| start.file.clone());
     let sources = Sources::of_variant(&plan.variant, &game_files(context))?;
     let mut run = SparseRun::open(&folder, config, &sources)?;
     run.train_until(context.stop, &|_| (context.tick)())?;
@@ -42,6 +46,7 @@ pub(super) fn train(
     let games = cache.variants().iter().map(|counts| counts.games).sum();
     let bad_games = cache.variants().iter().map(|counts| counts.bad_games).sum();
     Ok(Some(TrainingResult {
+        start: start.map(|start| start.origin),
         games,
         bad_games,
         positions: cache.positions(),
@@ -51,6 +56,20 @@ pub(super) fn train(
     }))
 }
 
+/// The weights with which the training of a round begins.
+struct StartWeights {
+    file: PathBuf,
+    /// Where they come from, for the record of the network.
+    origin: String,
+}
+
+impl StartWeights {
+    /// Returns the weights of a file that the settings name.
+    fn of_file(file: PathBuf) -> StartWeights {
+        StartWeights { origin: file_name(&file), file }
+    }
+}
+
 /// Returns the weights with which the training of a round of self-play begins: those of the last network that was
 /// promoted, those that the settings ask for, those of the first round, or the network that played the games, if it is
 /// a sparse one.
@@ -58,17 +77,21 @@ fn first_weights(
     context: &RoundContext<'_>,
     state: &CampaignState,
     wanted: Option<PathBuf>,
-) -> Option<PathBuf> {
+) -> Option<StartWeights> {
     let promoted = |round: &usize| {
         let state = state.round(context.plan.name(), *round);
         state.is_some_and(|state| state.is_promoted())
     };
-    let weights = |round: usize| context.folder_of(round).training().join(WEIGHTS);
+    let weights = |round: usize| StartWeights {
+        file: context.folder_of(round).training().join(WEIGHTS),
+        origin: format!("round {}", round + 1),
+    };
     let best = (0..context.round).rev().find(promoted).map(weights);
     let first = || (context.round > 0).then(|| weights(0));
-    best.or(wanted).or_else(first).or_else(|| {
-        let network = context.folder().self_play_network();
-        fs::read(&network).is_ok_and(|bytes| read_weights(&bytes).is_ok()).then_some(network)
+    best.or(wanted.map(StartWeights::of_file)).or_else(first).or_else(|| {
+        let file = context.folder().self_play_network();
+        let sparse = fs::read(&file).is_ok_and(|bytes| read_weights(&bytes).is_ok());
+        sparse.then(|| StartWeights { file, origin: "the network before".to_owned() })
     })
 }
 

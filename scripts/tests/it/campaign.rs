@@ -321,16 +321,19 @@ fn self_play_goes_on_from_the_best_network() {
     let rounds = &state.variants["3x3"];
     // The network that played, then the best of the campaign, or its first one.
     let mut start = folder.path().join("campaign/3x3/round-1/self-play.onnx");
+    let mut origin = "the network before".to_owned();
     for (number, round) in rounds.iter().enumerate() {
         let train = folder.path().join(format!("campaign/3x3/round-{}/train", number + 1));
         let config = SparseConfig::read(&train.join("config.toml")).expect("a configuration");
         assert_eq!(config.start.as_ref(), Some(&start), "round {}", number + 1);
         let result = round.train.as_ref().expect("a training");
+        assert_eq!(result.start.as_ref(), Some(&origin));
         // Starts of held-out games are not counted, and at most two rounds of 16 games are learned from.
         assert!((1..=16 * (number as u64 + 1).min(2)).contains(&result.games), "{result:?}");
         assert!(config.epochs == Some(2.0) && result.epochs >= 2.0, "{result:?}");
         if number == 0 || round.is_promoted() {
             start = train.join("weights.sparse");
+            origin = format!("round {}", number + 1);
         }
     }
     assert!(rounds[2].train.as_ref().expect("a training").games > 16);
@@ -342,7 +345,7 @@ const WON: &str = r#"
 [[variants.gardner]]
 cpu_seconds = { datagen = 7200.0, train = 1800.0 }
 datagen = { games = 12, source = "engine, 12 nodes" }
-train = { games = 12, bad_games = 0, positions = 300, epochs = 10.0, held_top1 = 0.5, held_sign = 0.6 }
+train = { start = "base.sparse", games = 12, bad_games = 0, positions = 300, epochs = 10.0, held_top1 = 0.5, held_sign = 0.6 }
 export = { bytes = 9, checksum = "abc" }
 match = { against = "no network", conditions = "6 visits a move, random plies", won = 4, drawn = 0, lost = 0, elo = inf, elo_low = inf, elo_high = inf, passed = true }
 "#;
@@ -369,6 +372,7 @@ fn promotions_are_repaired_and_a_failure_is_not_the_end() {
     let record = fs::read_to_string(nets.join("gardner.toml")).expect("a record");
     let record: toml::Table = record.parse().expect("TOML");
     assert_eq!(record["datagen_cpu_hours"].as_float(), Some(2.0));
+    assert_eq!(record["start"].as_str(), Some("base.sparse"));
     assert_eq!(record["match"]["won"].as_integer(), Some(4));
     assert!(!record["games_of_rounds"].to_string().contains('/'));
     let state = CampaignState::read(&settings.folder).expect("a state");
