@@ -96,7 +96,8 @@ pub struct SparseConfig {
     /// Centipawns of the score's logistic function; fitted if not set. It converts scores to expected scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_scale: Option<f32>,
-    /// Initial weights: `weights.sparse` of another run, or a sparse network (`.onnx`).
+    /// Initial weights: `weights.sparse` of another run, or a sparse network (`.onnx`); its hidden layer may be
+    /// smaller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<PathBuf>,
     /// The sizes of the network.

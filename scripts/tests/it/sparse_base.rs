@@ -151,6 +151,35 @@ fn start_refuses_weights_that_do_not_fit() {
 }
 
 #[test]
+fn larger_network_computes_what_its_start_does() {
+    let layout = base_layout(&["chess", "crazyhouse"]);
+    let base = base_weights(&layout);
+    let game = variant("crazyhouse");
+    let encoding = sparse(&game);
+    let small = started(&game, &base);
+    let sizes = SparseSizes { hidden_size: 512, policy_size: 192, value_hidden: 16 };
+    let mut network = SparseNetwork::new(&SparseLayout::of(&encoding), sizes, 5);
+    network.start_from(&base, "crazyhouse").expect("a base that fits");
+    let large = network.weights();
+    assert_eq!((large.hidden_size, large.policy_size), (512, 192));
+    let entries = NetworkMetadata::sparse(&encoding, "crazyhouse", "random").entries();
+    let rows = layout.shape().rows_per_move;
+    let [small, large] = [&small, &large].map(|weights| {
+        let file = export_float(weights, rows, &entries).expect("weights that fit");
+        evaluate(&mut open(&file, &game).expect("a network that fits"), &game)
+    });
+    assert!(largest_gap(&small, &large) < 1e-4);
+    // A start that is larger than the network is refused.
+    let mut network = SparseNetwork::new(
+        &SparseLayout::of(&encoding),
+        SparseSizes { hidden_size: 128, ..sizes },
+        5,
+    );
+    let error = network.start_from(&base, "crazyhouse").expect_err("unfit").to_string();
+    assert!(error.contains("[256, 64, 16]") && error.contains("must not be greater"), "{error}");
+}
+
+#[test]
 fn start_keeps_random_rows_of_new_blocks() {
     let base = base_weights(&base_layout(&["chess"]));
     let crazyhouse = SparseLayout::of(&sparse(&variant("crazyhouse")));

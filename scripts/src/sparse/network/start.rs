@@ -22,10 +22,10 @@ pub enum StartError {
         /// Sizes of the tables.
         wanted: [usize; 2],
     },
-    /// The layers are of other sizes.
+    /// The layers are of sizes that do not fit.
     #[error(
         "hidden_size, policy_size and value_hidden are {found:?}, but the network has {wanted:?}; \
-         they must be equal"
+         the first two must not be greater, and the last must be equal"
     )]
     Sizes {
         /// Sizes of the weights.
@@ -46,7 +46,9 @@ pub struct Started {
 
 impl SparseNetwork {
     /// Replaces the weights of a network that has taken no step by those of `start`. Rows of blocks that
-    /// `start` does not have stay as they are. If `start` is a base, its row for `variant` becomes part of
+    /// `start` does not have stay as they are. If the hidden layer of `start` is smaller, the units that it does
+    /// not have stay random, but nothing reads them yet: the network computes the same (Chen et al. 2016,
+    /// "Net2Net"). If `start` is a base, its row for `variant` becomes part of
     /// the bias, or its row for other games if it does not know the variant.
     ///
     /// # Errors
@@ -65,7 +67,8 @@ impl SparseNetwork {
         let SparseSizes { hidden_size, policy_size, value_hidden } = self.sizes;
         let found = [start.hidden_size, start.policy_size, start.value_hidden];
         let wanted = [hidden_size, policy_size, value_hidden];
-        if found != wanted {
+        let fits = found[0] <= hidden_size && found[1] <= policy_size && found[2] == value_hidden;
+        if !fits {
             return Err(StartError::Sizes { found, wanted });
         }
         let map = IndexMap::new(&self.layout, &source, variant);
@@ -84,7 +87,7 @@ impl SparseNetwork {
     }
 
     fn copy_units(&mut self, start: &SparseWeights, map: &IndexMap) {
-        let SparseSizes { hidden_size, policy_size, value_hidden } = self.sizes;
+        let hidden_size = start.hidden_size;
         let half = hidden_size / 2;
         let mut bias = start.input_bias.clone();
         if let Some(variant) = map.variant() {
@@ -95,7 +98,9 @@ impl SparseNetwork {
         }
         for (nth, unit) in self.state.units.iter_mut().enumerate() {
             let first = nth * LANE;
-            for side in [0, 1] {
+            let is_new = first >= half;
+            let known_sides: &[usize] = if is_new { &[] } else { &[0, 1] };
+            for &side in known_sides {
                 let columns = side * half + first;
                 unit.bias_columns_mut(side).copy_from_slice(&bias[columns..][..LANE]);
                 for (input, row) in unit.input_columns_mut(side).enumerate() {
@@ -106,16 +111,18 @@ impl SparseNetwork {
                     }
                 }
             }
-            for (i, row) in unit.value_rows_mut(value_hidden).enumerate() {
+            for (i, row) in unit.value_rows_mut(start.value_hidden).enumerate() {
                 for (k, weight) in row.iter_mut().enumerate() {
-                    *weight = start.value_w1[k * half + first + i];
+                    *weight = if is_new { 0.0 } else { start.value_w1[k * half + first + i] };
                 }
             }
             // The last row is padding, which is mapped to padding.
             for (row, columns) in unit.move_columns_mut().enumerate() {
                 let row = usize::from(map.move_row(row as u16));
-                if row < start.move_rows {
-                    let weights = &start.move_table[row * policy_size + first..];
+                if first >= start.policy_size {
+                    columns.fill(0.0);
+                } else if row < start.move_rows {
+                    let weights = &start.move_table[row * start.policy_size + first..];
                     columns.copy_from_slice(&weights[..LANE]);
                 }
             }
