@@ -10,7 +10,8 @@ use crate::rules::{Key, Position, ProvenValue};
 /// A cache of evaluations, of positions or of boards, of fixed size. The newest entries overwrite the oldest.
 ///
 /// A ring of 32-bit words holds the entries: the key (2 words), the number of values, and the values. A hash
-/// table of two entries a bucket has their places in the ring.
+/// table of two entries a bucket has their places in the ring, with half of the key: most probes find nothing, and
+/// need not read the ring, which lies elsewhere in memory.
 #[derive(Debug)]
 pub struct Cache {
     ring: Vec<u32>,
@@ -18,8 +19,17 @@ pub struct Cache {
     limit: usize,
     /// The index of the next entry in the ring.
     next: usize,
-    /// For each bucket, the indices of its two newest entries in the ring plus 1, or 0 for none.
-    buckets: Vec<[u32; 2]>,
+    /// For each bucket, the places of its two newest entries.
+    buckets: Vec<[Place; 2]>,
+}
+
+/// The place of an entry in the ring.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// The index of the entry plus 1, or 0 for none.
+    start_plus_1: u32,
+    /// The lower half of the key.
+    low_key: u32,
 }
 
 /// The number of words of an entry before its values.
@@ -31,12 +41,13 @@ impl Cache {
     /// Returns an empty cache of `bytes` bytes.
     pub fn new(bytes: usize) -> Cache {
         let words = (bytes / size_of::<u32>()).min(u32::MAX as usize);
-        let buckets = (words / (WORDS_PER_BUCKET + 2)).max(1);
-        let limit = words - (2 * buckets).min(words);
+        let words_of_places = size_of::<[Place; 2]>() / size_of::<u32>();
+        let buckets = (words / (WORDS_PER_BUCKET + words_of_places)).max(1);
+        let limit = words - (words_of_places * buckets).min(words);
         let mut ring = Vec::new();
         // Without enough memory, nothing is cached.
         let limit = if ring.try_reserve_exact(limit).is_ok() { limit } else { 0 };
-        let mut buckets = vec![[0; 2]; buckets];
+        let mut buckets = vec![[Place::default(); 2]; buckets];
         prefer_huge_pages(&mut ring);
         prefer_huge_pages(&mut buckets);
         Cache { ring, limit, next: 0, buckets }
@@ -71,7 +82,8 @@ impl Cache {
             }
         }
         let bucket = self.bucket(key);
-        self.buckets[bucket] = [start as u32 + 1, self.buckets[bucket][0]];
+        let place = Place { start_plus_1: start as u32 + 1, low_key: key.0 as u32 };
+        self.buckets[bucket] = [place, self.buckets[bucket][0]];
     }
 
     /// Returns the values under a key, if there are `count` of them.
@@ -81,8 +93,11 @@ impl Cache {
         count: usize,
     ) -> Option<impl Iterator<Item = f32> + Clone + use<'_>> {
         let wanted = [key.0 as u32, (key.0 >> 32) as u32, count as u32];
-        let values = self.buckets[self.bucket(key)].iter().find_map(|start| {
-            let start = start.checked_sub(1)? as usize;
+        let values = self.buckets[self.bucket(key)].iter().find_map(|place| {
+            if place.low_key != key.0 as u32 {
+                return None;
+            }
+            let start = place.start_plus_1.checked_sub(1)? as usize;
             // The entry may have been overwritten by others.
             let entry = self.ring.get(start..start + HEADER_WORDS + count)?;
             let (header, values) = entry.split_at(HEADER_WORDS);
@@ -99,7 +114,7 @@ impl Cache {
     pub(super) fn clear(&mut self) {
         self.ring.clear();
         self.next = 0;
-        self.buckets.fill([0; 2]);
+        self.buckets.fill([Place::default(); 2]);
     }
 }
 
