@@ -26,6 +26,14 @@ pub(crate) fn threads(threads: Option<usize>) -> usize {
     threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
+/// Parses a probability of an argument.
+pub(crate) fn parse_probability(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(probability) if (0.0..=1.0).contains(&probability) => Ok(probability),
+        _ => Err("expected a number from 0 to 1".to_owned()),
+    }
+}
+
 /// Parses a number of seconds of an argument.
 pub(crate) fn parse_seconds(text: &str) -> Result<f64, String> {
     match text.parse() {

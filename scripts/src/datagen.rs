@@ -3,7 +3,11 @@
 //! Each game begins with random turns ([`crate::random_starts`]), so that games differ even with a
 //! deterministic engine; each opening is played once. In the first turns a few moves are random, so that the games
 //! contain answers to mistakes; the label is always the move of the engine, not the random move. Games end by the
-//! rules, including claimable outcomes, or are drawn after a number of turns; nothing is adjudicated.
+//! rules, including claimable outcomes, or are drawn after a number of turns.
+//!
+//! After random turns one side is often far ahead, and games that are played to the mate have most of their positions
+//! there. [`DatagenConfig::max_opening_score`] and [`DatagenConfig::win_score`] leave out what is decided: in chess 54 % of
+//! the positions without them had scores of more than 4 pawns.
 //!
 //! - `bughouse`: games of two boards.
 //! - [`job`]: games of many processes in a store; [`gather`]: collects them in a file.
@@ -53,6 +57,10 @@ pub struct DatagenConfig {
     pub random_turns: usize,
     /// The number of turns after which a game is drawn.
     pub max_turns: usize,
+    /// Openings with a greater score than this for either side, in centipawns, are not played.
+    pub max_opening_score: Option<u32>,
+    /// A game is won by a side whose score is at least this in [`WON_PLIES`] plies in a row, in centipawns.
+    pub win_score: Option<u32>,
     /// The seed of the openings and the random turns.
     pub seed: u64,
     /// The time limit of a move; an engine that exceeds it has failed.
@@ -60,6 +68,9 @@ pub struct DatagenConfig {
 }
 
 impl DatagenConfig {
+    /// The default of [`DatagenConfig::random`].
+    pub const DEFAULT_RANDOM: f64 = 0.06;
+
     /// Returns the default settings: 4,000 nodes a move, 1 to 9 random plies at the start, 6 % random turns among the
     /// first 60, at most 400 turns.
     pub fn new(engine: PathBuf) -> DatagenConfig {
@@ -69,14 +80,23 @@ impl DatagenConfig {
             limits: "nodes 4000".to_owned(),
             multipv: 1,
             opening: 9,
-            random: 0.06,
+            random: DatagenConfig::DEFAULT_RANDOM,
             random_turns: 60,
             max_turns: 400,
+            max_opening_score: None,
+            win_score: None,
             seed: 1,
             patience: Duration::from_secs(60),
         }
     }
 }
+
+/// The number of plies in a row with a score of at least [`DatagenConfig::win_score`] after which a game is won. It is
+/// greater than 2, so that both sides agree.
+const WON_PLIES: usize = 4;
+
+/// The number of openings that are tried for one with a score within [`DatagenConfig::max_opening_score`].
+const OPENING_TRIES: usize = 100;
 
 /// Why the generation of games ended.
 #[derive(Debug, thiserror::Error)]
@@ -201,6 +221,12 @@ fn check(variant: &Variant, config: &DatagenConfig) -> Result<(), DatagenError> 
     if variant.has_two_boards() && !variant.start().set_side_to_move(Side::BLACK) {
         return Err(DatagenError::Unfit(format!("{name} has a fixed order of moves, not clocks")));
     }
+    if variant.has_two_boards()
+        && (config.win_score.is_some() || config.max_opening_score.is_some())
+    {
+        let reason = format!("games of {name} have no scores of both boards that could end them");
+        return Err(DatagenError::Unfit(reason));
+    }
     if variant.has_two_boards() && config.multipv > 1 {
         let reason =
             format!("games of {name} have one best move of each position, not {}", config.multipv);
@@ -287,14 +313,15 @@ impl<'a> GameGenerator<'a> {
 
     /// Plays a game of one board; `None` if it was stopped.
     fn play_board(&mut self, mut rng: ChaCha8Rng) -> Result<Option<LabelledGame>, DatagenError> {
-        let opening = Opening { share: 1.0, plies: self.config.opening };
-        let start = random_starts::start(self.variant, &opening, &mut rng).fen();
+        let Some(start) = self.opening(&mut rng)? else { return Ok(None) };
         // From the FEN, as in the engine, so that castling is two steps of the king.
         let unfit = |error: menagerie::rules::FenError| DatagenError::Unfit(error.to_string());
         let mut position = self.variant.position(&start, false).map_err(unfit)?;
         self.engine.new_game()?;
         let mut plies = Vec::new();
         let mut moves = String::new();
+        let mut lead = Lead::default();
+        let mut winner = None;
         while position.result().is_none() && plies.len() < self.config.max_turns {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
@@ -302,6 +329,13 @@ impl<'a> GameGenerator<'a> {
             let position_text = format!("fen {start}{moves}");
             let DatagenConfig { limits, patience, .. } = self.config;
             let answer = self.engine.go(&position_text, limits, *patience)?;
+            if let Some(win_score) = self.config.win_score {
+                lead.add(position.turn(), answer.score(), win_score);
+                winner = lead.winner();
+                if winner.is_some() {
+                    break;
+                }
+            }
             let best = position.parse_turn(&answer.best);
             let best = best.ok_or_else(|| self.illegal_move(&answer.best, &position.fen()))?;
             let is_random = self.is_random(plies.len(), &mut rng);
@@ -315,8 +349,33 @@ impl<'a> GameGenerator<'a> {
                 position.play_unchecked(m);
             }
         }
-        let winner = position.result().and_then(|outcome| outcome.winner);
+        let winner = winner.or_else(|| position.result().and_then(|outcome| outcome.winner));
         Ok(Some(LabelledGame { start, winner, plies }))
+    }
+
+    /// Returns the FEN of a random opening; `None` if the generation was stopped.
+    fn opening(&mut self, rng: &mut ChaCha8Rng) -> Result<Option<String>, DatagenError> {
+        let opening = Opening { share: 1.0, plies: self.config.opening };
+        let Some(greatest) = self.config.max_opening_score else {
+            return Ok(Some(random_starts::start(self.variant, &opening, rng).fen()));
+        };
+        let DatagenConfig { limits, patience, .. } = self.config;
+        for _ in 0..OPENING_TRIES {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let start = random_starts::start(self.variant, &opening, rng).fen();
+            self.engine.new_game()?;
+            let score = self.engine.go(&format!("fen {start}"), limits, *patience)?.score();
+            if matches!(score, Some(EngineScore::Centipawns(cp)) if cp.unsigned_abs() <= greatest) {
+                return Ok(Some(start));
+            }
+        }
+        let reason = format!(
+            "none of {OPENING_TRIES} openings of {} has a score of at most {greatest} centipawns",
+            self.variant.name()
+        );
+        Err(DatagenError::Unfit(reason))
     }
 
     /// Returns `true` if the turn after `turns` turns is random.
@@ -328,6 +387,34 @@ impl<'a> GameGenerator<'a> {
     fn illegal_move(&self, text: &str, fen: &str) -> DatagenError {
         let engine = self.engine.executable().to_owned();
         DatagenError::Illegal { engine, text: text.to_owned(), fen: fen.to_owned() }
+    }
+}
+
+/// The plies in a row in which a side was far ahead.
+#[derive(Debug, Default)]
+struct Lead {
+    side: Option<Side>,
+    plies: usize,
+}
+
+impl Lead {
+    /// Adds the score of the next ply, for the side to move.
+    fn add(&mut self, mover: Side, score: Option<EngineScore>, win_score: u32) {
+        let (is_far, is_positive) = match score {
+            Some(EngineScore::Centipawns(cp)) => (cp.unsigned_abs() >= win_score, cp > 0),
+            Some(EngineScore::Mate(moves)) => (true, moves > 0),
+            None => (false, false),
+        };
+        let leader = if is_positive { mover } else { Side::new(1 - mover.index()) };
+        let side = is_far.then_some(leader);
+        self.plies =
+            if side.is_none() { 0 } else { 1 + if side == self.side { self.plies } else { 0 } };
+        self.side = side;
+    }
+
+    /// Returns the side that wins by its lead.
+    fn winner(&self) -> Option<Side> {
+        self.side.filter(|_| self.plies >= WON_PLIES)
     }
 }
 

@@ -105,6 +105,8 @@ fn play(context: &RoundContext<'_>, engine: &Path, file: &Path) -> anyhow::Resul
         limits: format!("nodes {nodes}"),
         opening: plan.datagen.opening,
         random: plan.datagen.random,
+        max_opening_score: plan.datagen.max_opening_score,
+        win_score: plan.datagen.win_score,
         seed: context.seed(),
         ..DatagenConfig::new(engine.to_owned())
     };

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::arena::statistics::Sprt;
+use crate::datagen::DatagenConfig;
 use crate::selfplay::SelfPlayConfig;
 use crate::sparse::{SparseConfig, SparseSizes};
 
@@ -206,6 +207,13 @@ pub struct DatagenSettings {
     pub opening: usize,
     /// Share of random turns, 0 to 1, in the first 60 of games of the reference engine.
     pub random: f64,
+    /// Greatest score, in centipawns, for either side after the random plies at the start of games of the reference
+    /// engine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_opening_score: Option<u32>,
+    /// Score in centipawns at which games of the reference engine end as won, if it is reached in four plies in a row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub win_score: Option<u32>,
 }
 
 impl Default for DatagenSettings {
@@ -216,7 +224,9 @@ impl Default for DatagenSettings {
             later: GameSource::Engine,
             window: 2,
             opening: 9,
-            random: 0.06,
+            random: DatagenConfig::DEFAULT_RANDOM,
+            max_opening_score: None,
+            win_score: None,
         }
     }
 }

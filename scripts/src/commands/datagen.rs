@@ -12,8 +12,8 @@ use trainer::store::Store;
 use trainer::uci_engine::parse_name_value;
 use trainer::variants::{find_variant, read_sections};
 
-use super::parse_seconds;
 use super::stop::{STOPPED, STORE_GRACE, stop_flag};
+use super::{parse_probability, parse_seconds};
 
 /// Generates labelled games by a UCI engine, as training data. The same command continues a file that is
 /// incomplete.
@@ -41,6 +41,15 @@ pub(crate) struct DatagenArguments {
     /// Number of best moves of each position.
     #[arg(long, default_value_t = 1)]
     multipv: usize,
+    /// Leaves out openings with a greater score than this for either side, in centipawns.
+    #[arg(long, value_name = "CENTIPAWNS")]
+    max_opening_score: Option<u32>,
+    /// Ends games, as won, in which a side has this score in four plies in a row, in centipawns.
+    #[arg(long, value_name = "CENTIPAWNS")]
+    win_score: Option<u32>,
+    /// Probability of a random turn, in the first 60 turns.
+    #[arg(long, value_name = "PROBABILITY", default_value_t = DatagenConfig::DEFAULT_RANDOM, value_parser = parse_probability)]
+    random: f64,
     /// The file, which `trainer train` reads; VARIANT.tsv if not given.
     #[arg(long, conflicts_with = "store")]
     out: Option<PathBuf>,
@@ -73,6 +82,9 @@ pub(crate) fn run(arguments: DatagenArguments) -> anyhow::Result<ExitCode> {
             None => format!("nodes {}", arguments.nodes),
         },
         multipv: arguments.multipv,
+        random: arguments.random,
+        max_opening_score: arguments.max_opening_score,
+        win_score: arguments.win_score,
         seed: arguments.seed,
         patience: defaults.patience + 2 * Duration::from_millis(movetime),
         ..defaults

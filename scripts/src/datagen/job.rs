@@ -53,6 +53,10 @@ struct JobSettings {
     random: f64,
     random_turns: usize,
     max_turns: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_opening_score: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    win_score: Option<u32>,
     seed: u64,
 }
 
@@ -69,6 +73,8 @@ impl JobSettings {
             random: config.random,
             random_turns: config.random_turns,
             max_turns: config.max_turns,
+            max_opening_score: config.max_opening_score,
+            win_score: config.win_score,
             seed: config.seed,
         }
     }

@@ -61,6 +61,40 @@ fn datagen_continues_after_a_kill() {
     }
 }
 
+/// Plays as [`FIRST_FREE`]. The score is 700 for the first side from the second ply on.
+const FIRST_SIDE_WINS: &str = "set -- $position; sign=-; [ $(($# % 2)) = 1 ] && sign=; \
+    for cell in a1 b1 c1 a2 b2 c2 a3 b3 c3; do case $position in *$cell*) ;; \
+    *) echo info score cp ${sign}700 pv $cell; echo bestmove $cell; break;; esac; done";
+
+#[test]
+fn datagen_ends_games_that_a_side_wins() {
+    let folder = TempDir::new().expect("a folder");
+    let variant = Catalogue::shipped().get("tictactoe").expect("it is shipped");
+    let config = engine(folder.path(), FIRST_SIDE_WINS, "tictactoe");
+    let config = DatagenConfig { opening: 0, random: 0.0, ..config };
+    let play = |name: &str, config: &DatagenConfig| {
+        let file = folder.path().join(name);
+        generate(&variant, config, 1, 1, &file, &|_| ()).map(|_| {
+            let line = fs::read_to_string(&file).expect("a line");
+            assert_eq!(readers::read_all(&[&file], &variant).expect("read").errors, []);
+            let fields: Vec<_> = line.split('\t').map(str::to_owned).collect();
+            (fields[2].clone(), fields[3].split(' ').count())
+        })
+    };
+    // a1 b1 c1 a2 b2 c2 a3: the first side has a diagonal.
+    assert_eq!(play("whole.tsv", &config).expect("a game"), ("1-0".to_owned(), 7));
+    // The scores of the second to the fifth ply are in favour of the first side.
+    let decided = DatagenConfig { win_score: Some(700), ..config.clone() };
+    assert_eq!(play("decided.tsv", &decided).expect("a game"), ("1-0".to_owned(), 4));
+    let open = DatagenConfig { win_score: Some(701), ..config.clone() };
+    assert_eq!(play("open.tsv", &open).expect("a game").1, 7);
+    let even = DatagenConfig { max_opening_score: Some(700), ..config.clone() };
+    assert_eq!(play("even.tsv", &even).expect("a game").1, 7);
+    let none = DatagenConfig { max_opening_score: Some(699), ..config };
+    let error = play("none.tsv", &none).expect_err("no such opening").to_string();
+    assert!(error.contains("699 centipawns"), "{error}");
+}
+
 #[test]
 fn datagen_errors_quote_illegal_moves() {
     let folder = TempDir::new().expect("a folder");
@@ -131,6 +165,8 @@ fn datagen_rejects_unsuitable_bughouse_settings() {
         generate(&variant, config, 1, 1, &file, &|_| ()).expect_err(name).to_string()
     };
     assert!(refusal("bughouse2fixed", &config).contains("order of moves"));
+    let ended = DatagenConfig { win_score: Some(600), ..config.clone() };
+    assert!(refusal("bughouse2", &ended).contains("could end them"));
     let several = DatagenConfig { multipv: 2, ..config };
     assert!(refusal("bughouse2", &several).contains("one best move"));
 }
