@@ -15,6 +15,9 @@ pub struct Opening {
     pub share: f64,
     /// Greatest number of random plies. Each number from 1 to this is equally likely.
     pub plies: usize,
+    /// Greatest expected score, 0 to 1, of a side at the start. Other starts are replaced; all are played if not set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_score: Option<f32>,
 }
 
 /// Probability that a piece other than a king is placed.

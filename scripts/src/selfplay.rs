@@ -18,7 +18,7 @@ use rand::rngs::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::random_starts::{self, Opening};
+use crate::random_starts::Opening;
 use crate::record::GameRecord;
 use game::{Progress, SelfPlayGame};
 
@@ -124,7 +124,7 @@ impl SelfPlayConfig {
                 .map(|(name, value)| (name.to_owned(), value))
                 .collect(),
             max_plies: 300,
-            opening: Opening { share: 1.0, plies: 8 },
+            opening: Opening { share: 1.0, plies: 8, max_score: None, ..Opening::default() },
             playout_cap: Some(PlayoutCap { full: 0.5, visits: 24 }),
             ..SelfPlayConfig::default()
         }
@@ -141,6 +141,7 @@ impl SelfPlayConfig {
             ("opening.share", self.opening.share),
             ("resignation.played_out", played_out),
             ("playout_cap.full", full),
+            ("opening.max_score", f64::from(self.opening.max_score.unwrap_or(1.0))),
         ] {
             if !(0.0..=1.0).contains(&value) {
                 return Err(SelfPlayError::Share { name, value });
@@ -235,8 +236,7 @@ pub fn play<E: Evaluator>(
     let new_game = |number: u64| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(number);
-        let start = random_starts::start(variant, &config.opening, &mut rng);
-        SelfPlayGame::new(number, start, params, config, rng)
+        SelfPlayGame::new(number, variant, params, config, rng)
     };
     thread::scope(|scope| {
         let run = |(thread, evaluator): (usize, &mut E)| {

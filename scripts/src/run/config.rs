@@ -83,9 +83,9 @@ impl RunConfig {
         let opening = if placed {
             Opening::default()
         } else if dense {
-            Opening { share: 0.9, plies: squares.saturating_sub(3).min(16) }
+            Opening { share: 0.9, plies: squares.saturating_sub(3).min(16), ..Opening::default() }
         } else {
-            Opening { share: 0.5, plies: 8 }
+            Opening { share: 0.5, plies: 8, ..Opening::default() }
         };
         // In small games the root search considers all moves.
         let considered = if dense && !placed { 16 } else { 8 };

@@ -2,21 +2,24 @@
 
 use menagerie::encoding::Encoding;
 use menagerie::nn::{Batch, CachedEval, Evaluation, Evaluator, Query};
-use menagerie::rules::{Move, PerSide, Position, Side};
+use menagerie::rules::{Move, PerSide, Side};
 use menagerie::search::{
     Gumbel, GumbelParams, Leaf, MateSearch, Params, Proof, Selection, Tree, improved_policy,
 };
+use menagerie::variant::Variant;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma};
 
 use super::{RootSearch, SelfPlayConfig, SelfPlayStats};
+use crate::random_starts;
 use crate::record::surprise::divergence;
 use crate::record::{End, GameRecord, PlyRecord};
 
 /// A game in progress.
 pub(super) struct SelfPlayGame<'a> {
     number: u64,
+    variant: &'a Variant,
     config: &'a SelfPlayConfig,
     encoding: Encoding,
     tree: Tree,
@@ -31,6 +34,8 @@ pub(super) struct SelfPlayGame<'a> {
     priors: Vec<(Move, f32)>,
     rng: ChaCha8Rng,
     start: String,
+    /// The number of starts that were not even enough.
+    rejected_starts: usize,
     plies: Vec<PlyRecord>,
     end: Option<End>,
     /// The number of consecutive plies at which each side expected to lose.
@@ -64,14 +69,18 @@ pub(super) enum Progress {
 /// Memory of the tree of one ply, which has few visits.
 const TREE_BYTES: usize = 1 << 20;
 
+/// Starts that are replaced before one is played as it is.
+const MAX_REJECTED_STARTS: usize = 20;
+
 impl<'a> SelfPlayGame<'a> {
     pub(super) fn new(
         number: u64,
-        start: Position,
+        variant: &'a Variant,
         params: Params,
         config: &'a SelfPlayConfig,
         mut rng: ChaCha8Rng,
     ) -> SelfPlayGame<'a> {
+        let start = random_starts::start(variant, &config.opening, &mut rng);
         let encoding = Encoding::of(&start);
         let fen = start.fen();
         let tree = Tree::new(start, params, TREE_BYTES);
@@ -80,6 +89,7 @@ impl<'a> SelfPlayGame<'a> {
         let plays_out = played_out > 0.0 && rng.random_bool(played_out.min(1.0));
         SelfPlayGame {
             number,
+            variant,
             config,
             encoding,
             tree,
@@ -91,6 +101,7 @@ impl<'a> SelfPlayGame<'a> {
             priors: Vec::new(),
             rng,
             start: fen,
+            rejected_starts: 0,
             plies: Vec::new(),
             end: None,
             lost_plies: PerSide::from_fn(|_| 0),
@@ -231,6 +242,10 @@ impl<'a> SelfPlayGame<'a> {
     /// Plays a move, records the result of the search, and checks whether the game is over.
     fn play_move(&mut self) {
         let mover = self.tree.root().turn();
+        if self.plies.is_empty() && self.is_decided(self.tree.value()[mover]) {
+            self.replace_start();
+            return;
+        }
         let (policy, played) = self.choose_move();
         let Some(played) = played else {
             self.end = Some(End { winner: None, turns: 0 });
@@ -272,6 +287,21 @@ impl<'a> SelfPlayGame<'a> {
         } else {
             None
         };
+    }
+
+    /// Returns `true` if a start with this score is to be replaced.
+    fn is_decided(&self, score: f32) -> bool {
+        let greatest = self.config.opening.max_score;
+        self.rejected_starts < MAX_REJECTED_STARTS && greatest.is_some_and(|max| score.abs() > max)
+    }
+
+    /// Begins the game anew, from another start.
+    fn replace_start(&mut self) {
+        self.rejected_starts += 1;
+        let start = random_starts::start(self.variant, &self.config.opening, &mut self.rng);
+        self.start = start.fen();
+        self.tree.restart(start);
+        self.phase = SearchPhase::New;
     }
 
     /// Returns how the game ends, as seen from after the move of `mover`, if it resigns.

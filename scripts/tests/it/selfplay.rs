@@ -89,7 +89,7 @@ fn game_depends_on_its_number_only() {
 fn games_start_with_random_plies() {
     for (name, plies) in [("tictactoe", 4), ("duck", 5)] {
         let variant = Catalogue::shipped().get(name).expect("a shipped variant");
-        let opening = Opening { share: 0.5, plies };
+        let opening = Opening { share: 0.5, plies, ..Opening::default() };
         let config = SelfPlayConfig { opening, ..gumbel() };
         let games = games(&variant, &config, 1, 60);
         let mut seen = std::collections::HashSet::new();
@@ -101,6 +101,24 @@ fn games_start_with_random_plies() {
         let plain = games.iter().filter(|game| game.start == variant.start_fen()).count();
         assert!((15..45).contains(&plain) && seen.len() > 20, "{plain} of {}", seen.len());
     }
+}
+
+#[test]
+fn decided_starts_are_replaced() {
+    let variant = Catalogue::shipped().get("3x3").expect("it is shipped");
+    let first_scores = |max_score: Option<f32>| -> Vec<f32> {
+        let opening = Opening { max_score, ..Opening::default() };
+        let config = SelfPlayConfig { visits: 64, opening, ..gumbel() };
+        let games = games(&variant, &config, 1, 40);
+        games.iter().filter_map(|game| game.plies.first()?.score).map(f32::abs).collect()
+    };
+    let all = first_scores(None);
+    let even = first_scores(Some(0.25));
+    let decided = |scores: &[f32]| scores.iter().filter(|score| **score > 0.25).count();
+    assert!(all.len() == 40 && even.len() == 40);
+    assert!(decided(&all) > 10 && decided(&even) == 0, "{all:?} {even:?}");
+    // Where no start is even enough, one is played all the same.
+    assert_eq!(first_scores(Some(0.0)).len(), 40);
 }
 
 #[test]
@@ -134,7 +152,7 @@ fn plies_with_few_visits_have_no_policy() {
 #[test]
 fn resignations_are_lost_and_counted() {
     let variant = Catalogue::shipped().get("tictactoe").expect("a shipped variant");
-    let opening = Opening { share: 1.0, plies: 5 };
+    let opening = Opening { share: 1.0, plies: 5, ..Opening::default() };
     // Without a network only a proven loss has a low score.
     let config = SelfPlayConfig { opening, stop_when_proven: false, visits: 64, ..gumbel() };
     let with = |played_out| {
@@ -169,7 +187,10 @@ fn invalid_settings_are_errors() {
         play_games(&variant, &mut [uniform], &config, &[0], 7, &|_, _| ()).expect_err("a bad name");
     assert!(error.to_string().contains("c_pukt"), "{error}");
     let mut uniform = [Uniform::new(Encoding::of(&variant.start()).shape())];
-    let config = SelfPlayConfig { opening: Opening { share: 1.5, plies: 2 }, ..gumbel() };
+    let config = SelfPlayConfig {
+        opening: Opening { share: 1.5, plies: 2, ..Opening::default() },
+        ..gumbel()
+    };
     let error =
         play_games(&variant, &mut uniform, &config, &[0], 7, &|_, _| ()).expect_err("not a share");
     assert!(
