@@ -355,12 +355,7 @@ impl<'a> GameGenerator<'a> {
 
     /// Returns the FEN of a random opening; `None` if the generation was stopped.
     fn opening(&mut self, rng: &mut ChaCha8Rng) -> Result<Option<String>, DatagenError> {
-        let opening = Opening {
-            share: 1.0,
-            plies: self.config.opening,
-            max_score: None,
-            ..Opening::default()
-        };
+        let opening = Opening { share: 1.0, plies: self.config.opening, max_score: None };
         let Some(greatest) = self.config.max_opening_score else {
             return Ok(Some(random_starts::start(self.variant, &opening, rng).fen()));
         };

@@ -124,7 +124,7 @@ impl SelfPlayConfig {
                 .map(|(name, value)| (name.to_owned(), value))
                 .collect(),
             max_plies: 300,
-            opening: Opening { share: 1.0, plies: 8, max_score: None, ..Opening::default() },
+            opening: Opening { share: 1.0, plies: 8, max_score: None },
             playout_cap: Some(PlayoutCap { full: 0.5, visits: 24 }),
             ..SelfPlayConfig::default()
         }
