@@ -59,7 +59,7 @@ pub struct DatagenConfig {
     pub max_turns: usize,
     /// Openings with a greater score than this for either side, in centipawns, are not played.
     pub max_opening_score: Option<u32>,
-    /// A game is won by a side whose score is at least this in [`WON_PLIES`] plies in a row, in centipawns.
+    /// A game is won by a side whose score is at least this in four plies in a row, in centipawns.
     pub win_score: Option<u32>,
     /// The seed of the openings and the random turns.
     pub seed: u64,
