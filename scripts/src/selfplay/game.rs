@@ -295,7 +295,7 @@ impl<'a> SelfPlayGame<'a> {
         self.rejected_starts < MAX_REJECTED_STARTS && greatest.is_some_and(|max| score.abs() > max)
     }
 
-    /// Begins the game anew, from another start.
+    /// Restarts the game from another start.
     fn replace_start(&mut self) {
         self.rejected_starts += 1;
         let start = random_starts::start(self.variant, &self.config.opening, &mut self.rng);
