@@ -6,7 +6,7 @@
 //! rules, including claimable outcomes, or are drawn after a number of turns.
 //!
 //! After random turns one side is often far ahead, and games that are played to the mate have most of their positions
-//! there. [`DatagenConfig::max_opening_score`] and [`DatagenConfig::win_score`] leave out what is decided: in chess 54 % of
+//! there. [`DatagenConfig::max_opening_score`] and [`DatagenConfig::win_score`] leave out what is decided: in chess 53 % of
 //! the positions without them had scores of more than 4 pawns.
 //!
 //! - `bughouse`: games of two boards.
