@@ -11,6 +11,7 @@ pub(crate) mod matches;
 pub(crate) mod measure_speed;
 pub(crate) mod plot;
 pub(crate) mod quantize;
+pub(crate) mod rescore;
 pub(crate) mod selfplay;
 pub(crate) mod solve;
 pub(crate) mod stop;

@@ -6,6 +6,7 @@
 //!   network from labelled games. [`campaign`]: sparse networks of many variants, unattended.
 //! - [`selfplay`]: self-play games; [`datagen`]: labelled games of a reference engine; [`random_starts`]: start
 //!   positions of self-play; [`readers`]: games of other programs.
+//! - [`rescore`]: games with the scores of another evaluator.
 //! - [`record`]: games with search results, and training samples; [`replay_buffer`]: the games from which
 //!   training by self-play draws samples.
 //! - [`store`]: folders and buckets; [`uploader`], [`identity`]: of processes that share one.
@@ -43,6 +44,7 @@ pub mod random_starts;
 pub mod readers;
 pub mod record;
 pub mod replay_buffer;
+pub mod rescore;
 pub mod retrograde;
 pub mod run;
 pub mod selfplay;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use commands::{
-    accuracy, campaign, datagen, gather, gauntlet, matches, measure_speed, plot, quantize,
+    accuracy, campaign, datagen, gather, gauntlet, matches, measure_speed, plot, quantize, rescore,
     selfplay, solve, train, train_sparse, verify,
 };
 use menagerie::protocol::VersionReport;
@@ -28,6 +28,7 @@ enum Command {
     Selfplay(selfplay::SelfplayArguments),
     Datagen(datagen::DatagenArguments),
     Gather(gather::GatherArguments),
+    Rescore(rescore::RescoreArguments),
     Campaign(campaign::CampaignArguments),
     Quantize(quantize::QuantizeArguments),
     Match(matches::MatchArguments),
@@ -55,6 +56,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Selfplay(arguments) => return selfplay::run(arguments),
         Command::Datagen(arguments) => return datagen::run(arguments),
         Command::Gather(arguments) => gather::run(arguments),
+        Command::Rescore(arguments) => rescore::run(arguments),
         Command::Quantize(arguments) => quantize::run(arguments),
         Command::Match(arguments) => return matches::run(arguments),
         Command::Gauntlet(arguments) => gauntlet::run(arguments),

@@ -78,7 +78,7 @@ impl Targets {
     }
 
     /// Returns the expected score of a recorded score, both -1 to 1.
-    pub(super) fn expected(&self, score: f32) -> f32 {
+    pub(crate) fn expected(&self, score: f32) -> f32 {
         let score = score.clamp(-1.0, 1.0);
         // A score of 1 stays 1: its log odds are infinite.
         (self.steepness * score.atanh()).tanh()

@@ -21,9 +21,9 @@ use super::batch::Batch;
 use super::config::SparseConfig;
 use super::labels::{Labeler, Labelled};
 use super::sources::{Sources, VariantSource};
-use crate::eval_scale::EngineScore;
 use crate::readers::{ScoredGame, stream_scored};
 use crate::record::{GameRecord, Targets};
+use crate::rescore::steepness_of_scale;
 
 /// Number of the format of shards; 2 has whole policies.
 const FORMAT: u32 = 2;
@@ -357,13 +357,6 @@ impl Builder {
         }
         Ok(Index { source, shards: self.counts, variants: self.variants })
     }
-}
-
-/// Returns the factor on the log odds of recorded scores that stands for a logistic of `scale` centipawns.
-fn steepness_of_scale(scale: f32) -> f32 {
-    // Twice the inverse hyperbolic tangent of the score of one centipawn are its recorded log odds.
-    let recorded = 2.0 * EngineScore::Centipawns(100).expected().atanh();
-    100.0 / scale / recorded
 }
 
 /// Fits the factor to the first labelled games.

@@ -16,6 +16,7 @@ mod onnx_runtime;
 mod pgn;
 mod plot;
 mod readers;
+mod rescore;
 mod retrograde;
 mod run;
 mod selfplay;

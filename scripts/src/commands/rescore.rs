@@ -1,0 +1,85 @@
+//! `trainer rescore VARIANT GAMES.. --evaluator PROGRAM --out FILE`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use indicatif::ProgressBar;
+use trainer::readers;
+use trainer::record;
+use trainer::rescore::{RescoreConfig, Rescored, rescore};
+use trainer::variants::{find_variant, read_sections};
+
+use super::threads;
+
+/// Replaces the scores of recorded games by those of another evaluator, and adds positions beside the games.
+///
+/// The evaluator is a program that reads FENs, one a line, and prints for each the centipawns of the side to move, mN for a
+/// mate, or - for no score.
+#[derive(Debug, Args)]
+pub(crate) struct RescoreArguments {
+    /// The variant.
+    variant: String,
+    /// Games of self-play (games) or labelled games (tsv, tsv.gz).
+    #[arg(required = true)]
+    games: Vec<PathBuf>,
+    /// A file of your own variants, in the syntax of variants.ini.
+    #[arg(long, value_name = "FILE")]
+    variants: Option<PathBuf>,
+    /// The executable of the evaluator.
+    #[arg(long, value_name = "PROGRAM")]
+    evaluator: PathBuf,
+    /// Its arguments.
+    #[arg(long, value_name = "ARGUMENT", num_args = 1..)]
+    arguments: Vec<String>,
+    /// Positions beside each position, one or two random turns after it.
+    #[arg(long, default_value_t = 1)]
+    side_positions: usize,
+    /// Centipawns of the logistic function from scores to expected scores; fitted to the results of the games if not given.
+    #[arg(long)]
+    score_scale: Option<f32>,
+    /// The file of the result (.games), which `trainer sparse` reads.
+    #[arg(long)]
+    out: PathBuf,
+    /// Seed of the random turns.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Processes of the evaluator; all cores if not given.
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+pub(crate) fn run(arguments: RescoreArguments) -> anyhow::Result<()> {
+    let sections = read_sections(arguments.variants.as_deref())?;
+    let variant = find_variant(&arguments.variant, &sections)?;
+    if let Some(scale) = arguments.score_scale {
+        anyhow::ensure!(
+            scale.is_finite() && scale > 0.0,
+            "--score-scale must be above 0, got {scale}"
+        );
+    }
+    let found = readers::read_all(&arguments.games, &variant)?;
+    for error in &found.errors {
+        eprintln!("{error}");
+    }
+    let config = RescoreConfig {
+        evaluator: arguments.evaluator,
+        arguments: arguments.arguments,
+        side_positions: arguments.side_positions,
+        seed: arguments.seed,
+        score_scale: arguments.score_scale,
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(arguments.threads)).build()?;
+    let bar = ProgressBar::new(found.games.len() as u64);
+    let done = |games: usize| bar.set_position(games as u64);
+    let rescored = pool.install(|| rescore(&variant, &config, &found.games, &done))?;
+    bar.finish_and_clear();
+    let Rescored { games, bad_games, steepness } = rescored;
+    record::write(&arguments.out, &games)?;
+    let positions: usize = games.iter().map(|game| game.plies.len()).sum();
+    println!(
+        "{}: {positions} positions of {} games, {bad_games} games do not replay; factor on log odds {steepness:.3}",
+        arguments.out.display(),
+        found.games.len() - bad_games,
+    );
+    Ok(())
+}

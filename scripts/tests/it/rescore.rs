@@ -1,0 +1,130 @@
+//! Rescored games: the evaluator's scores replace those of the records, positions beside the games are added, and errors
+//! quote the evaluator. The evaluators are shell scripts.
+#![cfg(unix)]
+
+use crate::support::script;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use menagerie::variant::{Catalogue, Variant};
+use tempfile::TempDir;
+use trainer::record::GameRecord;
+use trainer::rescore::{RescoreConfig, RescoreError, Rescored, rescore};
+
+/// Returns settings with an evaluator whose process runs shell commands.
+fn config(folder: &Path, commands: &str) -> RescoreConfig {
+    let path = folder.join("evaluator");
+    script::executable(&path, &format!("#!/bin/sh\n{commands}\n"));
+    RescoreConfig {
+        evaluator: path,
+        arguments: vec![],
+        side_positions: 2,
+        seed: 3,
+        score_scale: Some(400.0),
+    }
+}
+
+fn variant() -> Arc<Variant> {
+    Catalogue::shipped().get("atomic").expect("it is shipped")
+}
+
+/// Returns a game with scores of 0.
+fn game() -> GameRecord {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("game.tsv");
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    std::fs::write(&file, format!("atomic\t{start}\t1-0\te2e4:0 e7e5:0 g1f3:0/d2d4 b8c6:0\n"))
+        .expect("written");
+    let mut games = trainer::readers::read_all(&[&file], &variant()).expect("read").games;
+    games.remove(0)
+}
+
+fn run(config: &RescoreConfig, games: &[GameRecord]) -> Result<Rescored, RescoreError> {
+    rescore(&variant(), config, games, &|_| ())
+}
+
+/// Prints 400 if White is to move, else -400.
+const WHITE_LEADS: &str =
+    "while read -r fen; do case $fen in *' w '*) echo 400;; *) echo -400;; esac; done";
+
+#[test]
+fn rescored_games_have_the_scores_of_the_evaluator() {
+    let folder = TempDir::new().expect("a folder");
+    let rescored = run(&config(folder.path(), WHITE_LEADS), &[game(), game()]).expect("scores");
+    assert_eq!(rescored.bad_games, 0);
+    let variant = variant();
+    // Two games of four plies, and two positions beside each ply.
+    assert_eq!(rescored.games.len(), 2 + 2 * 4 * 2);
+    // A logistic function of 400 centipawns, from -1 to 1.
+    let lead = 0.5f32.tanh();
+    let mut beside = 0;
+    for found in &rescored.games {
+        for (nth, ply) in found.plies.iter().enumerate() {
+            let position = found.position(&variant, nth).expect("it replays");
+            let sign = if position.turn().index() == 0 { 1.0 } else { -1.0 };
+            let score = ply.score.expect("a score");
+            assert!((score - sign * lead).abs() < 1e-4, "{score}");
+        }
+        if found.plies.len() == 1 {
+            beside += 1;
+            assert!(found.end.is_none() && found.plies[0].policy.is_empty());
+            assert_ne!(found.start, game().start);
+        } else {
+            assert_eq!(found.end, game().end);
+            let policies = |game: &GameRecord| -> Vec<_> {
+                game.plies.iter().map(|ply| (ply.played, ply.policy.clone())).collect()
+            };
+            assert_eq!(policies(found), policies(&game()));
+        }
+    }
+    assert_eq!(beside, 16);
+}
+
+#[test]
+fn rescored_games_have_no_score_where_the_evaluator_has_none() {
+    let folder = TempDir::new().expect("a folder");
+    let commands = "while read -r fen; do case $fen in *' w '*) echo m3;; *) echo -;; esac; done";
+    let rescored = run(&config(folder.path(), commands), &[game()]).expect("scores");
+    let scores: Vec<_> = rescored.games[0].plies.iter().map(|ply| ply.score).collect();
+    assert_eq!(scores, [Some(1.0), None, Some(1.0), None]);
+}
+
+#[test]
+fn rescoring_leaves_out_games_that_do_not_replay() {
+    let folder = TempDir::new().expect("a folder");
+    let mut bad = game();
+    bad.plies[2].played = bad.plies[0].played;
+    let config = RescoreConfig { side_positions: 0, ..config(folder.path(), WHITE_LEADS) };
+    let rescored = run(&config, &[bad, game()]).expect("scores");
+    assert_eq!((rescored.bad_games, rescored.games.len()), (1, 1));
+}
+
+#[test]
+fn rescoring_fits_the_scale_to_the_results() {
+    let folder = TempDir::new().expect("a folder");
+    let config = RescoreConfig { score_scale: None, ..config(folder.path(), WHITE_LEADS) };
+    // White leads and wins: the steeper the better.
+    let rescored = run(&config, &[game()]).expect("scores");
+    assert!(rescored.steepness > 5.0, "{}", rescored.steepness);
+}
+
+#[test]
+fn rescoring_errors_quote_the_evaluator() {
+    let folder = TempDir::new().expect("a folder");
+    let error = |commands: &str| {
+        run(&config(folder.path(), commands), &[game()]).expect_err(commands).to_string()
+    };
+    let greeting = error("echo Stockfish 15.1; cat");
+    assert!(greeting.contains("\"Stockfish 15.1\"") && greeting.contains("rnbqkbnr"), "{greeting}");
+    let early = error("read -r fen; echo 3");
+    assert!(early.contains("1 lines for 12 positions"), "{early}");
+    let missing =
+        RescoreConfig { evaluator: folder.path().join("missing"), ..config(folder.path(), "cat") };
+    let missing = run(&missing, &[game()]).expect_err("no such file").to_string();
+    assert!(missing.contains("missing"), "{missing}");
+    let tictacmo = Catalogue::shipped().get("tictacmo").expect("it is shipped");
+    let config = config(folder.path(), "cat");
+    let unfit = rescore(&tictacmo, &config, &[], &|_| ()).expect_err("three sides").to_string();
+    assert!(unfit.contains("tictacmo"), "{unfit}");
+}
