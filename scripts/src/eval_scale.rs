@@ -14,6 +14,15 @@ pub enum EngineScore {
 const STEEPNESS: f32 = 0.003_682_08;
 
 impl EngineScore {
+    /// Parses a score as labelled games have it: `31` are centipawns, `m3` and `m-3` are mates. `None` for other texts.
+    pub fn parse(text: &str) -> Option<EngineScore> {
+        let (kind, number): (fn(i32) -> EngineScore, _) = match text.strip_prefix('m') {
+            Some(number) => (EngineScore::Mate, number),
+            None => (EngineScore::Centipawns, text),
+        };
+        number.parse().ok().map(kind)
+    }
+
     /// Returns the expected score of the side to move, from -1 to 1: `2 / (1 + exp(-0.00368208 cp)) - 1` as on
     /// Lichess, so that +100 is 0.18 and +500 is 0.73; ±1 for a mate.
     pub fn expected(self) -> f32 {
@@ -43,6 +52,15 @@ impl EngineScore {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn engine_scores_are_parsed() {
+        assert_eq!(EngineScore::parse("-31"), Some(EngineScore::Centipawns(-31)));
+        assert_eq!(EngineScore::parse("m-3"), Some(EngineScore::Mate(-3)));
+        for text in ["", "m", "-", "3.5", "mate 3", "99999999999", "cp 31"] {
+            assert_eq!(EngineScore::parse(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn engine_scores_convert_to_expected_scores() {

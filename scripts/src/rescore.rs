@@ -303,7 +303,7 @@ fn read_scores(
     let evaluator = || config.evaluator.display().to_string();
     for (line, fen) in output.lines().zip(fens) {
         let line = line.map_err(|source| RescoreError::Io { evaluator: evaluator(), source })?;
-        let score = parse_score(line.trim()).ok_or_else(|| RescoreError::Line {
+        let score = parse_line(line.trim()).ok_or_else(|| RescoreError::Line {
             evaluator: evaluator(),
             line: line.clone(),
             fen: fen.clone(),
@@ -314,13 +314,6 @@ fn read_scores(
 }
 
 /// Parses a line of the evaluator; `None` if it is none of a score, `Some(None)` for `-`.
-fn parse_score(line: &str) -> Option<Option<EngineScore>> {
-    if line == "-" {
-        return Some(None);
-    }
-    let (kind, number): (fn(i32) -> EngineScore, _) = match line.strip_prefix('m') {
-        Some(number) => (EngineScore::Mate, number),
-        None => (EngineScore::Centipawns, line),
-    };
-    number.parse().ok().map(|number| Some(kind(number)))
+fn parse_line(line: &str) -> Option<Option<EngineScore>> {
+    if line == "-" { Some(None) } else { EngineScore::parse(line).map(Some) }
 }

@@ -126,10 +126,6 @@ fn parse_score(text: &str) -> Result<Option<f32>, PlyError> {
     if text.is_empty() {
         return Ok(None);
     }
-    let (kind, number): (fn(i32) -> EngineScore, _) = match text.strip_prefix('m') {
-        Some(number) => (EngineScore::Mate, number),
-        None => (EngineScore::Centipawns, text),
-    };
-    let number = number.parse().map_err(|_| PlyError::Score(text.to_owned()))?;
-    Ok(Some(kind(number).expected()))
+    let score = EngineScore::parse(text).ok_or_else(|| PlyError::Score(text.to_owned()))?;
+    Ok(Some(score.expected()))
 }
