@@ -61,12 +61,12 @@ pub enum RescoreError {
         /// The position.
         fen: String,
     },
-    /// The evaluator ended early.
+    /// The evaluator printed too few lines, or more than it was given positions.
     #[error("the evaluator {evaluator} printed {found} lines for {expected} positions")]
-    Ended {
+    Count {
         /// The executable.
         evaluator: String,
-        /// The lines that it printed.
+        /// The lines that it printed, as far as they were read.
         found: usize,
         /// The positions that it was given.
         expected: usize,
@@ -273,6 +273,10 @@ fn evaluate(
             fens.iter().try_for_each(|fen| writeln!(input, "{fen}")).and_then(|()| input.flush())
         });
         let read = read_scores(config, BufReader::new(output), fens, &mut scores);
+        // An evaluator that no longer prints might not read on either.
+        if read.is_err() {
+            let _ = process.kill();
+        }
         let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         // What the evaluator printed says more than that it stopped reading.
         read.and_then(|()| match written {
@@ -280,15 +284,11 @@ fn evaluate(
             _ => Ok(()),
         })
     });
-    // A process whose output is of no use may still run.
-    if result.is_err() {
-        let _ = process.kill();
-    }
     process.wait().map_err(io)?;
     result?;
     if scores.len() != fens.len() {
         let (found, expected) = (scores.len(), fens.len());
-        return Err(RescoreError::Ended { evaluator: evaluator(), found, expected });
+        return Err(RescoreError::Count { evaluator: evaluator(), found, expected });
     }
     Ok(scores)
 }
@@ -301,8 +301,12 @@ fn read_scores(
     scores: &mut Vec<Option<EngineScore>>,
 ) -> Result<(), RescoreError> {
     let evaluator = || config.evaluator.display().to_string();
-    for (line, fen) in output.lines().zip(fens) {
+    for (nth, line) in output.lines().enumerate() {
         let line = line.map_err(|source| RescoreError::Io { evaluator: evaluator(), source })?;
+        let Some(fen) = fens.get(nth) else {
+            let (found, expected) = (nth + 1, fens.len());
+            return Err(RescoreError::Count { evaluator: evaluator(), found, expected });
+        };
         let score = parse_line(line.trim()).ok_or_else(|| RescoreError::Line {
             evaluator: evaluator(),
             line: line.clone(),
