@@ -28,4 +28,4 @@ pub use root_move::{Line, Proof, RootMove};
 pub use searcher::Searcher;
 pub use select::{Leaf, Selection};
 pub use time_manager::{Budget, Clock};
-pub use tree::{Memory, Tree};
+pub use tree::{Memory, SearchedPosition, Tree};

@@ -34,6 +34,8 @@ pub struct GameRecord {
     /// The clocks before each ply of a game of bughouse, in milliseconds: White's and Black's on the
     /// first board, then on the second. Empty if they are unknown.
     pub clocks: Vec<[u32; 4]>,
+    /// Positions beside the game, by ascending ply.
+    pub side_positions: Vec<SidePosition>,
     /// The checksum of the game of which this is a part, if it is one. It is not stored.
     #[serde(skip)]
     pub part_of: Option<u32>,
@@ -54,6 +56,17 @@ pub struct PlyRecord {
     /// Policy surprise: the Kullback-Leibler divergence from the policy of the network to that of the
     /// search, in nats; `None` if there is no policy to learn, or the search was not one of the network.
     pub surprise: Option<f32>,
+}
+
+/// A scored position that a search of the game met, or might have met, but that did not occur in the game.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SidePosition {
+    /// The number of the ply before which the moves begin.
+    pub ply: u16,
+    /// The moves that lead to it, packed.
+    pub moves: Vec<u16>,
+    /// Expected score of the side to move, -1 to 1.
+    pub score: f32,
 }
 
 /// The move of a last ply whose position is known but in which no move was played: a step from a1 to a1,
@@ -101,6 +114,17 @@ impl GameRecord {
     }
 }
 
+impl SidePosition {
+    /// Returns the position, given that before its ply; `None` if a move is illegal.
+    pub(crate) fn position(&self, before: &Position) -> Option<Position> {
+        let mut position = before.clone();
+        for &m in &self.moves {
+            position.play(PackedMove(m).unpack()?).then_some(())?;
+        }
+        Some(position)
+    }
+}
+
 impl PlyRecord {
     /// Returns `true` if the move played is not one that the reference engine chose, as in labelled games
     /// with random moves. Moves of self-play are always among those of the search.
@@ -143,7 +167,9 @@ pub enum RecordError {
 
 const GAMES: &[u8; 8] = b"MNGRGAME";
 const PART: &[u8; 8] = b"MNGRPART";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
+/// The version of files of games without [`GameRecord::side_positions`].
+const VERSION_WITHOUT_SIDE_POSITIONS: u32 = 4;
 const HEADER_BYTES: usize = 16;
 
 /// Encodes games: a header of magic, version and checksum, then the records.
@@ -159,7 +185,30 @@ pub fn encode(games: &[GameRecord]) -> Result<Vec<u8>, postcard::Error> {
 /// # Errors
 /// [`RecordError::Damaged`].
 pub fn decode(name: &str, bytes: &[u8]) -> Result<Vec<GameRecord>, RecordError> {
-    unpack(GAMES, name, bytes)
+    match open(GAMES, &[VERSION, VERSION_WITHOUT_SIDE_POSITIONS], name, bytes)? {
+        (VERSION_WITHOUT_SIDE_POSITIONS, body) => {
+            let games: Vec<GameRecordV4> = deserialize(name, body)?;
+            Ok(games.into_iter().map(GameRecord::from).collect())
+        }
+        (_, body) => deserialize(name, body),
+    }
+}
+
+/// A game of version 4.
+#[cfg_attr(test, derive(Serialize))]
+#[derive(Deserialize)]
+struct GameRecordV4 {
+    start: String,
+    plies: Vec<PlyRecord>,
+    end: Option<End>,
+    clocks: Vec<[u32; 4]>,
+}
+
+impl From<GameRecordV4> for GameRecord {
+    fn from(game: GameRecordV4) -> GameRecord {
+        let GameRecordV4 { start, plies, end, clocks } = game;
+        GameRecord { start, plies, end, clocks, ..GameRecord::default() }
+    }
 }
 
 /// Encodes numbered games of self-play.
@@ -186,8 +235,13 @@ pub(crate) fn pack<T: Serialize + ?Sized>(
     Ok(bytes)
 }
 
-/// Checks the header and returns the bytes of the records.
-fn open<'a>(magic: &[u8; 8], name: &str, bytes: &'a [u8]) -> Result<&'a [u8], RecordError> {
+/// Checks the header and returns the version, which is one of `versions`, and the bytes of the records.
+fn open<'a>(
+    magic: &[u8; 8],
+    versions: &[u32],
+    name: &str,
+    bytes: &'a [u8],
+) -> Result<(u32, &'a [u8]), RecordError> {
     let damaged = |reason: &str| damaged(name, reason);
     let (header, body) =
         bytes.split_at_checked(HEADER_BYTES).ok_or_else(|| damaged("truncated header"))?;
@@ -198,7 +252,7 @@ fn open<'a>(magic: &[u8; 8], name: &str, bytes: &'a [u8]) -> Result<&'a [u8], Re
         return Err(damaged("not a file of game records"));
     }
     let version = number(8);
-    if version != VERSION {
+    if !versions.contains(&version) {
         return Err(damaged(&format!(
             "unsupported version {version} (this trainer reads version {VERSION})"
         )));
@@ -206,7 +260,7 @@ fn open<'a>(magic: &[u8; 8], name: &str, bytes: &'a [u8]) -> Result<&'a [u8], Re
     if number(12) != crc32fast::hash(body) {
         return Err(damaged("wrong checksum"));
     }
-    Ok(body)
+    Ok((version, body))
 }
 
 /// Decodes what [`pack`] encoded; error messages name it `name`.
@@ -215,7 +269,11 @@ pub(crate) fn unpack<T: DeserializeOwned>(
     name: &str,
     bytes: &[u8],
 ) -> Result<T, RecordError> {
-    let body = open(magic, name, bytes)?;
+    let (_, body) = open(magic, &[VERSION], name, bytes)?;
+    deserialize(name, body)
+}
+
+fn deserialize<T: DeserializeOwned>(name: &str, body: &[u8]) -> Result<T, RecordError> {
     postcard::from_bytes(body).map_err(|error| damaged(name, &error.to_string()))
 }
 
@@ -255,4 +313,37 @@ pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(new_path, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn games_without_side_positions_are_still_read() {
+        let ply = PlyRecord {
+            played: 7,
+            policy: vec![(7, 1)],
+            score: Some(0.5),
+            proven: None,
+            surprise: None,
+        };
+        let game = GameRecord {
+            start: "start".to_owned(),
+            plies: vec![ply],
+            end: Some(End { winner: Some(1), turns: 2 }),
+            ..GameRecord::default()
+        };
+        let GameRecord { start, plies, end, clocks, .. } = game.clone();
+        let old = vec![GameRecordV4 { start, plies, end, clocks }];
+        let mut bytes = pack(GAMES, &old).expect("bytes");
+        bytes[8] = VERSION_WITHOUT_SIDE_POSITIONS as u8;
+        assert_eq!(decode("old.games", &bytes).expect("read"), std::slice::from_ref(&game));
+        let error = decode_part("old.part", &bytes).expect_err("another magic").to_string();
+        assert!(error.contains("old.part"), "{error}");
+        let side = SidePosition { ply: 0, moves: vec![7, 9], score: -0.25 };
+        let game = GameRecord { side_positions: vec![side], ..game };
+        let bytes = encode(std::slice::from_ref(&game)).expect("bytes");
+        assert_eq!(decode("new.games", &bytes).expect("read"), [game]);
+    }
 }

@@ -21,7 +21,7 @@ use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
 use crate::eval_scale::EngineScore;
-use crate::record::{GameRecord, PlyRecord, Targets};
+use crate::record::{GameRecord, SidePosition, Targets};
 
 /// The settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,7 @@ pub enum RescoreError {
 /// Games with new scores.
 #[derive(Debug)]
 pub struct Rescored {
-    /// The games, and after each the positions beside it as games of one ply without an end.
+    /// The games, with the positions beside them.
     pub games: Vec<GameRecord>,
     /// The number of games that do not replay, and were left out.
     pub bad_games: usize,
@@ -128,9 +128,11 @@ pub fn rescore(
         None => targets.fitted(scored.iter(), variant).steepness,
     };
     let targets = Targets { steepness, ..targets };
-    let plies = scored.iter_mut().flat_map(|game| &mut game.plies);
-    for score in plies.filter_map(|ply| ply.score.as_mut()) {
-        *score = targets.expected(*score);
+    for game in &mut scored {
+        let of_plies = game.plies.iter_mut().filter_map(|ply| ply.score.as_mut());
+        for score in of_plies.chain(game.side_positions.iter_mut().map(|side| &mut side.score)) {
+            *score = targets.expected(*score);
+        }
     }
     Ok(Rescored { games: scored, bad_games, steepness })
 }
@@ -147,8 +149,15 @@ pub(crate) fn steepness_of_scale(scale: f32) -> f32 {
 struct Positions {
     games: Vec<GameRecord>,
     fens: Vec<String>,
-    /// The game and the ply of each FEN.
-    places: Vec<(usize, usize)>,
+    /// Where each FEN comes from.
+    sources: Vec<Source>,
+}
+
+/// Where a position comes from: the number of the game, the ply, and the moves from there, if it is beside the game.
+struct Source {
+    game: usize,
+    ply: usize,
+    beside: Option<Vec<u16>>,
 }
 
 impl Positions {
@@ -165,7 +174,7 @@ impl Positions {
         if added.is_none() {
             self.games.truncate(games);
             self.fens.truncate(fens);
-            self.places.truncate(fens);
+            self.sources.truncate(fens);
         }
         added
     }
@@ -178,31 +187,25 @@ impl Positions {
         rng: &mut ChaCha8Rng,
     ) -> Option<()> {
         let number = self.games.len();
-        self.games.push(game.clone());
+        self.games.push(GameRecord { side_positions: vec![], ..game.clone() });
         let mut position = game.position(variant, 0)?;
         for (nth, ply) in game.plies.iter().enumerate() {
             self.games[number].plies[nth].score = None;
             if !position.mid_turn() {
-                self.places.push((number, nth));
+                self.sources.push(Source { game: number, ply: nth, beside: None });
                 self.fens.push(position.fen());
                 for _ in 0..side_positions {
                     let turns = rng.random_range(1..=SIDE_TURNS);
-                    if let Some((start, played)) = random_continuation(&position, turns, rng) {
-                        self.add_side_position(start, played);
+                    if let Some((moves, fen)) = random_continuation(&position, turns, rng) {
+                        let beside = Some(moves);
+                        self.sources.push(Source { game: number, ply: nth, beside });
+                        self.fens.push(fen);
                     }
                 }
             }
             position.play(PackedMove(ply.played).unpack()?).then_some(())?;
         }
         Some(())
-    }
-
-    /// Adds a position as a game of one ply. Records have a move in each ply; this one has no part in what is learned.
-    fn add_side_position(&mut self, start: String, played: u16) {
-        self.places.push((self.games.len(), 0));
-        self.fens.push(start.clone());
-        let ply = PlyRecord { played, policy: vec![], score: None, proven: None, surprise: None };
-        self.games.push(GameRecord { start, plies: vec![ply], ..GameRecord::default() });
     }
 }
 
@@ -219,35 +222,42 @@ fn score_games(
         let added = positions.add(variant, game, config.side_positions, &mut rng);
         bad_games += usize::from(added.is_none());
     }
-    let Positions { mut games, fens, places } = positions;
-    for ((game, ply), score) in places.into_iter().zip(evaluate(config, &fens)?) {
-        games[game].plies[ply].score = score.map(EngineScore::expected);
+    let Positions { mut games, fens, sources } = positions;
+    for (Source { game, ply, beside }, score) in sources.into_iter().zip(evaluate(config, &fens)?) {
+        let score = score.map(EngineScore::expected);
+        match (beside, score) {
+            (None, score) => games[game].plies[ply].score = score,
+            (Some(moves), Some(score)) => {
+                let side = SidePosition { ply: ply as u16, moves, score };
+                games[game].side_positions.push(side);
+            }
+            (Some(_), None) => {}
+        }
     }
     Ok((games, bad_games))
 }
 
-/// Returns the FEN after some random turns, and a legal move there; `None` if the game ends before.
+/// Returns the moves of some random turns, and the FEN after them; `None` if the game ends before.
 fn random_continuation(
     position: &Position,
     turns: usize,
     rng: &mut ChaCha8Rng,
-) -> Option<(String, u16)> {
+) -> Option<(Vec<u16>, String)> {
     let mut position = position.clone();
     let mut legal = MoveList::new();
+    let mut moves = Vec::new();
     let mut played = 0;
     while played < turns {
         if position.result().is_some() {
             return None;
         }
         position.legal_moves(&mut legal);
-        position.play_unchecked(*legal.choose(rng)?);
+        let m = *legal.choose(rng)?;
+        moves.push(m.pack().0);
+        position.play_unchecked(m);
         played += usize::from(!position.mid_turn());
     }
-    if position.result().is_some() {
-        return None;
-    }
-    position.legal_moves(&mut legal);
-    legal.first().map(|m| (position.fen(), m.pack().0))
+    position.result().is_none().then(|| (moves, position.fen()))
 }
 
 /// Returns the scores of positions by one process of the evaluator.

@@ -46,6 +46,9 @@ pub struct SelfPlayConfig {
     /// Plies with fewer visits; none if not set. This is KataGo's playout cap randomization (Wu 2019, section
     /// 3.1).
     pub playout_cap: Option<PlayoutCap>,
+    /// The positions of the searches with all visits that are recorded beside the game, for the value. Without a table
+    /// there are none.
+    pub side_positions: Option<SidePositions>,
 }
 
 /// When a side resigns.
@@ -68,6 +71,18 @@ pub struct PlayoutCap {
     pub full: f64,
     /// Visits of the other plies.
     pub visits: usize,
+}
+
+/// The positions of a search that are recorded beside the game.
+///
+/// Most positions that a search evaluates follow a mistake, of which games have few.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SidePositions {
+    /// The greatest number of a search, drawn at random.
+    pub count: usize,
+    /// The least number of their visits.
+    pub visits: u32,
 }
 
 /// How the root is explored in self-play.
@@ -107,14 +122,15 @@ impl Default for SelfPlayConfig {
             opening: Opening::default(),
             resignation: None,
             playout_cap: None,
+            side_positions: None,
         }
     }
 }
 
 impl SelfPlayConfig {
     /// Returns the default of self-play with sparse networks. Half of the plies have few visits, as the value learns from
-    /// games, the policy from visits. With 256 and 64 visits the networks were no better for the same CPU time
-    /// (docs/history/networks.md).
+    /// games, the policy from visits. For the same CPU time 256 and 64 visits made the networks no better, side positions
+    /// did (docs/history/networks.md).
     pub fn for_sparse() -> SelfPlayConfig {
         SelfPlayConfig {
             visits: 96,
@@ -126,6 +142,7 @@ impl SelfPlayConfig {
             max_plies: 300,
             opening: Opening { share: 1.0, plies: 8, max_score: None },
             playout_cap: Some(PlayoutCap { full: 0.5, visits: 24 }),
+            side_positions: Some(SidePositions { count: 8, visits: 8 }),
             ..SelfPlayConfig::default()
         }
     }

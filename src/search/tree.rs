@@ -65,6 +65,15 @@ pub struct Memory {
     pub moves: usize,
 }
 
+/// A position below the root that the search visited often.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchedPosition {
+    /// The moves that lead to it from the root.
+    pub moves: Vec<Move>,
+    /// The expected score of its side to move, -1 to 1.
+    pub score: f32,
+}
+
 impl Tree {
     /// Returns a tree that has only its root, and at most `bytes` bytes of memory.
     pub fn new(root: Position, params: Params, bytes: usize) -> Tree {
@@ -309,6 +318,29 @@ impl Tree {
             }
         }
         self.node_mut(self.root).candidates = 0;
+    }
+
+    /// Returns the positions below the root that have moves and at least `least_visits` visits. Repetitions are none
+    /// of them, as their value is that of the path.
+    pub fn searched_positions(&self, least_visits: u32) -> Vec<SearchedPosition> {
+        let mut found = Vec::new();
+        let mut open: Vec<(NodeId, Vec<Move>)> = vec![(self.root, Vec::new())];
+        while let Some((parent, path)) = open.pop() {
+            for id in self.children_of(parent) {
+                let node = self.node(id);
+                let Some(m) = node.edge.m.unpack() else { continue };
+                if node.state() != State::Expanded || node.visits < least_visits {
+                    continue;
+                }
+                let moves: Vec<Move> = path.iter().copied().chain([m]).collect();
+                found.push(SearchedPosition {
+                    moves: moves.clone(),
+                    score: node.score(node.turn()),
+                });
+                open.push((id, moves));
+            }
+        }
+        found
     }
 
     /// Returns the value of a draw for `side`.

@@ -4,17 +4,19 @@ use menagerie::encoding::Encoding;
 use menagerie::nn::{Batch, CachedEval, Evaluation, Evaluator, Query};
 use menagerie::rules::{Move, PerSide, Side};
 use menagerie::search::{
-    Gumbel, GumbelParams, Leaf, MateSearch, Params, Proof, Selection, Tree, improved_policy,
+    Gumbel, GumbelParams, Leaf, MateSearch, Params, Proof, SearchedPosition, Selection, Tree,
+    improved_policy,
 };
 use menagerie::variant::Variant;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
+use rand::seq::IndexedRandom;
 use rand_distr::{Distribution, Gamma};
 
-use super::{RootSearch, SelfPlayConfig, SelfPlayStats};
+use super::{RootSearch, SelfPlayConfig, SelfPlayStats, SidePositions};
 use crate::random_starts;
 use crate::record::surprise::divergence;
-use crate::record::{End, GameRecord, PlyRecord};
+use crate::record::{End, GameRecord, PlyRecord, SidePosition};
 
 /// A game in progress.
 pub(super) struct SelfPlayGame<'a> {
@@ -37,6 +39,7 @@ pub(super) struct SelfPlayGame<'a> {
     /// The number of starts that were not even enough.
     rejected_starts: usize,
     plies: Vec<PlyRecord>,
+    side_positions: Vec<SidePosition>,
     end: Option<End>,
     /// The number of consecutive plies at which each side expected to lose.
     lost_plies: PerSide<usize>,
@@ -103,6 +106,7 @@ impl<'a> SelfPlayGame<'a> {
             start: fen,
             rejected_starts: 0,
             plies: Vec::new(),
+            side_positions: Vec::new(),
             end: None,
             lost_plies: PerSide::from_fn(|_| 0),
             plays_out,
@@ -163,9 +167,8 @@ impl<'a> SelfPlayGame<'a> {
     /// Returns the number and the record of a finished game.
     pub(super) fn into_record(self) -> (u64, GameRecord) {
         let end = self.end.or(Some(End { winner: None, turns: 0 }));
-        let record =
-            GameRecord { start: self.start, plies: self.plies, end, ..GameRecord::default() };
-        (self.number, record)
+        let SelfPlayGame { number, start, plies, side_positions, .. } = self;
+        (number, GameRecord { start, plies, side_positions, end, ..GameRecord::default() })
     }
 
     /// Selects the next leaf; `None` if the search of this ply is finished.
@@ -260,6 +263,7 @@ impl<'a> SelfPlayGame<'a> {
         let proven = self.proven_end();
         let score = self.tree.value()[mover];
         let resignation = self.resignation(mover, score);
+        self.record_side_positions(played);
         self.plies.push(PlyRecord {
             played: played.pack().0,
             // A search with few visits gives no policy target.
@@ -287,6 +291,23 @@ impl<'a> SelfPlayGame<'a> {
         } else {
             None
         };
+    }
+
+    /// Records positions of the search of this ply. That after `played` has a search of its own.
+    fn record_side_positions(&mut self, played: Move) {
+        let Some(SidePositions { count, visits }) = self.config.side_positions.clone() else {
+            return;
+        };
+        if !self.full {
+            return;
+        }
+        let mut positions = self.tree.searched_positions(visits);
+        positions.retain(|position| position.moves != [played]);
+        let ply = self.plies.len() as u16;
+        for SearchedPosition { moves, score } in positions.sample(&mut self.rng, count) {
+            let moves = moves.iter().map(|m| m.pack().0).collect();
+            self.side_positions.push(SidePosition { ply, moves, score: *score });
+        }
     }
 
     /// Returns `true` if a start with this score is to be replaced.

@@ -192,6 +192,7 @@ impl<'a> Labeler<'a> {
         let turns = turns_left(game, &ends_turn);
         let mut policy = Vec::new();
         let mut count = 0;
+        let mut side_positions = game.side_positions.iter().peekable();
         for (nth, ply) in game.plies.iter().enumerate() {
             let m = prepare(&mut position, game, nth)?;
             position.legal_moves(&mut self.legal);
@@ -204,9 +205,20 @@ impl<'a> Labeler<'a> {
                 each(&position, &self.legal, &policy, target);
                 count += 1;
             }
+            while let Some(side) = side_positions.next_if(|side| usize::from(side.ply) == nth) {
+                let beside = side.position(&position)?;
+                beside.legal_moves(&mut self.legal);
+                if !self.legal.is_empty() {
+                    let score = Some(self.expected(side.score));
+                    let target = ValueTarget { score, outcome: Outcome::Unknown, turns_left: None };
+                    each(&beside, &self.legal, &[], target);
+                    count += 1;
+                }
+            }
             position.play_unchecked(m);
         }
-        Some(count)
+        // Those of plies out of order, or that the game does not have.
+        side_positions.next().is_none().then_some(count)
     }
 
     /// Returns what became of each ply: the score where the next move was played that the reference engine
@@ -301,6 +313,7 @@ mod tests {
     use menagerie::variant::Catalogue;
 
     use super::*;
+    use crate::record::SidePosition;
 
     /// Policy, score, outcome, turns left, and number of legal moves.
     type Labels = (Vec<u16>, Option<f32>, Outcome, Option<f32>, usize);
@@ -373,5 +386,35 @@ mod tests {
         assert_eq!(found[0].0, [3, share(0.8), 5, share(0.2)]);
         assert_eq!(found[0].2, Outcome::Result(0));
         assert!(found[1].0.is_empty());
+    }
+
+    #[test]
+    fn positions_beside_the_game_have_a_score_alone() {
+        let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 0 1";
+        let line = format!("crazyhouse\t{start}\t1-0\te2e4:0 e7e5:0");
+        let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
+        let mut game = crate::readers::parse_labelled_game(&line, &variant).expect("a game");
+        let plain = labels_of(&game);
+        let e5 = game.plies[1].played;
+        let d4 = variant.start().parse_turn("d2d4").expect("legal")[0].pack().0;
+        let beside = |ply, moves: &[u16]| SidePosition { ply, moves: moves.to_vec(), score: 0.6 };
+        game.side_positions = vec![beside(0, &[d4]), beside(0, &[d4, e5]), beside(1, &[e5])];
+        let found = labels_of(&game);
+        assert_eq!([&found[0], &found[3]], [&plain[0], &plain[1]]);
+        for (nth, moves) in [(1, 20), (2, 29), (4, 29)] {
+            let (policy, score, outcome, turns, legal) = &found[nth];
+            assert!(policy.is_empty() && (score.expect("a score") - 0.8).abs() < 1e-3);
+            assert_eq!((*outcome, *turns, *legal), (Outcome::Unknown, None, moves), "{nth}");
+        }
+        // An illegal move, and a ply that the game does not have.
+        for bad in [beside(0, &[e5]), beside(2, &[])] {
+            game.side_positions = vec![bad];
+            let encoding =
+                SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");
+            let mut words = vec![];
+            let mut labeler = Labeler::new(&variant, &encoding, 1.0);
+            assert_eq!(labeler.label(&game, None, &mut words), None);
+            assert!(words.is_empty());
+        }
     }
 }

@@ -7,6 +7,7 @@ use crate::support::script;
 use std::path::Path;
 use std::sync::Arc;
 
+use menagerie::rules::{PackedMove, Position};
 use menagerie::variant::{Catalogue, Variant};
 use tempfile::TempDir;
 use trainer::record::GameRecord;
@@ -54,31 +55,35 @@ fn rescored_games_have_the_scores_of_the_evaluator() {
     let rescored = run(&config(folder.path(), WHITE_LEADS), &[game(), game()]).expect("scores");
     assert_eq!(rescored.bad_games, 0);
     let variant = variant();
-    // Two games of four plies, and two positions beside each ply.
-    assert_eq!(rescored.games.len(), 2 + 2 * 4 * 2);
     // A logistic function of 400 centipawns, from -1 to 1.
     let lead = 0.5f32.tanh();
-    let mut beside = 0;
+    let check = |position: &Position, score: f32| {
+        let sign = if position.turn().index() == 0 { 1.0 } else { -1.0 };
+        assert!((score - sign * lead).abs() < 1e-4, "{score}");
+    };
+    assert_eq!(rescored.games.len(), 2);
     for found in &rescored.games {
-        for (nth, ply) in found.plies.iter().enumerate() {
+        assert_eq!(found.end, game().end);
+        for (nth, (ply, before)) in found.plies.iter().zip(&game().plies).enumerate() {
+            assert_eq!((ply.played, &ply.policy), (before.played, &before.policy));
             let position = found.position(&variant, nth).expect("it replays");
-            let sign = if position.turn().index() == 0 { 1.0 } else { -1.0 };
-            let score = ply.score.expect("a score");
-            assert!((score - sign * lead).abs() < 1e-4, "{score}");
+            check(&position, ply.score.expect("a score"));
         }
-        if found.plies.len() == 1 {
-            beside += 1;
-            assert!(found.end.is_none() && found.plies[0].policy.is_empty());
-            assert_ne!(found.start, game().start);
-        } else {
-            assert_eq!(found.end, game().end);
-            let policies = |game: &GameRecord| -> Vec<_> {
-                game.plies.iter().map(|ply| (ply.played, ply.policy.clone())).collect()
-            };
-            assert_eq!(policies(found), policies(&game()));
+        // Two positions beside each of four plies.
+        assert_eq!(found.side_positions.len(), 8);
+        for (nth, side) in found.side_positions.iter().enumerate() {
+            assert_eq!(usize::from(side.ply), nth / 2);
+            let mut position = found.position(&variant, nth / 2).expect("it replays");
+            for &m in &side.moves {
+                assert!(position.play(PackedMove(m).unpack().expect("a move")));
+            }
+            check(&position, side.score);
         }
     }
-    assert_eq!(beside, 16);
+    // Positions that were beside the games are replaced.
+    let config = RescoreConfig { side_positions: 0, ..config(folder.path(), WHITE_LEADS) };
+    let again = run(&config, &rescored.games).expect("scores");
+    assert!(again.games.iter().all(|game| game.side_positions.is_empty()));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use menagerie::variant::{Catalogue, Variant};
 use trainer::random_starts::Opening;
 use trainer::record::{self, End, GameRecord, RecordError};
 use trainer::selfplay::{
-    PlayoutCap, Resignation, RootSearch, SelfPlayConfig, SelfPlayStats, play_games,
+    PlayoutCap, Resignation, RootSearch, SelfPlayConfig, SelfPlayStats, SidePositions, play_games,
 };
 
 fn gumbel() -> SelfPlayConfig {
@@ -66,6 +66,37 @@ fn games_of_every_variant_replay_into_samples() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn side_positions_are_those_of_the_search() {
+    for variant in Catalogue::shipped().iter() {
+        let side_positions = Some(SidePositions { count: 3, visits: 2 });
+        let playout_cap = Some(PlayoutCap { full: 0.5, visits: 4 });
+        let config = SelfPlayConfig { visits: 24, side_positions, playout_cap, ..gumbel() };
+        let mut found = 0;
+        for game in games(variant, &config, 2, 6) {
+            let mut numbers = vec![0; game.plies.len()];
+            assert!(game.side_positions.is_sorted_by_key(|side| side.ply));
+            for side in &game.side_positions {
+                let nth = usize::from(side.ply);
+                let mut position = game.position(variant, nth).expect("it replays");
+                for &m in &side.moves {
+                    let m = PackedMove(m).unpack().expect("a move");
+                    assert!(position.play(m), "{} {m:?}", position.fen());
+                }
+                assert!(position.result().is_none(), "{}", position.fen());
+                assert_ne!(side.moves, [game.plies[nth].played]);
+                assert!(side.score.abs() <= 1.0);
+                // Only plies with all visits have a policy.
+                assert!(!game.plies[nth].policy.is_empty());
+                numbers[nth] += 1;
+            }
+            assert!(numbers.iter().all(|number| *number <= 3));
+            found += game.side_positions.len();
+        }
+        assert!(found > 0, "{}", variant.name());
     }
 }
 
@@ -279,5 +310,5 @@ fn records_of_other_versions_are_refused() {
     let mut bytes = record::encode(&[]).expect("encoded");
     bytes[8] += 1;
     let error = record::decode("new.games", &bytes).expect_err("unknown").to_string();
-    assert!(error.contains("new.games") && error.contains("version 5"), "{error}");
+    assert!(error.contains("new.games") && error.contains("version 6"), "{error}");
 }
