@@ -196,7 +196,7 @@ impl Belief {
     }
 
     /// Returns the own armies that are possible after a request whose result was lost, the most likely one
-    /// first.
+    /// first. Those that no board of the set leads to come last, as the set may lack the true one.
     pub fn possible_own_armies(&self, request: Option<Request>) -> Vec<Army> {
         let mut possible: Vec<(Army, f64)> = Vec::new();
         for (army, &weight) in self.armies.iter().zip(&self.weights) {
@@ -207,15 +207,32 @@ impl Belief {
             }
         }
         possible.sort_by(|a, b| b.1.total_cmp(&a.1));
-        possible.into_iter().map(|(own, _)| own).collect()
+        let mut armies: Vec<Army> = possible.into_iter().map(|(own, _)| own).collect();
+        // At most one piece of the opponent decides where a piece stops, and whether it moves at all.
+        let free = !self.own.occupied();
+        for theirs in free.into_iter().map(Bitboard::from).chain([Bitboard::EMPTY]) {
+            let (own, _) = self.own_after_among(request, theirs, None);
+            if !armies.contains(&own) {
+                armies.push(own);
+            }
+        }
+        armies
     }
 
     /// Returns the own army and the square of a capture after a request, if the opponent has `theirs`.
     fn own_after(&self, request: Option<Request>, theirs: &Army) -> (Army, Option<Square>) {
-        let occupied = theirs.occupied();
-        let en_passant = theirs.en_passant(!self.color);
-        let taken =
-            request.and_then(|step| self.own.resolve(self.color, step, occupied, en_passant));
+        self.own_after_among(request, theirs.occupied(), theirs.en_passant(!self.color))
+    }
+
+    /// Returns the own army and the square of a capture after a request, if the opponent's pieces stand on `theirs`, with
+    /// `en_passant` after a double step.
+    fn own_after_among(
+        &self,
+        request: Option<Request>,
+        theirs: Bitboard,
+        en_passant: Option<Square>,
+    ) -> (Army, Option<Square>) {
+        let taken = request.and_then(|step| self.own.resolve(self.color, step, theirs, en_passant));
         let mut own = self.own;
         own.make_move(self.color, taken, &mut Army::default());
         (own, taken.and_then(|taken| taken.capture))
