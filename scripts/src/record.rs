@@ -62,7 +62,7 @@ pub struct PlyRecord {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SidePosition {
     /// The number of the ply before which the moves begin.
-    pub ply: u16,
+    pub ply: u32,
     /// The moves that lead to it, packed.
     pub moves: Vec<u16>,
     /// Expected score of the side to move, -1 to 1.

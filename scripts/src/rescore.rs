@@ -228,7 +228,7 @@ fn score_games(
         match (beside, score) {
             (None, score) => games[game].plies[ply].score = score,
             (Some(moves), Some(score)) => {
-                let side = SidePosition { ply: ply as u16, moves, score };
+                let side = SidePosition { ply: ply as u32, moves, score };
                 games[game].side_positions.push(side);
             }
             (Some(_), None) => {}

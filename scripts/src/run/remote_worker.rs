@@ -330,5 +330,10 @@ impl SelfPlayHost<CachedNetwork> for Shared<'_> {
 fn record_bytes(game: &GameRecord) -> usize {
     let plies = game.plies.iter();
     let policies: usize = plies.map(|ply| ply.policy.len() * size_of::<(u16, u16)>()).sum();
-    policies + game.plies.len() * size_of::<crate::record::PlyRecord>() + size_of::<GameRecord>()
+    let beside = game.side_positions.iter().map(|side| size_of_val(&side.moves[..]));
+    let beside = beside.sum::<usize>() + size_of_val(&game.side_positions[..]);
+    policies
+        + beside
+        + game.plies.len() * size_of::<crate::record::PlyRecord>()
+        + size_of::<GameRecord>()
 }

@@ -303,7 +303,7 @@ impl<'a> SelfPlayGame<'a> {
         }
         let mut positions = self.tree.searched_positions(visits);
         positions.retain(|position| position.moves != [played]);
-        let ply = self.plies.len() as u16;
+        let ply = self.plies.len() as u32;
         for SearchedPosition { moves, score } in positions.sample(&mut self.rng, count) {
             let moves = moves.iter().map(|m| m.pack().0).collect();
             self.side_positions.push(SidePosition { ply, moves, score: *score });

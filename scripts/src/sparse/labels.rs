@@ -205,7 +205,7 @@ impl<'a> Labeler<'a> {
                 each(&position, &self.legal, &policy, target);
                 count += 1;
             }
-            while let Some(side) = side_positions.next_if(|side| usize::from(side.ply) == nth) {
+            while let Some(side) = side_positions.next_if(|side| side.ply as usize == nth) {
                 let beside = side.position(&position)?;
                 beside.legal_moves(&mut self.legal);
                 if !self.legal.is_empty() {

@@ -72,7 +72,7 @@ fn rescored_games_have_the_scores_of_the_evaluator() {
         // Two positions beside each of four plies.
         assert_eq!(found.side_positions.len(), 8);
         for (nth, side) in found.side_positions.iter().enumerate() {
-            assert_eq!(usize::from(side.ply), nth / 2);
+            assert_eq!(side.ply as usize, nth / 2);
             let mut position = found.position(&variant, nth / 2).expect("it replays");
             for &m in &side.moves {
                 assert!(position.play(PackedMove(m).unpack().expect("a move")));

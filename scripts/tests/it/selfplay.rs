@@ -80,7 +80,7 @@ fn side_positions_are_those_of_the_search() {
             let mut numbers = vec![0; game.plies.len()];
             assert!(game.side_positions.is_sorted_by_key(|side| side.ply));
             for side in &game.side_positions {
-                let nth = usize::from(side.ply);
+                let nth = side.ply as usize;
                 let mut position = game.position(variant, nth).expect("it replays");
                 for &m in &side.moves {
                     let m = PackedMove(m).unpack().expect("a move");
