@@ -275,18 +275,7 @@ impl<'a> GameGenerator<'a> {
         config: &'a DatagenConfig,
         stop: &'a AtomicBool,
     ) -> Result<GameGenerator<'a>, DatagenError> {
-        let mut engine = UciEngine::start(&config.engine)?;
-        for (name, value) in &config.options {
-            engine.set_option(name, value)?;
-        }
-        // Options such as a file of variants change the values of other options.
-        engine.read_options()?;
-        // For bughouse the engine plays the game of a single board.
-        let name =
-            if variant.has_two_boards() { &variant.display().template } else { variant.name() };
-        if name != "chess" || engine.accepts("UCI_Variant", "chess") {
-            engine.set_option("UCI_Variant", name)?;
-        }
+        let mut engine = UciEngine::start_variant(&config.engine, &config.options, variant)?;
         if config.multipv > 1 {
             engine.set_option("MultiPV", &config.multipv.to_string())?;
         }

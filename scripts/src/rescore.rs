@@ -1,17 +1,19 @@
 //! Recorded games with the scores of another evaluator.
 //!
-//! The static evaluation of a strong engine costs microseconds, a search of the same accuracy milliseconds. So games that
-//! are cheap to play, such as those of self-play with few visits, teach a network more if the evaluator scores their
-//! positions, and positions a few random turns beside them, which a search meets as well.
+//! The static evaluation of a strong engine costs microseconds, a search of some hundred nodes less than a millisecond. So
+//! games that are cheap to play, such as those of self-play with few visits, teach a network more if the evaluator scores
+//! their positions, those that self-play recorded beside them, and positions a few random turns beside them: a search
+//! meets all of these.
 //!
-//! The evaluator is a program that reads FENs, one a line, until the end of its input, and prints a line for each: the
-//! score of the side to move in centipawns, `mN` or `m-N` for a mate as in labelled games, or `-` if it has none. It need not
-//! flush its output, as its input ends after the positions of some hundred games.
+//! The evaluator is a UCI engine, or a program that reads FENs, one a line, until the end of its input, and prints a line
+//! for each: the score of the side to move in centipawns, `mN` or `m-N` for a mate as in labelled games, or `-` if it has
+//! none. It need not flush its output, as its input ends after the positions of some hundred games.
 
 use std::io::{BufRead, BufReader, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use menagerie::rules::{MoveList, PackedMove, Position};
 use menagerie::variant::Variant;
@@ -21,21 +23,44 @@ use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
 use crate::eval_scale::EngineScore;
-use crate::record::{GameRecord, SidePosition, Targets};
+use crate::record::{self, GameRecord, RecordError, SidePosition, Targets};
+use crate::uci_engine::{EngineError, UciEngine};
+
+/// What scores positions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Evaluator {
+    /// A program that reads FENs.
+    Program {
+        /// The executable.
+        file: PathBuf,
+        /// Its arguments.
+        arguments: Vec<String>,
+    },
+    /// A UCI engine, which searches.
+    Engine {
+        /// The executable.
+        file: PathBuf,
+        /// Its options, in order. `UCI_Variant` is set in addition.
+        options: Vec<(String, String)>,
+        /// The nodes of a search.
+        nodes: u64,
+    },
+}
 
 /// The settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RescoreConfig {
-    /// The executable of the evaluator.
-    pub evaluator: PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<String>,
-    /// The number of positions beside each position of a game, each one or two random turns after it.
+    /// The evaluator.
+    pub evaluator: Evaluator,
+    /// The number of new positions beside each position of a game, each one or two random turns after it. Recorded ones
+    /// are scored in any case.
     pub side_positions: usize,
     /// The seed of the random turns.
     pub seed: u64,
     /// Centipawns of the logistic function from scores to expected scores; fitted to the results if not set.
     pub score_scale: Option<f32>,
+    /// A folder for the scores of some hundred games each, from which the same rescoring goes on if it is stopped.
+    pub parts: Option<PathBuf>,
 }
 
 /// Why games cannot be rescored.
@@ -71,6 +96,12 @@ pub enum RescoreError {
         /// The positions that it was given.
         expected: usize,
     },
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A file of [`RescoreConfig::parts`] cannot be read or written.
+    #[error(transparent)]
+    Part(#[from] RecordError),
     /// The evaluator cannot be given positions of the variant.
     #[error("positions of {0} are no FENs of one board with two sides")]
     Unfit(String),
@@ -88,12 +119,16 @@ pub struct Rescored {
 }
 
 /// The number of games whose positions one process of the evaluator gets.
-const GAMES_PER_PROCESS: usize = 512;
+const GAMES_PER_PART: usize = 256;
+
+/// The time limit of a search; an engine that exceeds it has failed.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The greatest number of random turns between a position and one beside it.
 const SIDE_TURNS: usize = 2;
 
-/// Replaces the scores of games by those of the evaluator. `done` is called with the number of games so far.
+/// Replaces the scores of games by those of the evaluator. `done` is called with the number of games so far. Returns `None`
+/// if `stop` was set before all were scored.
 ///
 /// Policies and results stay. Where the evaluator has no score, and within a turn of several plies, there is none.
 ///
@@ -103,25 +138,43 @@ pub fn rescore(
     variant: &Variant,
     config: &RescoreConfig,
     games: &[GameRecord],
+    stop: &AtomicBool,
     done: &(dyn Fn(usize) + Sync),
-) -> Result<Rescored, RescoreError> {
+) -> Result<Option<Rescored>, RescoreError> {
     let start = variant.start();
     if variant.has_two_boards() || start.game_spec().sides != 2 {
         return Err(RescoreError::Unfit(variant.name().to_owned()));
     }
     let total = AtomicUsize::new(0);
-    let parts: Vec<(Vec<GameRecord>, usize)> = games
-        .par_chunks(GAMES_PER_PROCESS)
+    if let Some(folder) = &config.parts {
+        std::fs::create_dir_all(folder)
+            .map_err(|source| RecordError::Io { path: folder.display().to_string(), source })?;
+    }
+    let parts: Option<Vec<Vec<GameRecord>>> = games
+        .par_chunks(GAMES_PER_PART)
         .enumerate()
         .map(|(nth, chunk)| {
-            let rng = ChaCha8Rng::seed_from_u64(config.seed ^ (nth as u64).rotate_left(32));
-            let scored = score_games(variant, config, chunk, rng)?;
+            let part = config.parts.as_ref().map(|folder| folder.join(format!("{nth:06}.games")));
+            let scored = match part {
+                Some(part) if part.exists() => record::read(&part)?,
+                part => {
+                    let rng = ChaCha8Rng::seed_from_u64(config.seed ^ (nth as u64).rotate_left(32));
+                    let Some(scored) = score_games(variant, config, chunk, stop, rng)? else {
+                        return Ok(None);
+                    };
+                    if let Some(part) = part {
+                        record::write(&part, &scored)?;
+                    }
+                    scored
+                }
+            };
             done(total.fetch_add(chunk.len(), Ordering::Relaxed) + chunk.len());
-            Ok(scored)
+            Ok(Some(scored))
         })
-        .collect::<Result<_, _>>()?;
-    let bad_games = parts.iter().map(|(_, bad_games)| bad_games).sum();
-    let mut scored: Vec<GameRecord> = parts.into_iter().flat_map(|(games, _)| games).collect();
+        .collect::<Result<_, RescoreError>>()?;
+    let Some(parts) = parts else { return Ok(None) };
+    let mut scored = parts.concat();
+    let bad_games = games.len() - scored.len();
     let targets = Targets::default();
     let steepness = match config.score_scale {
         Some(scale) => steepness_of_scale(scale),
@@ -134,7 +187,7 @@ pub fn rescore(
             *score = targets.expected(*score);
         }
     }
-    Ok(Rescored { games: scored, bad_games, steepness })
+    Ok(Some(Rescored { games: scored, bad_games, steepness }))
 }
 
 /// Returns the factor on the log odds of [`EngineScore::expected`] that stands for a logistic of `scale` centipawns.
@@ -189,7 +242,14 @@ impl Positions {
         let number = self.games.len();
         self.games.push(GameRecord { side_positions: vec![], ..game.clone() });
         let mut position = game.position(variant, 0)?;
+        let mut recorded = game.side_positions.iter().peekable();
         for (nth, ply) in game.plies.iter().enumerate() {
+            while let Some(side) = recorded.next_if(|side| side.ply as usize == nth) {
+                let fen = fen_after(&position, &side.moves)?;
+                let beside = Some(side.moves.clone());
+                self.sources.push(Source { game: number, ply: nth, beside });
+                self.fens.push(fen);
+            }
             self.games[number].plies[nth].score = None;
             if !position.mid_turn() {
                 self.sources.push(Source { game: number, ply: nth, beside: None });
@@ -205,25 +265,34 @@ impl Positions {
             }
             position.play(PackedMove(ply.played).unpack()?).then_some(())?;
         }
-        Some(())
+        recorded.next().is_none().then_some(())
     }
 }
 
-/// Scores games by one process, and counts those that do not replay. The scores are [`EngineScore::expected`].
+/// Scores games by one process, and leaves out those that do not replay. The scores are [`EngineScore::expected`]. Returns
+/// `None` if it was stopped.
 fn score_games(
     variant: &Variant,
     config: &RescoreConfig,
     games: &[GameRecord],
+    stop: &AtomicBool,
     mut rng: ChaCha8Rng,
-) -> Result<(Vec<GameRecord>, usize), RescoreError> {
+) -> Result<Option<Vec<GameRecord>>, RescoreError> {
     let mut positions = Positions::default();
-    let mut bad_games = 0;
     for game in games {
-        let added = positions.add(variant, game, config.side_positions, &mut rng);
-        bad_games += usize::from(added.is_none());
+        // A game that does not replay is left out.
+        let _ = positions.add(variant, game, config.side_positions, &mut rng);
     }
     let Positions { mut games, fens, sources } = positions;
-    for (Source { game, ply, beside }, score) in sources.into_iter().zip(evaluate(config, &fens)?) {
+    let scores = match &config.evaluator {
+        Evaluator::Program { file, arguments } => evaluate(file, arguments, &fens, stop)?,
+        Evaluator::Engine { file, options, nodes } => {
+            let engine = UciEngine::start_variant(file, options, variant)?;
+            search_all(engine, *nodes, &fens, stop)?
+        }
+    };
+    let Some(scores) = scores else { return Ok(None) };
+    for (Source { game, ply, beside }, score) in sources.into_iter().zip(scores) {
         let score = score.map(EngineScore::expected);
         match (beside, score) {
             (None, score) => games[game].plies[ply].score = score,
@@ -234,7 +303,34 @@ fn score_games(
             (Some(_), None) => {}
         }
     }
-    Ok((games, bad_games))
+    Ok(Some(games))
+}
+
+/// Returns the scores of searches; `None` if they were stopped.
+fn search_all(
+    mut engine: UciEngine,
+    nodes: u64,
+    fens: &[String],
+    stop: &AtomicBool,
+) -> Result<Option<Vec<Option<EngineScore>>>, RescoreError> {
+    let limits = format!("nodes {nodes}");
+    let mut scores = Vec::with_capacity(fens.len());
+    for fen in fens {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        scores.push(engine.go(&format!("fen {fen}"), &limits, SEARCH_TIMEOUT)?.score());
+    }
+    Ok(Some(scores))
+}
+
+/// Returns the FEN after moves; `None` if they cannot be played.
+fn fen_after(position: &Position, moves: &[u16]) -> Option<String> {
+    let mut position = position.clone();
+    for m in moves {
+        position.play(PackedMove(*m).unpack()?).then_some(())?;
+    }
+    Some(position.fen())
 }
 
 /// Returns the moves of some random turns, and the FEN after them; `None` if the game ends before.
@@ -260,15 +356,17 @@ fn random_continuation(
     position.result().is_none().then(|| (moves, position.fen()))
 }
 
-/// Returns the scores of positions by one process of the evaluator.
+/// Returns the scores of positions by one process of a program; `None` if it was stopped.
 fn evaluate(
-    config: &RescoreConfig,
+    file: &Path,
+    arguments: &[String],
     fens: &[String],
-) -> Result<Vec<Option<EngineScore>>, RescoreError> {
-    let evaluator = || config.evaluator.display().to_string();
+    stop: &AtomicBool,
+) -> Result<Option<Vec<Option<EngineScore>>>, RescoreError> {
+    let evaluator = || file.display().to_string();
     let io = |source| RescoreError::Io { evaluator: evaluator(), source };
-    let mut process = Command::new(&config.evaluator)
-        .args(&config.arguments)
+    let mut process = Command::new(file)
+        .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -282,9 +380,9 @@ fn evaluate(
             let mut input = BufWriter::new(input);
             fens.iter().try_for_each(|fen| writeln!(input, "{fen}")).and_then(|()| input.flush())
         });
-        let read = read_scores(config, BufReader::new(output), fens, &mut scores);
-        // An evaluator that no longer prints might not read on either.
-        if read.is_err() {
+        let read = read_scores(&evaluator, BufReader::new(output), fens, stop, &mut scores);
+        // An evaluator that no longer prints, or is no longer read, might not read on either.
+        if read.is_err() || stop.load(Ordering::Relaxed) {
             let _ = process.kill();
         }
         let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -297,21 +395,28 @@ fn evaluate(
     process.wait().map_err(io)?;
     result?;
     if scores.len() != fens.len() {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let (found, expected) = (scores.len(), fens.len());
         return Err(RescoreError::Count { evaluator: evaluator(), found, expected });
     }
-    Ok(scores)
+    Ok(Some(scores))
 }
 
-/// Reads a score for each FEN, as far as there are lines. Any other line, such as a greeting, is an error.
+/// Reads a score for each FEN, as far as there are lines, until it is stopped. Any other line, such as a greeting, is an
+/// error.
 fn read_scores(
-    config: &RescoreConfig,
+    evaluator: &dyn Fn() -> String,
     output: impl BufRead,
     fens: &[String],
+    stop: &AtomicBool,
     scores: &mut Vec<Option<EngineScore>>,
 ) -> Result<(), RescoreError> {
-    let evaluator = || config.evaluator.display().to_string();
     for (nth, line) in output.lines().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
         let line = line.map_err(|source| RescoreError::Io { evaluator: evaluator(), source })?;
         let Some(fen) = fens.get(nth) else {
             let (found, expected) = (nth + 1, fens.len());

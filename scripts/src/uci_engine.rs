@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use menagerie::variant::Variant;
+
 pub use answer::{Answer, InfoLine};
 
 pub use crate::engine_process::EngineError;
@@ -27,6 +29,29 @@ impl UciEngine {
     /// If it cannot be started or does not answer.
     pub fn start(executable: &Path) -> Result<UciEngine, EngineError> {
         UciEngine::start_with_timeout(executable, REPLY_TIMEOUT)
+    }
+
+    /// Starts an engine, sets its options in their order, and lets it play `variant`, or of two boards the game of one.
+    ///
+    /// # Errors
+    /// If it cannot be started, does not answer, or does not accept an option or the variant.
+    pub fn start_variant(
+        executable: &Path,
+        options: &[(String, String)],
+        variant: &Variant,
+    ) -> Result<UciEngine, EngineError> {
+        let mut engine = UciEngine::start(executable)?;
+        for (name, value) in options {
+            engine.set_option(name, value)?;
+        }
+        // Options such as a file of variants change the values of other options.
+        engine.read_options()?;
+        let name =
+            if variant.has_two_boards() { &variant.display().template } else { variant.name() };
+        if name != "chess" || engine.accepts("UCI_Variant", "chess") {
+            engine.set_option("UCI_Variant", name)?;
+        }
+        Ok(engine)
     }
 
     /// [`UciEngine::start`] with another time limit.

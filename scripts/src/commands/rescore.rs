@@ -1,20 +1,22 @@
 //! `trainer rescore VARIANT GAMES.. --evaluator PROGRAM --out FILE`
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use indicatif::ProgressBar;
 use trainer::readers;
 use trainer::record;
-use trainer::rescore::{RescoreConfig, Rescored, rescore};
+use trainer::rescore::{Evaluator, RescoreConfig, Rescored, rescore};
+use trainer::uci_engine::parse_name_value;
 use trainer::variants::{find_variant, read_sections};
 
 use super::threads;
 
 /// Replaces the scores of recorded games by those of another evaluator, and adds positions beside the games.
 ///
-/// The evaluator is a program that reads FENs, one a line, and prints for each the centipawns of the side to move, mN for a
-/// mate, or - for no score.
+/// The evaluator is a UCI engine, or a program that reads FENs, one a line, and prints for each the centipawns of the side
+/// to move, mN for a mate, or - for no score.
 #[derive(Debug, Args)]
 pub(crate) struct RescoreArguments {
     /// The variant.
@@ -25,13 +27,27 @@ pub(crate) struct RescoreArguments {
     /// A file of your own variants, in the syntax of variants.ini.
     #[arg(long, value_name = "FILE")]
     variants: Option<PathBuf>,
-    /// The executable of the evaluator.
+    /// The executable of a UCI engine.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "evaluator",
+        required_unless_present = "evaluator"
+    )]
+    engine: Option<PathBuf>,
+    /// Nodes of its search of a position.
+    #[arg(long, default_value_t = 400)]
+    nodes: u64,
+    /// Options of the engine.
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_name_value)]
+    options: Vec<(String, String)>,
+    /// The executable of a program that reads FENs.
     #[arg(long, value_name = "PROGRAM")]
-    evaluator: PathBuf,
+    evaluator: Option<PathBuf>,
     /// Its arguments.
     #[arg(long, value_name = "ARGUMENT", num_args = 1..)]
     arguments: Vec<String>,
-    /// Positions beside each position, one or two random turns after it.
+    /// New positions beside each position, one or two random turns after it. Recorded ones are scored in any case.
     #[arg(long, default_value_t = 1)]
     side_positions: usize,
     /// Centipawns of the logistic function from scores to expected scores; fitted to the results of the games if not given.
@@ -61,19 +77,26 @@ pub(crate) fn run(arguments: RescoreArguments) -> anyhow::Result<()> {
     for error in &found.errors {
         eprintln!("{error}");
     }
+    let RescoreArguments { engine, nodes, options, evaluator, .. } = arguments;
+    let evaluator = match (engine, evaluator) {
+        (Some(file), _) => Evaluator::Engine { file, options, nodes },
+        (None, Some(file)) => Evaluator::Program { file, arguments: arguments.arguments },
+        (None, None) => anyhow::bail!("neither --engine nor --evaluator is given"),
+    };
     let config = RescoreConfig {
-        evaluator: arguments.evaluator,
-        arguments: arguments.arguments,
+        evaluator,
         side_positions: arguments.side_positions,
         seed: arguments.seed,
         score_scale: arguments.score_scale,
+        parts: None,
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(arguments.threads)).build()?;
     let bar = ProgressBar::new(found.games.len() as u64);
     let done = |games: usize| bar.set_position(games as u64);
-    let rescored = pool.install(|| rescore(&variant, &config, &found.games, &done))?;
+    let stop = AtomicBool::new(false);
+    let rescored = pool.install(|| rescore(&variant, &config, &found.games, &stop, &done))?;
     bar.finish_and_clear();
-    let Rescored { games, bad_games, steepness } = rescored;
+    let Some(Rescored { games, bad_games, steepness }) = rescored else { return Ok(()) };
     record::write(&arguments.out, &games)?;
     let positions: usize = games.iter().map(|game| game.plies.len()).sum();
     println!(

@@ -6,23 +6,24 @@ use crate::support::script;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use menagerie::rules::{PackedMove, Position};
 use menagerie::variant::{Catalogue, Variant};
 use tempfile::TempDir;
 use trainer::record::GameRecord;
-use trainer::rescore::{RescoreConfig, RescoreError, Rescored, rescore};
+use trainer::rescore::{Evaluator, RescoreConfig, RescoreError, Rescored, rescore};
 
 /// Returns settings with an evaluator whose process runs shell commands.
 fn config(folder: &Path, commands: &str) -> RescoreConfig {
     let path = folder.join("evaluator");
     script::executable(&path, &format!("#!/bin/sh\n{commands}\n"));
     RescoreConfig {
-        evaluator: path,
-        arguments: vec![],
+        evaluator: Evaluator::Program { file: path, arguments: vec![] },
         side_positions: 2,
         seed: 3,
         score_scale: Some(400.0),
+        parts: None,
     }
 }
 
@@ -42,7 +43,8 @@ fn game() -> GameRecord {
 }
 
 fn run(config: &RescoreConfig, games: &[GameRecord]) -> Result<Rescored, RescoreError> {
-    rescore(&variant(), config, games, &|_| ())
+    let rescored = rescore(&variant(), config, games, &AtomicBool::new(false), &|_| ())?;
+    Ok(rescored.expect("it was not stopped"))
 }
 
 /// Prints 400 if White is to move, else -400.
@@ -80,10 +82,59 @@ fn rescored_games_have_the_scores_of_the_evaluator() {
             check(&position, side.score);
         }
     }
-    // Positions that were beside the games are replaced.
-    let config = RescoreConfig { side_positions: 0, ..config(folder.path(), WHITE_LEADS) };
+    // Recorded positions beside the games are scored again.
+    let zero = "while read -r fen; do echo 0; done";
+    let config = RescoreConfig { side_positions: 0, ..config(folder.path(), zero) };
     let again = run(&config, &rescored.games).expect("scores");
-    assert!(again.games.iter().all(|game| game.side_positions.is_empty()));
+    for (found, before) in again.games.iter().zip(&rescored.games) {
+        assert_eq!(found.side_positions.len(), before.side_positions.len());
+        for (side, before) in found.side_positions.iter().zip(&before.side_positions) {
+            assert_eq!((side.ply, &side.moves, side.score), (before.ply, &before.moves, 0.0));
+        }
+    }
+}
+
+#[test]
+fn rescoring_goes_on_from_its_parts() {
+    let folder = TempDir::new().expect("a folder");
+    let parts = Some(folder.path().join("parts"));
+    let config = RescoreConfig { parts, ..config(folder.path(), WHITE_LEADS) };
+    let stopped = rescore(&variant(), &config, &[game()], &AtomicBool::new(true), &|_| ());
+    assert!(stopped.expect("no error").is_none());
+    let rescored = run(&config, &[game()]).expect("scores");
+    // A program that fails is not asked again.
+    let fails = RescoreConfig {
+        evaluator: Evaluator::Program { file: folder.path().join("missing"), arguments: vec![] },
+        ..config
+    };
+    assert_eq!(run(&fails, &[game()]).expect("scores").games, rescored.games);
+}
+
+#[test]
+fn rescoring_by_a_uci_engine_searches() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("engine");
+    // 100 centipawns if White is to move, else the mover mates in 2; no score of a bound.
+    let commands = r#"#!/bin/sh
+while read -r line; do case $line in
+uci) echo 'option name UCI_Variant type combo default chess var chess var atomic'; echo uciok;;
+isready) echo readyok;;
+*' w '*) score='cp 100';;
+position*) score='mate 2';;
+'go nodes 70') echo "info depth 3 score $score pv e2e4"; echo bestmove e2e4;;
+esac; done
+"#;
+    script::executable(&file, commands);
+    let evaluator = Evaluator::Engine { file, options: vec![], nodes: 70 };
+    let config = RescoreConfig { evaluator, ..config(folder.path(), "cat") };
+    let rescored = run(&config, &[game()]).expect("scores");
+    let scores: Vec<_> = rescored.games[0].plies.iter().map(|ply| ply.score).collect();
+    // A logistic function of 400 centipawns, from -1 to 1.
+    let pawn = 0.125f32.tanh();
+    for (score, expected) in scores.iter().zip([pawn, 1.0, pawn, 1.0]) {
+        assert!((score.expect("a score") - expected).abs() < 1e-4, "{scores:?}");
+    }
+    assert_eq!(rescored.games[0].side_positions.len(), 8);
 }
 
 #[test]
@@ -124,12 +175,17 @@ fn rescoring_errors_quote_the_evaluator() {
     assert!(greeting.contains("\"Stockfish 15.1\"") && greeting.contains("rnbqkbnr"), "{greeting}");
     let early = error("read -r fen; echo 3");
     assert!(early.contains("1 lines for 12 positions"), "{early}");
-    let missing =
-        RescoreConfig { evaluator: folder.path().join("missing"), ..config(folder.path(), "cat") };
+    let file = folder.path().join("missing");
+    let missing = RescoreConfig {
+        evaluator: Evaluator::Program { file, arguments: vec![] },
+        ..config(folder.path(), "cat")
+    };
     let missing = run(&missing, &[game()]).expect_err("no such file").to_string();
     assert!(missing.contains("missing"), "{missing}");
     let tictacmo = Catalogue::shipped().get("tictacmo").expect("it is shipped");
     let config = config(folder.path(), "cat");
-    let unfit = rescore(&tictacmo, &config, &[], &|_| ()).expect_err("three sides").to_string();
+    let unfit = rescore(&tictacmo, &config, &[], &AtomicBool::new(false), &|_| ())
+        .expect_err("three sides")
+        .to_string();
     assert!(unfit.contains("tictacmo"), "{unfit}");
 }
