@@ -15,7 +15,8 @@ use super::settings::EngineSettings;
 use super::shipped::{ShippedNetwork, file_name};
 use super::state::GamesResult;
 use crate::datagen::{DatagenConfig, generate_until};
-use crate::record::{self, replace};
+use crate::record::{self, GameRecord, replace};
+use crate::rescore::{Evaluator, RescoreConfig, rescore};
 use crate::run::SelfPlayWorker;
 use crate::store::Store;
 
@@ -33,8 +34,7 @@ pub(super) fn play_games(context: &RoundContext<'_>) -> anyhow::Result<Option<Ga
     if plan.datagen.is_self_play(context.round) {
         return play_self(context, &folder);
     }
-    let EngineSettings { file, nodes, .. } = &plan.engine;
-    let file = file.as_deref().ok_or_else(|| anyhow::anyhow!("no file in [engine]"))?;
+    let file = engine_file(&plan.engine)?;
     // Written in one step: if it is there, it is complete.
     if !folder.games().exists() {
         let partial = folder.partial_games();
@@ -48,7 +48,7 @@ pub(super) fn play_games(context: &RoundContext<'_>) -> anyhow::Result<Option<Ga
         fs::remove_file(folder.partial_games())?;
     }
     let games = BufReader::new(GzDecoder::new(fs::File::open(folder.games())?)).lines().count();
-    let source = format!("{}, {nodes} nodes", file_name(file));
+    let source = format!("{}, {} nodes", file_name(file), plan.engine.nodes);
     Ok(Some(GamesResult { games: games as u64, source }))
 }
 
@@ -68,7 +68,7 @@ fn play_self(
         seed: context.seed(),
     };
     let games = match store.find(SELF_PLAY_GAMES)? {
-        Some(bytes) => record::decode(SELF_PLAY_GAMES, &bytes)?.len(),
+        Some(bytes) => record::decode(SELF_PLAY_GAMES, &bytes)?,
         None => {
             let network = self_play_network(context, folder)?;
             let weights = Weights::read(&network, &network.display().to_string())?;
@@ -88,12 +88,64 @@ fn play_self(
             )?;
             bar.finish_and_clear();
             let Some((games, _)) = played else { return Ok(None) };
-            games.len()
+            games
         }
     };
     worker.clear(SELF_PLAY_PARTS)?;
-    let source = format!("self-play, {} visits", settings.visits);
-    Ok(Some(GamesResult { games: games as u64, source }))
+    let mut source = format!("self-play, {} visits", settings.visits);
+    let scored = (plan.datagen.scored_games as usize).min(games.len());
+    if scored > 0 {
+        let file = engine_file(&plan.engine)?;
+        if !score(context, folder, file, &games[..scored])? {
+            return Ok(None);
+        }
+        let nodes = plan.engine.nodes;
+        source += &format!(", {scored} games scored by {}, {nodes} nodes", file_name(file));
+    }
+    Ok(Some(GamesResult { games: games.len() as u64, source }))
+}
+
+/// Lets the reference engine score the positions of games of self-play. Returns `false` if it was stopped.
+fn score(
+    context: &RoundContext<'_>,
+    folder: &RoundFolder,
+    engine: &Path,
+    games: &[GameRecord],
+) -> anyhow::Result<bool> {
+    // Written in one step: if it is there, it is complete.
+    if folder.scored_games().exists() {
+        return Ok(true);
+    }
+    let EngineSettings { nodes, options, .. } = context.plan.engine.clone();
+    let options = options.into_iter().collect();
+    let config = RescoreConfig {
+        evaluator: Evaluator::Engine { file: engine.to_owned(), options, nodes },
+        side_positions: 0,
+        seed: context.seed(),
+        score_scale: None,
+        parts: Some(folder.scored_parts()),
+    };
+    let bar = context.games_bar("scores", games.len() as u64)?;
+    let done = |games| {
+        bar.set_position(games as u64);
+        (context.tick)();
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(context.settings.threads).build()?;
+    let scored =
+        pool.install(|| rescore(&context.plan.variant, &config, games, context.stop, &done));
+    bar.finish_and_clear();
+    // A signal that stops the campaign may have ended the engines, too.
+    if context.is_stopped() {
+        return Ok(false);
+    }
+    let Some(scored) = scored? else { return Ok(false) };
+    record::write(&folder.scored_games(), &scored.games)?;
+    fs::remove_dir_all(folder.scored_parts())?;
+    Ok(true)
+}
+
+fn engine_file(engine: &EngineSettings) -> anyhow::Result<&Path> {
+    engine.file.as_deref().ok_or_else(|| anyhow::anyhow!("no file in [engine]"))
 }
 
 /// Plays games of the reference engine `engine` into a file until all are there. Returns `false` if it was stopped.

@@ -7,6 +7,8 @@
 //!   self-play.onnx         network that plays the games, if they are games of self-play
 //!   self-play.games        those games
 //!   self-play/             parts of them, until all are played
+//!   scored.games           some of them with the scores of the reference engine
+//!   scored/                parts of these, until all are scored
 //!   train/                 SparseRun
 //!   candidate.int8.onnx    the new network
 //!   baseline.onnx          the network that was shipped when the match began
@@ -59,6 +61,16 @@ impl RoundFolder {
     /// Returns the file of the games of self-play.
     pub fn self_play_games(&self) -> PathBuf {
         self.0.join(SELF_PLAY_GAMES)
+    }
+
+    /// Returns the file of the games that the reference engine scored.
+    pub fn scored_games(&self) -> PathBuf {
+        self.0.join("scored.games")
+    }
+
+    /// Returns the folder of parts of them.
+    pub fn scored_parts(&self) -> PathBuf {
+        self.0.join("scored")
     }
 
     /// Returns the folder of the training run.

@@ -203,6 +203,8 @@ pub struct DatagenSettings {
     pub later: GameSource,
     /// Rounds of self-play from whose games a network learns: its own and those before.
     pub window: usize,
+    /// Games of a round of self-play whose positions the reference engine scores. The value learns from its scores, too.
+    pub scored_games: u64,
     /// Greatest number of random plies at the start of games of the reference engine.
     pub opening: usize,
     /// Share of random turns, 0 to 1, in the first 60 of games of the reference engine.
@@ -223,6 +225,7 @@ impl Default for DatagenSettings {
             first: GameSource::Engine,
             later: GameSource::Engine,
             window: 2,
+            scored_games: 0,
             opening: 9,
             random: DatagenConfig::DEFAULT_RANDOM,
             max_opening_score: None,
@@ -519,6 +522,14 @@ impl Reader {
         let needs_engine = (0..plan.rounds.min(2)).any(|round| !plan.datagen.is_self_play(round));
         if games > 0 && needs_engine && plan.engine.file.is_none() {
             return unfit("games to play, and no file in [engine]".to_owned());
+        }
+        if plan.datagen.scored_games > 0 {
+            if plan.engine.file.is_none() {
+                return unfit("games to score, and no file in [engine]".to_owned());
+            }
+            if plan.variant.has_two_boards() {
+                return unfit("no engine scores positions of two boards".to_owned());
+            }
         }
         if !(0.0..=1.0).contains(&random) {
             return Err(self.wrong("datagen", name, format!("random is {random}, not 0 to 1")));

@@ -103,8 +103,11 @@ fn game_files(context: &RoundContext<'_>) -> Vec<PathBuf> {
     let existing = |file: &PathBuf| file.exists();
     if datagen.is_self_play(round) {
         let first = (round + 1).saturating_sub(datagen.window);
-        let rounds = (first..=round).map(|round| context.folder_of(round).self_play_games());
-        return rounds.filter(existing).collect();
+        let of_round = |round| {
+            let folder = context.folder_of(round);
+            [folder.self_play_games(), folder.scored_games()]
+        };
+        return (first..=round).flat_map(of_round).filter(existing).collect();
     }
     let games = (0..=round).map(|round| context.folder_of(round).games());
     context.plan.records.iter().cloned().chain(games.filter(existing)).collect()

@@ -24,6 +24,7 @@ use trainer::campaign::settings::{CampaignSettings, GameSource};
 use trainer::campaign::state::{CampaignState, Stage};
 use trainer::campaign::status::status;
 use trainer::campaign::{Campaign, CampaignEnd};
+use trainer::record::GameRecord;
 use trainer::sparse::SparseConfig;
 
 /// A process that takes longer is stuck. On a busy machine all takes ten times as long as the usual seconds.
@@ -266,11 +267,15 @@ fn signals_stop_it_and_its_engines() {
     assert!(round.cpu_seconds[&Stage::Datagen] > 0.0 && round.datagen.is_none());
 }
 
-/// Rounds of self-play from the first on, without a reference engine.
+/// Rounds of self-play from the first on, in which a reference engine scores some games.
 const SELF_PLAY: &str = r#"
 folder = "campaign"
 nets = "nets"
 threads = 2
+
+[engine]
+file = "engine"
+nodes = 12
 
 [self_play]
 visits = 8
@@ -281,6 +286,7 @@ games = 16
 first = "self"
 later = "self"
 window = 2
+scored_games = 6
 
 [train]
 batch = 128
@@ -328,15 +334,27 @@ fn self_play_goes_on_from_the_best_network() {
         assert_eq!(config.start.as_ref(), Some(&start), "round {}", number + 1);
         let result = round.train.as_ref().expect("a training");
         assert_eq!(result.start.as_ref(), Some(&origin));
-        // Starts of held-out games are not counted, and at most two rounds of 16 games are learned from.
-        assert!((1..=16 * (number as u64 + 1).min(2)).contains(&result.games), "{result:?}");
+        // Starts of held-out games are not counted, and at most two rounds of 16 games and 6 scored ones are learned from.
+        assert!((1..=22 * (number as u64 + 1).min(2)).contains(&result.games), "{result:?}");
+        let source = &round.datagen.as_ref().expect("games").source;
+        assert_eq!(source, "self-play, 8 visits, 6 games scored by engine, 12 nodes");
+        let games = |name: &str| {
+            let file = folder.path().join(format!("campaign/3x3/round-{}/{name}", number + 1));
+            trainer::record::read(&file).expect("games")
+        };
+        let (played, scored) = (games("self-play.games"), games("scored.games"));
+        assert_eq!((played.len(), scored.len()), (16, 6));
+        let scores = |game: &GameRecord| game.plies.iter().map(|ply| ply.score).collect::<Vec<_>>();
+        assert!(
+            scored.iter().zip(&played).any(|(scored, played)| scores(scored) != scores(played))
+        );
         assert!(config.epochs == Some(2.0) && result.epochs >= 2.0, "{result:?}");
         if number == 0 || round.is_promoted() {
             start = train.join("weights.sparse");
             origin = format!("round {}", number + 1);
         }
     }
-    assert!(rounds[2].train.as_ref().expect("a training").games > 16);
+    assert!(rounds[2].train.as_ref().expect("a training").games > 22);
     await_engines(folder.path());
 }
 
@@ -418,6 +436,10 @@ fn invalid_settings_are_quoted() {
     }
     let message = error(&SMALL[..SMALL.find("[[variants]]").expect("it has some")]);
     assert!(message.contains("[[variants]]"), "{message}");
+    let message = error(&SELF_PLAY.replace("file = \"engine\"\n", ""));
+    assert!(message.contains("games to score, and no file in [engine]"), "{message}");
+    let message = error(&SELF_PLAY.replace("3x3", "bughouse2"));
+    assert!(message.contains("\"bughouse2\": no engine scores positions of two"), "{message}");
 }
 
 #[test]
