@@ -36,7 +36,7 @@ pub(crate) struct RescoreArguments {
     )]
     engine: Option<PathBuf>,
     /// Nodes of its search of a position.
-    #[arg(long, default_value_t = 400)]
+    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..))]
     nodes: u64,
     /// Options of the engine.
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_name_value)]
