@@ -114,6 +114,9 @@ fn score(
 ) -> anyhow::Result<bool> {
     // Written in one step: if it is there, it is complete.
     if folder.scored_games().exists() {
+        if folder.scored_parts().exists() {
+            fs::remove_dir_all(folder.scored_parts())?;
+        }
         return Ok(true);
     }
     let EngineSettings { nodes, options, .. } = context.plan.engine.clone();

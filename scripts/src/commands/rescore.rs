@@ -1,4 +1,4 @@
-//! `trainer rescore VARIANT GAMES.. --evaluator PROGRAM --out FILE`
+//! `trainer rescore VARIANT GAMES.. --engine FILE --out FILE`, or `--evaluator PROGRAM`
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
