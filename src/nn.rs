@@ -4,6 +4,7 @@
 
 mod batch;
 mod cache;
+mod direct;
 mod mate_eval;
 pub mod network;
 mod onnx;
@@ -15,6 +16,7 @@ mod weights;
 
 pub use batch::{Batch, Evaluation};
 pub use cache::{Cache, Cached};
+pub use direct::DirectNetwork;
 pub use onnx::{NetworkMetadata, Onnx, UnfitNetwork};
 pub use uniform::Uniform;
 pub use weights::{NetworkFile, Opened, Weights};
@@ -63,6 +65,11 @@ pub trait Evaluator: Send {
         None
     }
 
+    /// Returns the network in a form that evaluates one position at a time, if there is one.
+    fn direct(&self) -> Option<DirectNetwork> {
+        None
+    }
+
     /// Clears its caches.
     fn clear_caches(&mut self) {}
 
@@ -106,6 +113,10 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
 
     fn proven_value(&self, position: &Position) -> Option<ProvenValue> {
         (**self).proven_value(position)
+    }
+
+    fn direct(&self) -> Option<DirectNetwork> {
+        (**self).direct()
     }
 
     fn clear_caches(&mut self) {

@@ -150,7 +150,8 @@ impl SparseEncoding {
 
     /// Replaces `out` by the active inputs of `position` and the rows of its legal moves.
     ///
-    /// `position` must be of the game of this encoding, and `legal` must be its legal moves.
+    /// `position` must be of the game of this encoding, and `legal` must be legal moves. Without moves, writing takes
+    /// much less time.
     pub fn write(&self, position: &Position, legal: &[Move], out: &mut SparseInput) {
         let Tables { geometry, inputs, moves, shape, wall_moves, .. } = &*self.tables;
         let view = position.view();
@@ -161,6 +162,9 @@ impl SparseEncoding {
         let first = Scene::new(geometry, &view.boards[0], *wall_moves);
         let Some(second) = view.boards.get(1) else {
             inputs.write_board(0, geometry, &first, &mut out.inputs);
+            if legal.is_empty() {
+                return;
+            }
             return moves.write(geometry, [&first, &first], legal, &mut out.move_rows);
         };
         let second = Scene::new(geometry, second, *wall_moves);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Batch, CachedEval, EvalError, Evaluator, Query};
+use super::{Batch, CachedEval, DirectNetwork, EvalError, Evaluator, Query};
 use crate::encoding::Shape;
 use crate::memory::prefer_huge_pages;
 use crate::rules::{Key, Position, ProvenValue};
@@ -184,6 +184,10 @@ impl<E: Evaluator> Evaluator for Cached<E> {
 
     fn proven_value(&self, position: &Position) -> Option<ProvenValue> {
         self.inner.proven_value(position)
+    }
+
+    fn direct(&self) -> Option<DirectNetwork> {
+        self.inner.direct()
     }
 
     fn clear_caches(&mut self) {

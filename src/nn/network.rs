@@ -35,7 +35,7 @@ use ort::value::{Outlet, TensorElementType, TensorRef, ValueType};
 use thiserror::Error;
 
 use self::functions::check_functions;
-use self::kernels::operators;
+use self::kernels::{KernelSlot, operators};
 use super::runtime::{CudaBuild, Runtime, RuntimeError, one_line};
 
 mod checksum;
@@ -254,11 +254,11 @@ impl Network {
     /// # Errors
     /// Those of [`PlaneSession::open`] and [`sparse::SparseSession::open`].
     pub fn open(file: &[u8], backend: Backend, threads: usize) -> Result<Network, NetworkError> {
-        let (session, backend, note) = open_session(file, backend, threads, Kernels::Own)?;
-        if sparse::SparseSession::is_sparse(&session) {
-            sparse::SparseSession::new(session, backend, note).map(Network::Sparse)
+        let opened = open_session(file, backend, threads, Kernels::Own)?;
+        if sparse::SparseSession::is_sparse(&opened.session) {
+            sparse::SparseSession::new(opened).map(Network::Sparse)
         } else {
-            PlaneSession::new(session, backend, note).map(Network::Planes)
+            PlaneSession::new(opened).map(Network::Planes)
         }
     }
 
@@ -309,15 +309,11 @@ impl PlaneSession {
         backend: Backend,
         threads: usize,
     ) -> Result<PlaneSession, NetworkError> {
-        let (session, backend, note) = open_session(file, backend, threads, Kernels::Own)?;
-        PlaneSession::new(session, backend, note)
+        PlaneSession::new(open_session(file, backend, threads, Kernels::Own)?)
     }
 
-    fn new(
-        mut session: ort::session::Session,
-        backend: Backend,
-        note: Option<String>,
-    ) -> Result<PlaneSession, NetworkError> {
+    fn new(opened: OpenedSession) -> Result<PlaneSession, NetworkError> {
+        let OpenedSession { mut session, backend, note, .. } = opened;
         let (batch, [channels, height, width]) = input(session.inputs())?;
         let two_board =
             session.outputs().iter().any(|outlet| outlet.name() == TWO_BOARD_OUTPUTS[1]);
@@ -456,6 +452,17 @@ fn one_line_error<R>(error: ort::Error<R>) -> String {
     }
 }
 
+/// A session, and how it was opened.
+struct OpenedSession {
+    session: ort::session::Session,
+    /// [`Backend::Cpu`] or [`Backend::Cuda`].
+    backend: Backend,
+    /// Why it runs on the CPU although a GPU was asked for or seemed to be there.
+    note: Option<String>,
+    /// The kernels that it has made.
+    slot: KernelSlot,
+}
+
 /// Opens the model on the requested backend, or on the CPU if that fails. Returns the session, the backend,
 /// and why it is not the GPU.
 fn open_session(
@@ -463,8 +470,9 @@ fn open_session(
     backend: Backend,
     threads: usize,
     kernels: Kernels,
-) -> Result<(ort::session::Session, Backend, Option<String>), NetworkError> {
+) -> Result<OpenedSession, NetworkError> {
     verify(model)?;
+    let slot = KernelSlot::default();
     let runtime = Runtime::load(None)?;
     check_functions(model)?;
     let cuda = if backend == Backend::Cpu { None } else { Some(runtime.cuda()) };
@@ -478,14 +486,16 @@ fn open_session(
         }
         (_, Some(CudaBuild::Refused(refusal))) => Some(refusal.to_string()),
         (_, Some(CudaBuild::Present)) => match build_cuda(runtime, model, threads) {
-            Ok(session) => return Ok((session, Backend::Cuda, None)),
+            Ok(session) => {
+                return Ok(OpenedSession { session, backend: Backend::Cuda, note: None, slot });
+            }
             Err(error) => Some(one_line_error(error)),
         },
     };
-    let session = build_cpu(runtime, model, threads, kernels)
+    let session = build_cpu(runtime, model, threads, kernels, &slot)
         .map_err(|error| NetworkError::Model(one_line_error(error)))?;
     let note = note.map(|why| one_line(&format!("no GPU, the network runs on the CPU: {why}")));
-    Ok((session, Backend::Cpu, note))
+    Ok(OpenedSession { session, backend: Backend::Cpu, note, slot })
 }
 
 /// Opens the model on the GPU. The CPU runs only the operators that the GPU does not support.
@@ -509,12 +519,13 @@ fn build_cpu(
     model: &[u8],
     threads: usize,
     kernels: Kernels,
+    slot: &KernelSlot,
 ) -> ort::Result<ort::session::Session> {
     let mut builder = session_builder(runtime, threads)?;
     if kernels == Kernels::Functions {
         return builder.commit_from_memory(model);
     }
-    builder = builder.with_operators(operators()?)?;
+    builder = builder.with_operators(operators(slot)?)?;
     // A session registers the domain of the operators for the whole process, unless it is registered. ONNX
     // Runtime checks and registers in two steps, so that the second of two sessions created at once fails.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());

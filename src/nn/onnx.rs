@@ -10,7 +10,7 @@ use self::sparse_reader::SparseReader;
 use super::network::{Backend, Network, NetworkError, Sizes};
 use super::plane_adapter::PlaneAdapter;
 use super::two_board_network::TwoBoardNetwork;
-use super::{Batch, Cache, Cached, CachedEval, EvalError, Evaluator, Query};
+use super::{Batch, Cache, Cached, CachedEval, DirectNetwork, EvalError, Evaluator, Query};
 use crate::encoding::sparse::{IndexMap, SparseLayoutError};
 use crate::encoding::{self, Encoding, Shape, SparseEncoding, SparseLayout, sparse};
 
@@ -336,7 +336,7 @@ pub struct Onnx {
 #[derive(Debug)]
 enum Reader {
     Planes(Box<PlaneReader>),
-    Sparse(SparseReader),
+    Sparse(Box<SparseReader>),
 }
 
 impl Onnx {
@@ -363,7 +363,8 @@ impl Onnx {
                 Reader::Planes(Box::new(reader))
             }
             Network::Sparse(session) => {
-                Reader::Sparse(SparseReader::new(session, &metadata, encoding, variant)?)
+                let reader = SparseReader::new(session, &metadata, encoding, variant)?;
+                Reader::Sparse(Box::new(reader))
             }
         };
         Ok(Onnx { shape: encoding.shape(), metadata, reader })
@@ -460,6 +461,13 @@ impl Evaluator for Onnx {
                 None => false,
             },
             Reader::Sparse(_) => false,
+        }
+    }
+
+    fn direct(&self) -> Option<DirectNetwork> {
+        match &self.reader {
+            Reader::Planes(_) => None,
+            Reader::Sparse(reader) => reader.direct(),
         }
     }
 

@@ -253,6 +253,55 @@ fn two_board_network_joins_cached_boards() {
     assert!(!cached.probe(Query { encoding: &encoding, position, legal }, &mut known));
 }
 
+/// Networks without ONNX Runtime return the same numbers, also base networks and positions with many moves.
+#[test]
+fn direct_networks_agree_with_onnx_runtime() {
+    let shipped = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("nets/{name}.int8.onnx"));
+        fs::read(path).expect("a shipped network")
+    };
+    let networks = [
+        ("chess", "chess"),
+        ("crazyhouse", "crazyhouse"),
+        ("antichess", "antichess"),
+        ("atomic", "atomic"),
+        ("horde", "horde"),
+        ("duck", "duck"),
+        ("chess", "base"),
+        ("extinction", "base"),
+    ];
+    for (game, network) in networks {
+        let variant = Catalogue::shipped().get(game).expect("a shipped variant");
+        let encoding = Encoding::of(&variant.start());
+        let mut onnx = Onnx::open(&shipped(network), &encoding, game, Backend::Cpu, 1)
+            .unwrap_or_else(|error| panic!("{network}: {error}"));
+        let mut direct = onnx.direct().expect("an int8 network");
+        let mut batch = onnx.new_batch();
+        for one in positions(&variant, 120).iter().step_by(7) {
+            fill(&mut batch, &encoding, std::slice::from_ref(one));
+            onnx.evaluate(&mut batch).expect("evaluated");
+            let (position, legal) = one;
+            let expected = batch.evaluation(0);
+            let found = direct.evaluate(position, legal).expect("evaluated");
+            assert_eq!(found, expected, "{network} {}", position.fen());
+            let found = direct.evaluate(position, &[]).expect("evaluated");
+            assert_eq!((found.outcome, found.moves_left), (expected.outcome, expected.moves_left));
+            assert!(found.logits.is_empty());
+        }
+    }
+    // Networks of planes and of floats have no such form.
+    let variant = Catalogue::shipped().get("3x3").expect("a shipped variant");
+    let encoding = Encoding::of(&variant.start());
+    let onnx = Onnx::open(
+        &fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("nets/3x3.onnx")).expect("a network"),
+        &encoding,
+        "3x3",
+        Backend::Cpu,
+        1,
+    );
+    assert!(onnx.expect("a network").direct().is_none());
+}
+
 /// Returns the evaluation of a position in a search, from a mate search, a probe or a batch: outcome, most probable move and
 /// moves left.
 fn evaluate(game: &str, file: &[u8], fen: &str) -> ([f32; 3], String, f32) {

@@ -10,14 +10,16 @@
 //! Files and requests come from outside. A kernel checks its tables when the network is opened and
 //! the indices of a request when it runs, and reports what is wrong as an error of ONNX Runtime.
 
+mod direct;
 mod float;
 mod integer;
 mod level;
 mod operators;
 mod table;
 
+pub(super) use direct::DirectKernels;
 use level::{Level, Set};
-pub(super) use operators::operators;
+pub(super) use operators::{KernelSlot, operators};
 
 /// Returns the name of the instruction set that the kernels of sparse networks use on this CPU.
 pub fn kernel_instructions() -> &'static str {

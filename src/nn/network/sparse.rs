@@ -21,9 +21,10 @@ use std::fmt;
 use ort::session::{HasSelectedOutputs, RunOptions};
 use ort::value::{Outlet, TensorElementType, TensorRef, ValueType};
 
+use super::kernels::DirectKernels;
 use super::{
-    Backend, Kernels, NetworkError, OUTPUTS, check_finite, check_length, names_of, run_error,
-    select, unfit,
+    Backend, Kernels, NetworkError, OUTPUTS, OpenedSession, check_finite, check_length, names_of,
+    run_error, select, unfit,
 };
 
 /// The names of the inputs of a sparse network.
@@ -57,6 +58,8 @@ pub struct SparseSession {
     note: Option<String>,
     /// The table rows of a dummy move, for requests without moves.
     no_move: Vec<u16>,
+    /// The kernels of the network, if it is an int8 one that runs on the CPU.
+    kernels: Option<DirectKernels>,
 }
 
 impl fmt::Debug for SparseSession {
@@ -84,8 +87,7 @@ impl SparseSession {
         threads: usize,
         kernels: Kernels,
     ) -> Result<SparseSession, NetworkError> {
-        let (session, backend, note) = super::open_session(file, backend, threads, kernels)?;
-        SparseSession::new(session, backend, note)
+        SparseSession::new(super::open_session(file, backend, threads, kernels)?)
     }
 
     /// Returns `true` if a session is that of a sparse network.
@@ -93,11 +95,8 @@ impl SparseSession {
         session.inputs().iter().any(|outlet| outlet.name() == SPARSE_INPUTS[0])
     }
 
-    pub(super) fn new(
-        session: ort::session::Session,
-        backend: Backend,
-        note: Option<String>,
-    ) -> Result<SparseSession, NetworkError> {
+    pub(super) fn new(opened: OpenedSession) -> Result<SparseSession, NetworkError> {
+        let OpenedSession { session, backend, note, slot } = opened;
         let [inputs, move_rows, owners] = SPARSE_INPUTS;
         let mut outlets = session.inputs().iter();
         if let Some(other) = outlets.find(|outlet| !SPARSE_INPUTS.contains(&outlet.name())) {
@@ -122,7 +121,17 @@ impl SparseSession {
         }
         let outputs = select(&OUTPUTS)?;
         let no_move = vec![0; rows_per_move];
-        Ok(SparseSession { session, outputs, rows_per_move, outcomes, backend, note, no_move })
+        let kernels = DirectKernels::new(&slot, rows_per_move);
+        Ok(SparseSession {
+            session,
+            outputs,
+            rows_per_move,
+            outcomes,
+            backend,
+            note,
+            no_move,
+            kernels,
+        })
     }
 
     /// Returns the number of table rows of a move.
@@ -143,6 +152,11 @@ impl SparseSession {
     /// Returns why the network runs on the CPU although a GPU was asked for or seemed to be there.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
+    }
+
+    /// Returns the network without ONNX Runtime, if it is an int8 one that runs on the CPU.
+    pub fn direct(&self) -> Option<DirectSession> {
+        self.kernels.clone().map(DirectSession)
     }
 
     /// Returns the value of `key` in the model's metadata.
@@ -212,6 +226,37 @@ impl SparseSession {
             check_finite(name, per_row, buffer)?;
         }
         Ok(())
+    }
+}
+
+/// An int8 sparse network that evaluates one position at a time without ONNX Runtime, with the same results.
+/// Clones share the tables.
+#[derive(Clone)]
+pub struct DirectSession(DirectKernels);
+
+impl fmt::Debug for DirectSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DirectSession").finish_non_exhaustive()
+    }
+}
+
+impl DirectSession {
+    /// Returns the logits of the outcomes (the side to move wins, the other side wins, draw) and the expected
+    /// number of turns left, given the active inputs of a position.
+    ///
+    /// # Errors
+    /// [`NetworkError::Run`] if an input is not in the table, or if there are too many.
+    pub fn value(&mut self, inputs: &[u16]) -> Result<([f32; 3], f32), NetworkError> {
+        self.0.value(inputs).map_err(run_error)
+    }
+
+    /// Replaces `logits` by a logit for each move, given the table rows of each, in the position of the last
+    /// [`DirectSession::value`].
+    ///
+    /// # Errors
+    /// [`NetworkError::Run`] if a row is not in the table or the rows are not complete.
+    pub fn policy(&mut self, move_rows: &[u16], logits: &mut Vec<f32>) -> Result<(), NetworkError> {
+        self.0.policy(move_rows, logits).map_err(run_error)
     }
 }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::{NetworkMetadata, UnfitNetwork};
 use crate::encoding::sparse::IndexMap;
 use crate::encoding::{Encoding, SparseEncoding};
-use crate::nn::Batch;
 use crate::nn::batch::softmax;
 use crate::nn::network::NetworkError;
 use crate::nn::network::sparse::SparseSession;
+use crate::nn::{Batch, DirectNetwork};
 
 /// A sparse network, with the encoding that it reads.
 #[derive(Debug)]
@@ -60,6 +60,12 @@ impl SparseReader {
     /// Returns the blocks of the game that the network does not have.
     pub(super) fn missing_blocks(&self) -> &[String] {
         self.map.as_ref().map_or(&[], |map| map.missing())
+    }
+
+    /// Returns the network in a form that evaluates one position at a time, if it is an int8 one on the CPU.
+    pub(super) fn direct(&self) -> Option<DirectNetwork> {
+        let session = self.session.direct()?;
+        Some(DirectNetwork::new(session, &self.encoding, self.map.clone()))
     }
 
     /// Fills in the evaluations of a batch of [`SparseReader::new_batch`].

@@ -4,7 +4,7 @@
 //! session is made; only the request comes from [`ComputeContext`] later.
 
 use std::ops::RangeInclusive;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ort::operator::{
     ComputeContext, Kernel, KernelContext, Operator, OperatorDomain, OperatorInput, OperatorOutput,
@@ -29,19 +29,51 @@ const MAX_WIDTH: usize = 8192;
 /// No move has more rows.
 const MAX_ROWS_PER_MOVE: usize = 16;
 
-/// Returns the operators of sparse networks.
+/// The int8 kernels that a session has made.
+#[derive(Clone, Default)]
+pub(in crate::nn::network) struct KernelSlot(Arc<Mutex<Int8Kernels>>);
+
+#[derive(Default)]
+struct Int8Kernels {
+    features: Option<FeaturesInt8Kernel>,
+    value_head: Option<ValueHeadInt8Kernel>,
+    move_scores: Option<MoveScoresInt8Kernel>,
+}
+
+impl KernelSlot {
+    fn kernels(&self) -> MutexGuard<'_, Int8Kernels> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the kernels out, if there is one of each kind.
+    pub(super) fn take(
+        &self,
+    ) -> Option<(FeaturesInt8Kernel, ValueHeadInt8Kernel, MoveScoresInt8Kernel)> {
+        let mut kernels = self.kernels();
+        Some((kernels.features.take()?, kernels.value_head.take()?, kernels.move_scores.take()?))
+    }
+}
+
+/// What kernels are made with.
+struct Setup {
+    level: Level,
+    /// Where int8 kernels leave a copy of themselves.
+    slot: KernelSlot,
+}
+
+/// Returns the operators of sparse networks. The int8 kernels of the session leave copies in `slot`.
 ///
 /// # Errors
 /// If ONNX Runtime does not take them.
-pub(in crate::nn::network) fn operators() -> Result<OperatorDomain> {
-    let level = Level::best();
+pub(in crate::nn::network) fn operators(slot: &KernelSlot) -> Result<OperatorDomain> {
+    let setup = || Setup { level: Level::best(), slot: slot.clone() };
     OperatorDomain::new(DOMAIN)?
-        .add(Features(level))?
-        .add(FeaturesInt8(level))?
-        .add(ValueHead(level))?
-        .add(ValueHeadInt8(level))?
-        .add(MoveScores(level))?
-        .add(MoveScoresInt8(level))
+        .add(Features(setup()))?
+        .add(FeaturesInt8(setup()))?
+        .add(ValueHead(setup()))?
+        .add(ValueHeadInt8(setup()))?
+        .add(MoveScores(setup()))?
+        .add(MoveScoresInt8(setup()))
 }
 
 const U8: TensorElementType = TensorElementType::Uint8;
@@ -54,7 +86,7 @@ const F32: TensorElementType = TensorElementType::Float32;
 macro_rules! operator {
     ($(#[$doc:meta])* $name:ident, $kernel:ident, [$($input:ident),*] -> [$($output:ident),*]) => {
         $(#[$doc])*
-        struct $name(Level);
+        struct $name(Setup);
 
         impl Operator for $name {
             type Kernel<'attr> = $kernel;
@@ -76,7 +108,7 @@ macro_rules! operator {
             }
 
             fn create_kernel<'attr>(&self, context: &KernelContext<'attr>) -> Result<$kernel> {
-                $kernel::new(self.0, context)
+                $kernel::new(&self.0, context)
                     .map_err(|error| Error::new(format!("{}: {error}", stringify!($name))))
             }
         }
@@ -239,7 +271,7 @@ fn axes<const N: usize>(shape: &[i64]) -> Result<[usize; N]> {
 }
 
 /// Errs if an index is not below `rows`.
-fn check_indices(name: &str, indices: &[u16], rows: usize) -> Result<()> {
+pub(super) fn check_indices(name: &str, indices: &[u16], rows: usize) -> Result<()> {
     // Without a branch for each, so that the compiler makes vectors of it.
     let greatest = indices.iter().fold(0, |greatest, &index| index.max(greatest));
     if usize::from(greatest) < rows || indices.is_empty() {
@@ -274,7 +306,7 @@ struct FeaturesKernel {
 }
 
 impl FeaturesKernel {
-    fn new(level: Level, context: &KernelContext<'_>) -> Result<FeaturesKernel> {
+    fn new(setup: &Setup, context: &KernelContext<'_>) -> Result<FeaturesKernel> {
         let (table, rows, columns) = float_matrix(context, 1, "the input table", MAX_ROWS)?;
         if !columns.is_multiple_of(2) {
             return Err(Error::new(format!(
@@ -283,7 +315,7 @@ impl FeaturesKernel {
         }
         check_padding("the input table", table[(rows - 1) * columns..].iter().copied())?;
         let bias = float_vector(context, 2, "the input bias", &[columns])?;
-        Ok(FeaturesKernel { level, table, rows, bias })
+        Ok(FeaturesKernel { level: setup.level, table, rows, bias })
     }
 }
 
@@ -305,7 +337,9 @@ impl Kernel for FeaturesKernel {
     }
 }
 
-struct FeaturesInt8Kernel {
+/// The first layer of an int8 network.
+#[derive(Clone)]
+pub(super) struct FeaturesInt8Kernel {
     level: Level,
     table: Arc<ByteTable>,
     bias: Vec<Wide>,
@@ -314,7 +348,7 @@ struct FeaturesInt8Kernel {
 }
 
 impl FeaturesInt8Kernel {
-    fn new(level: Level, context: &KernelContext<'_>) -> Result<FeaturesInt8Kernel> {
+    fn new(setup: &Setup, context: &KernelContext<'_>) -> Result<FeaturesInt8Kernel> {
         let table = byte_table(context, 1, "the input table", MAX_ROWS)?;
         if !table.lines_per_row().is_multiple_of(2) {
             return Err(Error::new(format!(
@@ -333,7 +367,37 @@ impl FeaturesInt8Kernel {
         let log_one = (4..=7).find(|&log: &u32| one == [f32::from(1_u16 << log)]);
         let log_one =
             log_one.ok_or_else(|| Error::new(format!("one is {one:?}, not 16, 32, 64 or 128")))?;
-        Ok(FeaturesInt8Kernel { level, table, bias: bias.to_vec(), log_one, most_inputs })
+        let level = setup.level;
+        let kernel = FeaturesInt8Kernel { level, table, bias: bias.to_vec(), log_one, most_inputs };
+        setup.slot.kernels().features = Some(kernel.clone());
+        Ok(kernel)
+    }
+
+    /// Returns the number of rows of the table; the last stands for no input.
+    pub(super) fn rows(&self) -> usize {
+        self.table.rows()
+    }
+
+    /// Returns the number of outputs of a position.
+    pub(super) fn width(&self) -> usize {
+        self.table.columns() / 2
+    }
+
+    /// Writes the outputs of a position, whose inputs must be below [`FeaturesInt8Kernel::rows`].
+    ///
+    /// # Errors
+    /// If there are so many inputs that a sum could overflow.
+    pub(super) fn run(&self, inputs: &[u16], outputs: &mut [u8]) -> Result<()> {
+        if inputs.len() > self.most_inputs {
+            return Err(Error::new(format!(
+                "a position has {} inputs; with more than {} a sum could overflow",
+                inputs.len(),
+                self.most_inputs
+            )));
+        }
+        let layer = Layer { table: &self.table, bias: &self.bias, log_one: self.log_one };
+        layer.run(self.level, inputs, outputs);
+        Ok(())
     }
 }
 
@@ -342,25 +406,15 @@ impl Kernel for FeaturesInt8Kernel {
         request!(context, 0 as u16, |shape: 2, indices|);
         let [positions, per_position] = shape;
         check_indices("inputs", indices, self.table.rows())?;
-        let width = self.table.columns() / 2;
-        let layer = Layer { table: &self.table, bias: &self.bias, log_one: self.log_one };
+        let width = self.width();
         output!(context, 0, [positions, width], u8, outputs);
-        let run = |rows: &[u16], outputs: &mut [u8]| {
-            if rows.len() > self.most_inputs {
-                return Err(Error::new(format!(
-                    "a position has {} inputs; with more than {} a sum could overflow",
-                    rows.len(),
-                    self.most_inputs
-                )));
-            }
-            layer.run(self.level, rows, outputs);
-            Ok(())
-        };
+        let run = |rows: &[u16], outputs: &mut [u8]| self.run(rows, outputs);
         for_each_position(indices, per_position, self.table.rows() - 1, outputs, width, run)
     }
 }
 
 /// The two last layers of the value head, after the hidden units.
+#[derive(Clone)]
 struct LastLayers {
     level: Level,
     units: usize,
@@ -434,10 +488,10 @@ struct ValueHeadKernel {
 }
 
 impl ValueHeadKernel {
-    fn new(level: Level, context: &KernelContext<'_>) -> Result<ValueHeadKernel> {
+    fn new(setup: &Setup, context: &KernelContext<'_>) -> Result<ValueHeadKernel> {
         let (hidden_weight, units, _) = float_matrix(context, 1, "the hidden weight", MAX_WIDTH)?;
         let hidden_bias = float_vector(context, 2, "the hidden bias", &[units])?;
-        let last = LastLayers::new(level, context, 3, units)?;
+        let last = LastLayers::new(setup.level, context, 3, units)?;
         Ok(ValueHeadKernel { hidden_weight, hidden_bias, last })
     }
 }
@@ -465,7 +519,9 @@ impl Kernel for ValueHeadKernel {
     }
 }
 
-struct ValueHeadInt8Kernel {
+/// The value head of an int8 network.
+#[derive(Clone)]
+pub(super) struct ValueHeadInt8Kernel {
     hidden_weight: Arc<ByteTable>,
     scale: Vec<f32>,
     hidden_bias: Vec<f32>,
@@ -474,13 +530,40 @@ struct ValueHeadInt8Kernel {
 }
 
 impl ValueHeadInt8Kernel {
-    fn new(level: Level, context: &KernelContext<'_>) -> Result<ValueHeadInt8Kernel> {
+    fn new(setup: &Setup, context: &KernelContext<'_>) -> Result<ValueHeadInt8Kernel> {
         let hidden_weight = byte_table(context, 1, "the hidden weight", MAX_WIDTH)?;
         let units = hidden_weight.rows();
         let scale = float_vector(context, 2, "the hidden scale", &[units])?;
         let hidden_bias = float_vector(context, 3, "the hidden bias", &[units])?;
-        let last = LastLayers::new(level, context, 4, units)?;
-        Ok(ValueHeadInt8Kernel { hidden_weight, scale, hidden_bias, sums: vec![0; units], last })
+        let last = LastLayers::new(setup.level, context, 4, units)?;
+        let sums = vec![0; units];
+        let kernel = ValueHeadInt8Kernel { hidden_weight, scale, hidden_bias, sums, last };
+        setup.slot.kernels().value_head = Some(kernel.clone());
+        Ok(kernel)
+    }
+
+    /// Returns the number of outputs of the first layer that it reads.
+    pub(super) fn width(&self) -> usize {
+        self.hidden_weight.columns()
+    }
+
+    /// Returns the number of outcomes.
+    pub(super) fn outcomes(&self) -> usize {
+        self.last.outcomes()
+    }
+
+    /// Writes the logits of the outcome and returns the moves left, given the outputs of the first layer.
+    ///
+    /// # Errors
+    /// If a layer has no columns.
+    pub(super) fn run(&mut self, x: &[u8], outcome: &mut [f32]) -> Result<f32> {
+        integer::dot_all(self.last.level, &self.hidden_weight, x, &mut self.sums);
+        let weights = self.scale.iter().zip(&self.hidden_bias);
+        let units = self.last.hidden.iter_mut().zip(&self.sums).zip(weights);
+        for ((unit, &sum), (scale, bias)) in units {
+            *unit = sum as f32 * scale + bias;
+        }
+        self.last.run(outcome)
     }
 }
 
@@ -498,13 +581,7 @@ impl Kernel for ValueHeadInt8Kernel {
         output!(context, 1, [positions, 1], f32, moves_left);
         let outcome = outcome.chunks_exact_mut(self.last.outcomes());
         for ((x, outcome), moves_left) in x.chunks_exact(width).zip(outcome).zip(moves_left) {
-            integer::dot_all(self.last.level, &self.hidden_weight, x, &mut self.sums);
-            let weights = self.scale.iter().zip(&self.hidden_bias);
-            let units = self.last.hidden.iter_mut().zip(&self.sums).zip(weights);
-            for ((unit, &sum), (scale, bias)) in units {
-                *unit = sum as f32 * scale + bias;
-            }
-            *moves_left = self.last.run(outcome)?;
+            *moves_left = self.run(x, outcome)?;
         }
         Ok(())
     }
@@ -560,10 +637,10 @@ struct MoveScoresKernel {
 }
 
 impl MoveScoresKernel {
-    fn new(level: Level, context: &KernelContext<'_>) -> Result<MoveScoresKernel> {
+    fn new(setup: &Setup, context: &KernelContext<'_>) -> Result<MoveScoresKernel> {
         let (table, rows, columns) = float_matrix(context, 3, "the move table", MAX_ROWS)?;
         check_padding("the move table", table[(rows - 1) * columns..].iter().copied())?;
-        Ok(MoveScoresKernel { level, table, axes: [rows, columns] })
+        Ok(MoveScoresKernel { level: setup.level, table, axes: [rows, columns] })
     }
 }
 
@@ -585,7 +662,9 @@ impl Kernel for MoveScoresKernel {
     }
 }
 
-struct MoveScoresInt8Kernel {
+/// The policy of an int8 network.
+#[derive(Clone)]
+pub(super) struct MoveScoresInt8Kernel {
     level: Level,
     table: Arc<ByteTable>,
     scale: f32,
@@ -593,12 +672,34 @@ struct MoveScoresInt8Kernel {
 }
 
 impl MoveScoresInt8Kernel {
-    fn new(level: Level, context: &KernelContext<'_>) -> Result<MoveScoresInt8Kernel> {
+    fn new(setup: &Setup, context: &KernelContext<'_>) -> Result<MoveScoresInt8Kernel> {
         let table = byte_table(context, 3, "the move table", MAX_ROWS)?;
         let last_row = table.row(table.rows() - 1).iter().flat_map(|line| line.0);
         check_padding("the move table", last_row)?;
         let scale = float_vector(context, 4, "the score scale", &[])?.into_iter().sum();
-        Ok(MoveScoresInt8Kernel { level, table, scale, sums: Vec::new() })
+        let kernel = MoveScoresInt8Kernel { level: setup.level, table, scale, sums: Vec::new() };
+        setup.slot.kernels().move_scores = Some(kernel.clone());
+        Ok(kernel)
+    }
+
+    /// Returns the number of rows of the table and the number of outputs of the first layer that it reads.
+    pub(super) fn axes(&self) -> [usize; 2] {
+        [self.table.rows(), self.table.columns()]
+    }
+
+    /// Replaces `scores` by those of the moves of a position, given the outputs of the first layer. The
+    /// rows must be in the table.
+    pub(super) fn run(
+        &mut self,
+        x: &[u8],
+        rows: &[u16],
+        rows_per_move: usize,
+        scores: &mut Vec<f32>,
+    ) {
+        self.sums.resize(rows.len() / rows_per_move, 0);
+        integer::score_moves(self.level, &self.table, x, rows, rows_per_move, &mut self.sums);
+        scores.clear();
+        scores.extend(self.sums.iter().map(|&sum| sum as f32 * self.scale));
     }
 }
 
@@ -607,8 +708,7 @@ impl Kernel for MoveScoresInt8Kernel {
         request!(context, 0 as u8, |x_shape: 2, x|);
         request!(context, 1 as u16, |rows_shape: 2, rows|);
         request!(context, 2 as u16, |owners_shape: 1, owners|);
-        let axes = [self.table.rows(), self.table.columns()];
-        check_moves(x_shape, rows_shape, rows, owners, axes)?;
+        check_moves(x_shape, rows_shape, rows, owners, self.axes())?;
         output!(context, 0, owners_shape, f32, scores);
         self.sums.resize(owners.len(), 0);
         let ([_, width], [_, rows_per_move]) = (x_shape, rows_shape);
