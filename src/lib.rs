@@ -19,6 +19,8 @@ pub mod nn;
 
 pub mod search;
 
+pub mod alphabeta;
+
 pub mod engine;
 
 pub mod protocol;

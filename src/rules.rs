@@ -27,7 +27,7 @@ pub use chess::{
 };
 pub use connect_n::ConnectN;
 use history::History;
-pub use moves::{BoardId, Move, MoveList, PackedMove};
+pub use moves::{BoardId, Move, MoveFacts, MoveList, PackedMove};
 pub use notation::{CastlingFault, DroppedPart, FenError, FenFault, FenRepair};
 pub use outcome::{Mate, Outcome, ProvenValue, Reason, Value};
 pub use perft::perft;
@@ -335,6 +335,36 @@ impl Position {
             let key = self.rules().key();
             let reversible = self.rules().reversible();
             self.history.push(key, reversible);
+        }
+    }
+
+    /// Passes the turn, in the null-move test of a search. Returns `false`, and changes nothing, where passing would
+    /// prove nothing: in check, with kings and pawns alone, where captures are compulsory, and in games in which
+    /// no piece moves or a wall belongs to a turn.
+    pub fn pass_turn(&mut self) -> bool {
+        let State::ChessPosition(game) = &mut self.state else { return false };
+        let passed = game.pass_turn();
+        if passed {
+            let key = self.rules().key();
+            let reversible = self.rules().reversible();
+            self.history.push(key, reversible);
+        }
+        passed
+    }
+
+    /// Returns what a legal move does.
+    pub fn move_facts(&self, m: Move) -> MoveFacts {
+        match &self.state {
+            State::ChessPosition(game) => game.move_facts(m),
+            _ => MoveFacts::default(),
+        }
+    }
+
+    /// Adds to `out` the legal moves that may give check, in games on one board with one royal king a side. Castling
+    /// is not among them, and a few of them give no check.
+    pub fn add_checks(&self, out: &mut MoveList) {
+        if let State::ChessPosition(game) = &self.state {
+            game.add_checks(out);
         }
     }
 

@@ -10,6 +10,7 @@ mod drops;
 mod fen;
 mod king_capture;
 mod mate;
+mod move_facts;
 mod moves;
 mod play;
 mod symmetry;

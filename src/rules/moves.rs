@@ -42,6 +42,19 @@ pub enum Move {
     Pass,
 }
 
+/// What a move does, as far as it can be seen without playing it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MoveFacts {
+    /// The piece that moves or is dropped.
+    pub role: Option<Role>,
+    /// The captured piece.
+    pub captured: Option<Role>,
+    /// What a pawn becomes.
+    pub promotion: Option<Role>,
+    /// Whether a piece that can win there reaches the region of a flag rule (kingofthehill, racingkings).
+    pub reaches_flag: bool,
+}
+
 /// One of the two boards of bughouse.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum BoardId {

@@ -4,6 +4,7 @@
 mod support;
 
 mod agreement;
+mod alphabeta;
 mod bughouse;
 mod castling;
 mod chess;

@@ -51,6 +51,13 @@ impl ChessPosition {
         (1..=turns).find_map(|turns| search.attack(self, turns).map(|m| Mate { m, turns }))
     }
 
+    /// Adds the moves that can give check to the only royal king of the other side, without castling.
+    pub(in crate::rules) fn add_checks(&self, out: &mut MoveList) {
+        if let Some(king) = self.royal(!self.turn) {
+            self.checking_moves(king, self.check_info(), out);
+        }
+    }
+
     /// Returns the position after a move, in `buffer`.
     fn after<'a>(&self, m: Move, buffer: &'a mut Option<ChessPosition>) -> &'a mut ChessPosition {
         let after = match buffer {

@@ -6,7 +6,7 @@ use super::modules::{Modules, Use, cycles};
 use super::source::{Source, Word};
 
 /// The modules of the library from the lowest layer up, and the modules that each may use.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("memory", &[]),
     ("rules", &[]),
     ("rbc", &["rules"]),
@@ -15,7 +15,8 @@ const LAYERS: [(&str, &[&str]); 10] = [
     ("encoding", &["rules"]),
     ("nn", &["encoding", "rules", "memory"]),
     ("search", &["nn", "encoding", "rules", "memory"]),
-    ("engine", &["search", "nn", "encoding", "tablebase", "variant", "rules"]),
+    ("alphabeta", &["nn", "rules", "memory"]),
+    ("engine", &["search", "alphabeta", "nn", "encoding", "tablebase", "variant", "rules"]),
     ("protocol", &["engine", "search", "nn", "encoding", "variant", "rules"]),
 ];
 

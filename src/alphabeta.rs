@@ -1,0 +1,37 @@
+//! Alpha-beta search with a sparse network: principal variation search with a transposition table.
+//!
+//! Where moves are few and tactics decide, a search that refutes bad moves by minimax scales better with time than one
+//! that averages over them. Its leaves are evaluated one at a time by [`DirectNetwork`](crate::nn::DirectNetwork),
+//! in 2 to 4 microseconds; at nodes of some depth the policy of the network orders the moves.
+//!
+//! The methods are those of Stockfish and its relatives: iterative deepening with aspiration windows, null-move
+//! pruning, late move reductions, futility pruning, singular extensions, histories, and a quiescence search of
+//! captures, promotions and first checks. Several threads search the same root and share the table ("lazy SMP").
+//!
+//! It plays games of two sides on one board whose turns are one ply each ([`supports`]). It shares neither tree nor
+//! proofs with [`search`](crate::search); mates are exact only in that a mate score is a forced win.
+
+mod evaluation;
+mod histories;
+mod iteration;
+mod node;
+mod ordering;
+mod quiescence;
+mod score;
+mod table;
+mod worker;
+
+pub use evaluation::StaticEvaluator;
+pub use iteration::{AlphaBeta, Iteration, Request, RootLine, Verdict};
+pub use score::{Score, expected_score};
+pub use table::TranspositionTable;
+pub use worker::Probe;
+
+use crate::rules::Position;
+
+/// Returns `true` if the game of `position` can be searched: it has two sides, one board, pieces that move, and turns
+/// of one ply each.
+pub fn supports(position: &Position) -> bool {
+    let spec = position.game_spec();
+    spec.sides == 2 && !spec.two_boards && !spec.walls && !spec.roles.is_empty()
+}

@@ -1,0 +1,614 @@
+//! Inner nodes: pruning, extensions, reductions, and the loop over the moves.
+
+use super::evaluation::StaticEvaluator;
+use super::ordering::Candidate;
+use super::score::{INFINITE, MATE, MATE_BOUND, Score, to_table};
+use super::table::{Bound, Entry};
+use super::worker::{MAX_PLY, Shared, Worker};
+use crate::rules::{Key, PackedMove};
+
+/// The depth from which on the policy orders the moves.
+const POLICY_DEPTH: i32 = 3;
+/// The greatest depth of reverse futility pruning, and its margin for each ply of depth.
+const REVERSE_FUTILITY: (i32, Score) = (7, 80);
+/// The greatest depth of razoring, and its margin for each ply of depth.
+const RAZORING: (i32, Score) = (3, 250);
+/// The least depth of the null-move test.
+const NULL_MOVE_DEPTH: i32 = 3;
+/// The least depth at which a node without a move of the table is searched a ply less.
+const NO_TABLE_MOVE_DEPTH: i32 = 4;
+/// The least depth of the search for alternatives to the table's move (singular extensions).
+const SINGULAR_DEPTH: i32 = 7;
+/// The greatest depth at which late quiet moves are left out.
+const LATE_MOVE_DEPTH: i32 = 6;
+/// The greatest reduced depth of futility pruning, its margin, and that for each ply of depth.
+const FUTILITY: (i32, Score, Score) = (5, 60, 90);
+/// The greatest depth at which quiet moves of bad history are left out, and how bad, for each ply of depth.
+const HISTORY_PRUNING: (i32, i32) = (4, -2500);
+/// The greatest depth at which checks are extended.
+const CHECK_DEPTH: i32 = 6;
+/// The least depth of late move reductions.
+pub(super) const REDUCTION_DEPTH: i32 = 3;
+/// Moves of a principal variation that are never left out.
+const KEPT_MOVES: usize = 4;
+/// Moves of a greater probability are reduced a ply less, moves of a smaller one a ply more.
+const EXPECTED: f32 = 0.15;
+const UNEXPECTED: f32 = 0.004;
+/// A history of this much is worth a ply of reductions.
+const HISTORY_PER_PLY: i32 = 6000;
+/// Tried moves whose histories are lowered by a cutoff.
+const TRIED: usize = 64;
+
+/// What is expected of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// Its score is within the window.
+    Principal,
+    /// A move refutes the one before.
+    Cut,
+    /// No move does.
+    All,
+}
+
+impl Kind {
+    /// The kind of its successors in a null window.
+    fn next(self) -> Kind {
+        if self == Kind::Cut { Kind::All } else { Kind::Cut }
+    }
+}
+
+/// The plies by which late moves are searched less, by depth and number of the move.
+fn reduction(depth: i32, nth: usize) -> i32 {
+    let log = |number: usize| LOGARITHMS[number.min(LOGARITHMS.len() - 1)];
+    // 0.6 + ln(depth) * ln(nth) / 2
+    (614 + log(depth.max(0) as usize) * log(nth) / 2048) / 1024
+}
+
+/// Natural logarithms of 0 (as 0) to 63, times 1,024.
+const LOGARITHMS: [i32; 64] = logarithms();
+
+const fn logarithms() -> [i32; 64] {
+    let mut logarithms = [0; 64];
+    let mut sum = 0.0;
+    let mut number = 2;
+    while number < 64 {
+        // ln n = ln (n - 1) + 2 artanh (1 / (2 n - 1)), of which three terms of the series are enough.
+        let step = 1.0 / (2 * number - 1) as f64;
+        let cube = step * step * step;
+        sum += 2.0 * (step + cube / 3.0 + cube * step * step / 5.0);
+        logarithms[number] = (sum * 1024.0 + 0.5) as i32;
+        number += 1;
+    }
+    logarithms
+}
+
+/// The moves that were searched at a node before the one that refutes its predecessor.
+struct Tried {
+    quiet: [Option<Candidate>; TRIED],
+    quiet_count: usize,
+    captures: [Option<PackedMove>; TRIED],
+    capture_count: usize,
+}
+
+impl Tried {
+    fn new() -> Tried {
+        Tried { quiet: [None; TRIED], quiet_count: 0, captures: [None; TRIED], capture_count: 0 }
+    }
+
+    fn push(&mut self, candidate: Candidate) {
+        if candidate.is_tactical {
+            if let Some(slot) = self.captures.get_mut(self.capture_count) {
+                *slot = Some(candidate.packed);
+            }
+            self.capture_count += 1;
+        } else {
+            if let Some(slot) = self.quiet.get_mut(self.quiet_count) {
+                *slot = Some(candidate);
+            }
+            self.quiet_count += 1;
+        }
+    }
+}
+
+/// The window, depth and place of a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NodeTask {
+    pub(super) ply: usize,
+    pub(super) depth: i32,
+    pub(super) alpha: Score,
+    pub(super) beta: Score,
+    pub(super) kind: Kind,
+}
+
+/// What is known of a node before its moves are searched.
+#[derive(Clone, Copy, Debug)]
+struct NodeFacts {
+    eval: Score,
+    in_check: bool,
+    /// The evaluation is better than two plies before.
+    improving: bool,
+    /// There are only tactical moves: captures are compulsory.
+    forced: bool,
+    /// There is one legal move.
+    single: bool,
+}
+
+impl<E: StaticEvaluator> Worker<E> {
+    /// Returns the score of the position at a node, or a bound outside its window. If the search is stopped the
+    /// result means nothing.
+    pub(super) fn node(&mut self, shared: &Shared<'_>, mut task: NodeTask) -> Score {
+        let NodeTask { ply, kind, .. } = task;
+        if kind == Kind::Principal {
+            self.frames[ply].line.clear();
+        }
+        if task.depth <= 0 {
+            return self.quiescence(shared, ply, 0, task.alpha, task.beta);
+        }
+        if self.is_over(shared) {
+            return 0;
+        }
+        if let Some(score) = self.known_score(shared, ply) {
+            return score;
+        }
+        // No line is better than a mate that is nearer to the root.
+        task.alpha = task.alpha.max(-MATE + ply as Score);
+        task.beta = task.beta.min(MATE - ply as Score - 1);
+        if task.alpha >= task.beta {
+            return task.alpha;
+        }
+        let excluded = self.frames[ply].excluded;
+        let key = keyed(self.frames[ply].position.key(), excluded);
+        let found = self.probe(shared, key, ply);
+        if let Some((entry, score)) = found
+            && kind != Kind::Principal
+            && entry.depth >= task.depth
+            && entry.decides(score, task.alpha, task.beta)
+        {
+            return score;
+        }
+        if let Some(score) = self.generate(ply) {
+            return score;
+        }
+        let in_check = self.in_check(ply);
+        let eval = match found {
+            Some((entry, _)) => entry.eval,
+            None => self.evaluate(ply),
+        };
+        if ply >= MAX_PLY {
+            return eval;
+        }
+        if !in_check
+            && found.is_none()
+            && task.depth <= 2
+            && excluded.is_none()
+            && let Some(score) = self.mate_in_one(ply)
+        {
+            return score;
+        }
+        let frame = &self.frames[ply];
+        let facts = NodeFacts {
+            eval,
+            in_check,
+            improving: ply >= 2 && eval > self.frames[ply - 2].eval,
+            forced: frame.legal.iter().all(|&m| self.candidate(ply, m).is_tactical),
+            single: frame.legal.len() == 1,
+        };
+        self.frames[ply].eval = eval;
+        self.frames[ply + 1].excluded = None;
+        // The score of the table is the better evaluation, if its bound allows.
+        let guess = match found {
+            Some((entry, score))
+                if score.abs() < MATE_BOUND
+                    && (entry.bound == Bound::Exact
+                        || (entry.bound == Bound::Lower) == (score > eval)) =>
+            {
+                score
+            }
+            _ => eval,
+        };
+        if excluded.is_none()
+            && let Some(score) = self.prune(shared, task, facts, guess)
+        {
+            return score;
+        }
+        if self.stopped {
+            return 0;
+        }
+        let table_move = found.and_then(|(entry, _)| entry.best);
+        if task.depth >= NO_TABLE_MOVE_DEPTH && table_move.is_none() && kind != Kind::All {
+            task.depth -= 1;
+        }
+        self.frames[ply].logits.clear();
+        if task.depth >= POLICY_DEPTH && !facts.single {
+            self.ask_policy(ply);
+        }
+        self.order_all(ply, table_move);
+        self.search_moves(shared, task, facts, key, found)
+    }
+
+    /// Returns the score of a node that need not be searched.
+    fn prune(
+        &mut self,
+        shared: &Shared<'_>,
+        task: NodeTask,
+        facts: NodeFacts,
+        guess: Score,
+    ) -> Option<Score> {
+        let NodeTask { ply, depth, alpha, beta, kind } = task;
+        if kind == Kind::Principal || facts.in_check || facts.forced {
+            return None;
+        }
+        let (max_depth, margin) = REVERSE_FUTILITY;
+        let margin = margin * (depth - i32::from(facts.improving));
+        if depth <= max_depth && guess - margin >= beta && guess < MATE_BOUND {
+            return Some(guess);
+        }
+        let (max_depth, margin) = RAZORING;
+        if depth <= max_depth && guess + margin * depth < alpha {
+            let score = self.quiescence(shared, ply, 0, alpha, alpha + 1);
+            if score <= alpha || self.stopped {
+                return Some(score);
+            }
+        }
+        let after_pass = ply > 0 && self.before(ply).is_none();
+        if depth >= NULL_MOVE_DEPTH
+            && guess >= beta
+            && facts.eval >= beta - 20
+            && !after_pass
+            && beta.abs() < MATE_BOUND
+            && self.pass(ply)
+        {
+            let reduced = depth - 3 - depth / 4 - ((guess - beta) / 150).min(3);
+            let score = -self.node(
+                shared,
+                NodeTask {
+                    ply: ply + 1,
+                    depth: reduced,
+                    alpha: -beta,
+                    beta: 1 - beta,
+                    kind: kind.next(),
+                },
+            );
+            if score >= beta && !self.stopped {
+                return Some(if score > MATE_BOUND { beta } else { score });
+            }
+        }
+        None
+    }
+
+    /// Searches the ordered moves of a node.
+    fn search_moves(
+        &mut self,
+        shared: &Shared<'_>,
+        task: NodeTask,
+        facts: NodeFacts,
+        key: Key,
+        found: Option<(Entry, Score)>,
+    ) -> Score {
+        let NodeTask { ply, depth, mut alpha, beta, kind } = task;
+        let excluded = self.frames[ply].excluded;
+        // Searches for alternatives use the frame as well.
+        let order = std::mem::take(&mut self.frames[ply].order);
+        let legal = std::mem::take(&mut self.frames[ply].legal);
+        let logits = std::mem::take(&mut self.frames[ply].logits);
+        let policy = Policy::new(&logits);
+        let mut tried = Tried::new();
+        let mut best = -INFINITE;
+        let mut best_move = None;
+        let mut refuted = None;
+        for (nth, &(_, index)) in order.iter().enumerate() {
+            let candidate = self.candidate(ply, legal[usize::from(index)]);
+            if Some(candidate.packed) == excluded {
+                continue;
+            }
+            let history = self.history_of(ply, candidate.packed, candidate.piece);
+            let mut extension = 0;
+            if let Some((entry, score)) = found
+                && entry.best == Some(candidate.packed)
+                && excluded.is_none()
+                && self.may_extend(ply)
+            {
+                self.frames[ply].legal.clone_from(&legal);
+                let singular = self.singular(shared, task, candidate, entry, score);
+                match singular {
+                    _ if self.stopped => break,
+                    Singular::Extension(plies) => extension = plies,
+                    Singular::Refuted(score) => {
+                        refuted = Some(score);
+                        break;
+                    }
+                }
+            }
+            self.make(shared, ply, candidate.m, candidate.piece);
+            let gives_check = self.in_check(ply + 1);
+            let may_skip = !candidate.is_tactical
+                && !gives_check
+                && !facts.in_check
+                && !facts.forced
+                && best > -MATE_BOUND
+                && (kind != Kind::Principal || nth >= KEPT_MOVES);
+            if may_skip && skips(task, facts, alpha, nth, tried.quiet_count, history) {
+                self.nodes -= 1;
+                continue;
+            }
+            if extension == 0
+                && self.may_extend(ply)
+                && (facts.single || gives_check && depth <= CHECK_DEPTH)
+            {
+                extension = 1;
+            }
+            let depth_after = depth - 1 + extension;
+            let is_first = best == -INFINITE;
+            let null_window = NodeTask {
+                ply: ply + 1,
+                depth: depth_after,
+                alpha: -alpha - 1,
+                beta: -alpha,
+                kind: kind.next(),
+            };
+            let mut score = alpha + 1;
+            if depth >= REDUCTION_DEPTH && nth >= 2 && !facts.single {
+                let plies = late_reduction(
+                    Late { depth, nth, kind, checks: gives_check || facts.in_check },
+                    candidate,
+                    history,
+                    policy.reduction(index),
+                    facts.improving,
+                );
+                let reduced = (depth_after - plies).max(1).min(depth_after);
+                score =
+                    -self.node(shared, NodeTask { depth: reduced, kind: Kind::Cut, ..null_window });
+                if score > alpha && reduced < depth_after {
+                    score = -self.node(shared, null_window);
+                }
+            } else if kind != Kind::Principal || !is_first {
+                score = -self.node(shared, null_window);
+            }
+            if kind == Kind::Principal && (is_first || score > alpha) {
+                score = -self.node(
+                    shared,
+                    NodeTask { alpha: -beta, beta: -alpha, kind: Kind::Principal, ..null_window },
+                );
+            }
+            if self.stopped {
+                break;
+            }
+            if score > best {
+                best = score;
+                if score > alpha {
+                    alpha = score;
+                    best_move = Some(candidate.packed);
+                    if kind == Kind::Principal {
+                        self.extend_line(ply, candidate.m);
+                    }
+                    if score >= beta {
+                        self.learn(ply, depth, candidate, &tried);
+                        break;
+                    }
+                }
+            }
+            tried.push(candidate);
+        }
+        let frame = &mut self.frames[ply];
+        frame.order = order;
+        frame.legal = legal;
+        frame.logits = logits;
+        if self.stopped {
+            return 0;
+        }
+        if let Some(score) = refuted {
+            return score;
+        }
+        if best == -INFINITE {
+            // The only move is left out.
+            return task.alpha;
+        }
+        if excluded.is_none() {
+            let bound = if best >= beta {
+                Bound::Lower
+            } else if best > task.alpha {
+                Bound::Exact
+            } else {
+                Bound::Upper
+            };
+            let score = to_table(best, ply);
+            let entry = Entry { score, eval: facts.eval, best: best_move, depth, bound };
+            shared.table.store(key, entry);
+        }
+        best
+    }
+
+    /// Returns `true` if a line is still short enough for extensions.
+    fn may_extend(&self, ply: usize) -> bool {
+        (ply as i32) < 2 * self.root_depth
+    }
+
+    /// Asks whether all other moves are worse than the table's by a margin; then that one is extended.
+    fn singular(
+        &mut self,
+        shared: &Shared<'_>,
+        task: NodeTask,
+        candidate: Candidate,
+        entry: Entry,
+        score: Score,
+    ) -> Singular {
+        let NodeTask { ply, depth, beta, .. } = task;
+        let applies = depth >= SINGULAR_DEPTH
+            && entry.bound != Bound::Upper
+            && entry.depth >= depth - 3
+            && score.abs() < MATE_BOUND;
+        if !applies {
+            return Singular::Extension(0);
+        }
+        let target = score - 2 * depth;
+        self.frames[ply].excluded = Some(candidate.packed);
+        let others = self.node(
+            shared,
+            NodeTask {
+                depth: (depth - 1) / 2,
+                alpha: target - 1,
+                beta: target,
+                kind: if task.kind == Kind::Principal { Kind::Cut } else { task.kind },
+                ..task
+            },
+        );
+        self.frames[ply].excluded = None;
+        if others < target {
+            Singular::Extension(1)
+        } else if target >= beta {
+            // Several moves refute the one before.
+            Singular::Refuted(target)
+        } else {
+            Singular::Extension(-i32::from(score >= beta))
+        }
+    }
+
+    /// Sets the principal variation at `ply` to a move and the variation after it.
+    pub(super) fn extend_line(&mut self, ply: usize, m: crate::rules::Move) {
+        let (before, after) = self.frames.split_at_mut(ply + 1);
+        let line = &mut before[ply].line;
+        line.clear();
+        line.push(m);
+        line.extend_from_slice(&after[0].line);
+    }
+
+    /// Learns from a move that refutes the one before it.
+    fn learn(&mut self, ply: usize, depth: i32, best: Candidate, tried: &Tried) {
+        let bonus = (150 * depth).min(1600);
+        let side = self.frames[ply].position.turn();
+        let before = self.before(ply);
+        let piece_before = before.map(|(_, piece)| piece);
+        if best.is_tactical {
+            self.histories.add_capture(best.packed, bonus);
+        } else {
+            let killers = &mut self.frames[ply].killers;
+            if killers[0] != best.packed {
+                *killers = [best.packed, killers[0]];
+            }
+            if let Some((before, _)) = before {
+                self.histories.set_counter(before, best.packed);
+            }
+            self.histories.add_quiet(side, best.packed, piece_before, best.piece, bonus);
+            for other in tried.quiet.iter().flatten() {
+                self.histories.add_quiet(side, other.packed, piece_before, other.piece, -bonus);
+            }
+        }
+        for &capture in tried.captures.iter().flatten() {
+            self.histories.add_capture(capture, -bonus);
+        }
+    }
+}
+
+/// The result of a search for alternatives.
+enum Singular {
+    /// The table's move is searched this number of plies more.
+    Extension(i32),
+    /// The node has at least this score, without the table's move.
+    Refuted(Score),
+}
+
+/// The probabilities of the moves of a node.
+pub(super) struct Policy<'a> {
+    logits: &'a [f32],
+    greatest: f32,
+    sum: f32,
+}
+
+impl Policy<'_> {
+    pub(super) fn new(logits: &[f32]) -> Policy<'_> {
+        let greatest = logits.iter().copied().fold(f32::MIN, f32::max);
+        let sum = logits.iter().map(|logit| libm::expf(logit - greatest)).sum();
+        Policy { logits, greatest, sum }
+    }
+
+    /// Returns the probability of a move; `None` if the policy was not asked.
+    pub(super) fn probability(&self, index: u16) -> Option<f32> {
+        let logit = self.logits.get(usize::from(index))?;
+        Some(libm::expf(logit - self.greatest) / self.sum)
+    }
+
+    /// Returns by how many plies more a move is reduced because the policy expects it hardly at all, or much.
+    fn reduction(&self, index: u16) -> i32 {
+        self.probability(index).map_or(0, reduction_by_policy)
+    }
+}
+
+/// Returns by how many plies more a move of this probability is reduced.
+pub(super) fn reduction_by_policy(probability: f32) -> i32 {
+    i32::from(probability < UNEXPECTED) - i32::from(probability > EXPECTED)
+}
+
+/// Returns `true` if a quiet move need not be searched.
+fn skips(
+    task: NodeTask,
+    facts: NodeFacts,
+    alpha: Score,
+    nth: usize,
+    quiet_count: usize,
+    history: i32,
+) -> bool {
+    let depth = task.depth;
+    let many = (4 + depth * depth) / if facts.improving { 1 } else { 2 };
+    if depth <= LATE_MOVE_DEPTH && quiet_count as i32 > many {
+        return true;
+    }
+    let (max_depth, margin, margin_per_ply) = FUTILITY;
+    let reduced = (depth - reduction(depth, nth)).max(0);
+    if reduced <= max_depth && facts.eval + margin + margin_per_ply * reduced <= alpha {
+        return true;
+    }
+    let (max_depth, least) = HISTORY_PRUNING;
+    depth <= max_depth && history < least * depth
+}
+
+/// A move that comes late in its node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Late {
+    pub(super) depth: i32,
+    /// The number of the move.
+    pub(super) nth: usize,
+    pub(super) kind: Kind,
+    /// The move gives or answers a check.
+    pub(super) checks: bool,
+}
+
+/// Returns the plies by which a late move is searched less at first.
+pub(super) fn late_reduction(
+    late: Late,
+    candidate: Candidate,
+    history: i32,
+    by_policy: i32,
+    improving: bool,
+) -> i32 {
+    let plies = reduction(late.depth, late.nth);
+    let plies = if candidate.is_tactical {
+        plies / 2
+    } else {
+        plies - (history / HISTORY_PER_PLY).clamp(-2, 2)
+    };
+    let by_kind = i32::from(late.kind == Kind::Cut) - i32::from(late.kind == Kind::Principal);
+    let by_node = by_kind - i32::from(late.checks) + i32::from(!improving);
+    (plies + by_policy + by_node).max(0)
+}
+
+/// The key of a position, or of its alternatives to a move.
+fn keyed(key: Key, excluded: Option<PackedMove>) -> Key {
+    excluded.map_or(key, |m| Key(key.0 ^ (u64::from(m.0) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reductions_grow_with_depth_and_number() {
+        for depth in 1..64 {
+            for nth in 1..64 {
+                let exact = 0.6 + f64::from(depth).ln() * (nth as f64).ln() / 2.0;
+                let found = f64::from(reduction(depth, nth));
+                assert!((exact - 1.01..=exact + 0.01).contains(&found), "{depth} {nth} {found}");
+            }
+        }
+        assert_eq!(reduction(200, 500), reduction(63, 63));
+    }
+}

@@ -1,0 +1,172 @@
+//! The order of moves: the best move of the table, then by policy, captures and histories.
+
+use super::evaluation::StaticEvaluator;
+use super::histories::PieceSquare;
+use super::worker::Worker;
+use crate::rules::{Move, MoveFacts, PackedMove, Role};
+
+/// The order value of the table's move.
+const TABLE_MOVE: i32 = 100_000_000;
+/// The order value of a logit. Histories are up to 16,384.
+const LOGIT: f32 = 1500.0;
+/// A logit that is so much below the greatest counts as this.
+const MAX_LOGIT_GAP: f32 = 20.0;
+/// What a killer is worth beside logits.
+const KILLER: i32 = 1500;
+/// Captures come before quiet moves without a policy.
+const CAPTURE: i32 = 100_000;
+
+/// The rough values of pieces, in hundredths of a pawn. They order captures; the network knows the true ones.
+fn piece_value(role: Role) -> i32 {
+    match role {
+        Role::Pawn => 100,
+        Role::Knight => 300,
+        Role::Bishop => 310,
+        Role::Rook => 500,
+        Role::Queen => 900,
+        Role::King => 2000,
+    }
+}
+
+/// A move with what the search must know of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) m: Move,
+    pub(super) packed: PackedMove,
+    pub(super) piece: PieceSquare,
+    /// Captures, promotions to the best piece, and arrivals in the region of a flag rule.
+    pub(super) is_tactical: bool,
+}
+
+/// Returns `true` if a move changes the material or may end the game at once.
+pub(super) fn is_tactical(facts: MoveFacts) -> bool {
+    facts.captured.is_some()
+        || facts.reaches_flag
+        || matches!(facts.promotion, Some(Role::Queen | Role::King))
+}
+
+/// Returns what a tactical move gains.
+fn gain(facts: MoveFacts) -> i32 {
+    let captured = facts.captured.map_or(0, piece_value);
+    let promoted = facts.promotion.map_or(0, |role| piece_value(role) - piece_value(Role::Pawn));
+    captured + promoted + if facts.reaches_flag { 3000 } else { 0 }
+}
+
+impl<E: StaticEvaluator> Worker<E> {
+    /// Returns the move number `index` of the legal ones at `ply`.
+    pub(super) fn candidate(&self, ply: usize, m: Move) -> Candidate {
+        let position = &self.frames[ply].position;
+        let facts = position.move_facts(m);
+        Candidate {
+            m,
+            packed: m.pack(),
+            piece: PieceSquare::new(position.turn(), facts, m),
+            is_tactical: is_tactical(facts),
+        }
+    }
+
+    /// Returns the value of a quiet move by all histories.
+    pub(super) fn history_of(&self, ply: usize, packed: PackedMove, piece: PieceSquare) -> i32 {
+        let side = self.frames[ply].position.turn();
+        let before = self.before(ply).map(|(_, piece)| piece);
+        self.histories.quiet(side, packed) + self.histories.continuation(before, piece)
+    }
+
+    /// Orders all legal moves at `ply`, by the logits there unless there are none.
+    pub(super) fn order_all(&mut self, ply: usize, table_move: Option<PackedMove>) {
+        let mut order = std::mem::take(&mut self.frames[ply].order);
+        order.clear();
+        let frame = &self.frames[ply];
+        let greatest = frame.logits.iter().copied().fold(f32::MIN, f32::max);
+        let counter = self.before(ply).map(|(before, _)| self.histories.counter(before));
+        for (index, &m) in frame.legal.iter().enumerate() {
+            let packed = m.pack();
+            let facts = frame.position.move_facts(m);
+            let logit = frame.logits.get(index);
+            let value = if Some(packed) == table_move {
+                TABLE_MOVE
+            } else if is_tactical(facts) {
+                let mover = facts.role.map_or(0, |role| role as i32);
+                let history = self.histories.capture(packed);
+                match logit {
+                    Some(logit) => by_policy(logit - greatest) + 2 * gain(facts) + history / 8,
+                    None => CAPTURE + 16 * gain(facts) - mover + history / 4,
+                }
+            } else {
+                let piece = PieceSquare::new(frame.position.turn(), facts, m);
+                let history = self.history_of(ply, packed, piece);
+                match logit {
+                    Some(logit) => {
+                        let killer = frame.killers.contains(&packed);
+                        by_policy(logit - greatest) + history / 4 + if killer { KILLER } else { 0 }
+                    }
+                    None if packed == frame.killers[0] => 60_000 + history,
+                    None if packed == frame.killers[1] => 50_000 + history,
+                    None if Some(packed) == counter => 20_000 + history,
+                    None => history,
+                }
+            };
+            order.push((value, index as u16));
+        }
+        order.sort_unstable_by_key(|&(value, index)| (std::cmp::Reverse(value), index));
+        self.frames[ply].order = order;
+    }
+
+    /// Orders the tactical moves at `ply`, or all moves if it is in check. Returns `true` if there are only
+    /// tactical moves.
+    pub(super) fn order_tactical(
+        &mut self,
+        ply: usize,
+        table_move: Option<PackedMove>,
+        in_check: bool,
+    ) -> bool {
+        let mut order = std::mem::take(&mut self.frames[ply].order);
+        order.clear();
+        let frame = &self.frames[ply];
+        let mut only_tactical = true;
+        for (index, &m) in frame.legal.iter().enumerate() {
+            let facts = frame.position.move_facts(m);
+            let is_tactical = is_tactical(facts);
+            only_tactical &= is_tactical;
+            if !is_tactical && !in_check {
+                continue;
+            }
+            let packed = m.pack();
+            let mover = facts.role.map_or(0, |role| role as i32);
+            let value = if Some(packed) == table_move {
+                TABLE_MOVE
+            } else {
+                16 * gain(facts) - mover + self.histories.capture(packed) / 4
+            };
+            order.push((value, index as u16));
+        }
+        order.sort_unstable_by_key(|&(value, index)| (std::cmp::Reverse(value), index));
+        self.frames[ply].order = order;
+        only_tactical
+    }
+
+    /// Adds the checks at `ply` that are not tactical to the end of the order.
+    pub(super) fn order_checks(&mut self, ply: usize) {
+        self.checks.clear();
+        let Worker { frames, checks, histories, .. } = self;
+        let frame = &mut frames[ply];
+        frame.position.add_checks(checks);
+        let first = frame.order.len();
+        for &m in checks.iter() {
+            if is_tactical(frame.position.move_facts(m)) {
+                continue;
+            }
+            if let Some(index) = frame.legal.iter().position(|&legal| legal == m) {
+                let value = histories.quiet(frame.position.turn(), m.pack());
+                frame.order.push((value, index as u16));
+            }
+        }
+        frame.order[first..]
+            .sort_unstable_by_key(|&(value, index)| (std::cmp::Reverse(value), index));
+    }
+}
+
+/// The order value of a logit, given its difference to the greatest.
+fn by_policy(gap: f32) -> i32 {
+    (gap.max(-MAX_LOGIT_GAP) * LOGIT) as i32
+}

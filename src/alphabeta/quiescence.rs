@@ -1,0 +1,132 @@
+//! Quiescence search: tactical moves, evasions, and checks on its first ply.
+
+use super::evaluation::StaticEvaluator;
+use super::score::{INFINITE, MATE, MATE_BOUND, Score, to_table};
+use super::table::{Bound, Entry};
+use super::worker::{MAX_PLY, Shared, Worker};
+use crate::rules::PackedMove;
+
+/// Plies after which the static evaluation is final.
+const MAX_DEPTH: i32 = 12;
+/// Plies of which all evasions of a check are searched.
+const EVASION_DEPTH: i32 = 5;
+/// Plies of which all moves are searched if captures are compulsory.
+const FORCED_DEPTH: i32 = 6;
+/// Evasions that are searched once one is known that is not mated; captures always are.
+const EVASIONS: usize = 4;
+/// Positions of the search for a mate in one.
+const MATE_POSITIONS: u32 = 30;
+
+impl<E: StaticEvaluator> Worker<E> {
+    /// Returns the score of the position at `ply` once captures are played out. `depth` is 0 on the first ply, and
+    /// less on the next ones.
+    pub(super) fn quiescence(
+        &mut self,
+        shared: &Shared<'_>,
+        ply: usize,
+        depth: i32,
+        mut alpha: Score,
+        beta: Score,
+    ) -> Score {
+        if self.is_over(shared) {
+            return 0;
+        }
+        if let Some(score) = self.known_score(shared, ply) {
+            return score;
+        }
+        let key = self.frames[ply].position.key();
+        let found = self.probe(shared, key, ply);
+        if let Some((entry, score)) = found
+            && entry.depth >= depth
+            && entry.decides(score, alpha, beta)
+        {
+            return score;
+        }
+        if let Some(score) = self.generate(ply) {
+            return score;
+        }
+        let in_check = self.in_check(ply);
+        let eval = match found {
+            Some((entry, _)) => entry.eval,
+            None => self.evaluate(ply),
+        };
+        if ply >= MAX_PLY || depth < -MAX_DEPTH {
+            return eval;
+        }
+        let table_move = found.and_then(|(entry, _)| entry.best);
+        let only_tactical = self.order_tactical(ply, table_move, in_check);
+        let is_forced =
+            only_tactical && (depth > -FORCED_DEPTH || self.frames[ply].legal.len() == 1);
+        let evades = in_check && depth > -EVASION_DEPTH;
+        let mut best = -INFINITE;
+        if !is_forced && !evades {
+            if depth == 0
+                && !in_check
+                && found.is_none()
+                && let Some(score) = self.mate_in_one(ply)
+            {
+                return score;
+            }
+            best = eval;
+            if best >= beta {
+                if found.is_none() {
+                    let entry = Entry { score: best, eval, best: None, depth, bound: Bound::Lower };
+                    shared.table.store(key, entry);
+                }
+                return best;
+            }
+            alpha = alpha.max(best);
+            if depth == 0 && !in_check {
+                self.order_checks(ply);
+            }
+        }
+        let first_alpha = alpha;
+        let mut best_move: Option<PackedMove> = None;
+        // The frame is not used by the plies after it.
+        let order = std::mem::take(&mut self.frames[ply].order);
+        let legal = std::mem::take(&mut self.frames[ply].legal);
+        for (nth, &(_, index)) in order.iter().enumerate() {
+            let candidate = self.candidate(ply, legal[usize::from(index)]);
+            if evades && nth >= EVASIONS && best > -MATE_BOUND && !candidate.is_tactical {
+                continue;
+            }
+            self.make(shared, ply, candidate.m, candidate.piece);
+            let score = -self.quiescence(shared, ply + 1, depth - 1, -beta, -alpha);
+            if self.stopped {
+                break;
+            }
+            if score > best {
+                best = score;
+                if score > alpha {
+                    alpha = score;
+                    best_move = Some(candidate.packed);
+                    if score >= beta {
+                        break;
+                    }
+                }
+            }
+        }
+        let frame = &mut self.frames[ply];
+        frame.order = order;
+        frame.legal = legal;
+        if self.stopped {
+            return 0;
+        }
+        let bound = if best >= beta { Bound::Lower } else { Bound::Upper };
+        // A score above alpha is exact only for the moves that were searched.
+        if best > first_alpha || bound == Bound::Upper {
+            let score = to_table(best, ply);
+            shared.table.store(key, Entry { score, eval, best: best_move, depth, bound });
+        }
+        best
+    }
+
+    /// Returns the score of a mate in one by a check, if there is one, which then is the principal variation.
+    pub(super) fn mate_in_one(&mut self, ply: usize) -> Option<Score> {
+        let mate = self.finder.find(&self.frames[ply].position, 1, MATE_POSITIONS)?;
+        let line = &mut self.frames[ply].line;
+        line.clear();
+        line.push(mate.m);
+        Some(MATE - ply as Score - 1)
+    }
+}

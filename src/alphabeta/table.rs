@@ -1,0 +1,258 @@
+//! The transposition table, which all threads share without locks.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use super::score::Score;
+use crate::memory::{prefer_huge_pages, prefetch};
+use crate::rules::{Key, PackedMove};
+
+/// What a stored score says about the true one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Bound {
+    /// At most.
+    Upper,
+    /// At least.
+    Lower,
+    /// The same.
+    Exact,
+}
+
+/// An entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    /// The score, with mates that count from the position.
+    pub(super) score: Score,
+    /// The static evaluation.
+    pub(super) eval: Score,
+    /// The best move, if one is known.
+    pub(super) best: Option<PackedMove>,
+    /// The depth of the search; 0 and less in the quiescence search.
+    pub(super) depth: i32,
+    pub(super) bound: Bound,
+}
+
+impl Entry {
+    /// Returns `true` if the score decides a node of this window.
+    pub(super) fn decides(&self, score: Score, alpha: Score, beta: Score) -> bool {
+        match self.bound {
+            Bound::Exact => true,
+            Bound::Lower => score >= beta,
+            Bound::Upper => score <= alpha,
+        }
+    }
+}
+
+/// Entries of a bucket.
+const WAYS: usize = 4;
+/// Searches that are told apart.
+const AGES: u8 = 64;
+/// A result of the current search is replaced like one of an earlier search that is this much deeper.
+const AGE_DEPTH: i32 = 8;
+
+/// An entry and its key in two words, of which the first is XORed with the second. A reader that sees one
+/// word of each of two writers finds no key that fits (Hyatt and Mann 2002, "A lock-less transposition table
+/// implementation").
+#[derive(Debug, Default)]
+struct Slot {
+    key: AtomicU64,
+    data: AtomicU64,
+}
+
+/// The entries of a cache line.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Bucket([Slot; WAYS]);
+
+/// Results of searched positions, by their keys.
+#[derive(Debug)]
+pub struct TranspositionTable {
+    buckets: Vec<Bucket>,
+    age: AtomicU8,
+}
+
+impl TranspositionTable {
+    /// Returns an empty table of at most `bytes` bytes, and at least one bucket.
+    pub fn new(bytes: usize) -> TranspositionTable {
+        let mut count = (bytes / size_of::<Bucket>()).max(1);
+        let mut buckets = Vec::new();
+        // Without enough memory, a smaller table does.
+        while buckets.try_reserve_exact(count).is_err() && count > 1 {
+            count /= 2;
+        }
+        prefer_huge_pages(&mut buckets);
+        buckets.resize_with(count, Bucket::default);
+        TranspositionTable { buckets, age: AtomicU8::new(0) }
+    }
+
+    /// Removes all entries.
+    pub fn clear(&mut self) {
+        self.buckets.fill_with(Bucket::default);
+    }
+
+    /// Begins another search: the entries of earlier ones are replaced first.
+    pub(super) fn begin_search(&self) {
+        self.age.store((self.age.load(Ordering::Relaxed) + 1) % AGES, Ordering::Relaxed);
+    }
+
+    fn bucket(&self, key: Key) -> &[Slot; WAYS] {
+        // The high half of the product spreads keys evenly over any number of buckets.
+        let index = (u128::from(key.0) * self.buckets.len() as u128) >> 64;
+        &self.buckets[index as usize].0
+    }
+
+    /// Loads the bucket of a position into the cache ahead of its use.
+    pub(super) fn prefetch(&self, key: Key) {
+        prefetch(self.bucket(key));
+    }
+
+    /// Returns the entry of a position.
+    pub(super) fn probe(&self, key: Key) -> Option<Entry> {
+        self.bucket(key).iter().find_map(|slot| {
+            let data = slot.data.load(Ordering::Relaxed);
+            let found = slot.key.load(Ordering::Relaxed) ^ data;
+            if found == key.0 { unpack(data).map(|(entry, _)| entry) } else { None }
+        })
+    }
+
+    /// Stores an entry, unless a much deeper one of the same position and search is there. If it has no move, that of
+    /// the old entry stays.
+    pub(super) fn store(&self, key: Key, mut entry: Entry) {
+        let age = self.age.load(Ordering::Relaxed);
+        let mut target: Option<(i32, &Slot)> = None;
+        for slot in self.bucket(key) {
+            let data = slot.data.load(Ordering::Relaxed);
+            let old = unpack(data);
+            if let Some((old, old_age)) = old
+                && slot.key.load(Ordering::Relaxed) ^ data == key.0
+            {
+                let is_much_deeper = old.depth > entry.depth + 3 && old_age == age;
+                if is_much_deeper && entry.bound != Bound::Exact {
+                    return;
+                }
+                entry.best = entry.best.or(old.best);
+                target = Some((i32::MIN, slot));
+                break;
+            }
+            let worth = old.map_or(i32::MIN + 1, |(old, old_age)| {
+                let ages = i32::from((age + AGES - old_age) % AGES);
+                old.depth - AGE_DEPTH * ages
+            });
+            if target.is_none_or(|(least, _)| worth < least) {
+                target = Some((worth, slot));
+            }
+        }
+        if let Some((_, slot)) = target {
+            let data = pack(&entry, age);
+            slot.key.store(key.0 ^ data, Ordering::Relaxed);
+            slot.data.store(data, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the used part of the table in permille, by its first thousand entries of the current search.
+    pub(super) fn permille(&self) -> usize {
+        let age = self.age.load(Ordering::Relaxed);
+        let sample = self.buckets.iter().take(250).flat_map(|bucket| &bucket.0);
+        let (used, all) = sample.fold((0, 0), |(used, all), slot| {
+            let entry = unpack(slot.data.load(Ordering::Relaxed));
+            let is_used = entry.is_some_and(|(_, its_age)| its_age == age);
+            (used + usize::from(is_used), all + 1)
+        });
+        used * 1000 / all
+    }
+}
+
+/// An entry in a word, which is never 0: score, evaluation, move (16 bits each), depth (8), age (6), bound (2).
+fn pack(entry: &Entry, age: u8) -> u64 {
+    let bound: u64 = match entry.bound {
+        Bound::Upper => 1,
+        Bound::Lower => 2,
+        Bound::Exact => 3,
+    };
+    let word = |number: i32| u64::from(number as i16 as u16);
+    let best = entry.best.map_or(NO_MOVE, |m| m.0);
+    word(entry.score)
+        | word(entry.eval) << 16
+        | u64::from(best) << 32
+        | u64::from(entry.depth.clamp(-128, 127) as i8 as u8) << 48
+        | u64::from(age) << 56
+        | bound << 62
+}
+
+/// No move has these bits: a step from a1 to a1.
+const NO_MOVE: u16 = 0;
+
+fn unpack(data: u64) -> Option<(Entry, u8)> {
+    let bound = match data >> 62 {
+        1 => Bound::Upper,
+        2 => Bound::Lower,
+        3 => Bound::Exact,
+        _ => return None,
+    };
+    let number = |shift: u32| i32::from((data >> shift) as u16 as i16);
+    let best = (data >> 32) as u16;
+    let entry = Entry {
+        score: number(0),
+        eval: number(16),
+        best: (best != NO_MOVE).then_some(PackedMove(best)),
+        depth: i32::from((data >> 48) as u8 as i8),
+        bound,
+    };
+    Some((entry, (data >> 56) as u8 % AGES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(depth: i32) -> Entry {
+        let best = Some(PackedMove(0x0301));
+        Entry { score: -29_998, eval: -17, best, depth, bound: Bound::Upper }
+    }
+
+    #[test]
+    fn entries_round_trip() {
+        for bound in [Bound::Upper, Bound::Lower, Bound::Exact] {
+            for depth in [-12, 0, 1, 100] {
+                for best in [None, Some(PackedMove(0xf123))] {
+                    let entry = Entry { bound, best, ..entry(depth) };
+                    assert_eq!(unpack(pack(&entry, 63)), Some((entry, 63)));
+                }
+            }
+        }
+        assert_eq!(unpack(0), None);
+    }
+
+    #[test]
+    fn deeper_entries_of_the_search_stay() {
+        let table = TranspositionTable::new(1);
+        let key = |number: u64| Key(number);
+        assert_eq!(table.probe(key(1)), None);
+        for number in 0..4 {
+            table.store(key(number), entry(10 + number as i32));
+        }
+        // The shallowest makes room.
+        table.store(key(9), entry(1));
+        assert_eq!(table.probe(key(0)), None);
+        assert_eq!(table.probe(key(9)), Some(entry(1)));
+        // In another search the old ones do, whatever their depth.
+        table.begin_search();
+        table.begin_search();
+        for number in 20..24 {
+            table.store(key(number), entry(0));
+        }
+        let found = (20..24).filter(|&number| table.probe(key(number)).is_some());
+        assert_eq!(found.count(), 4);
+    }
+
+    #[test]
+    fn moves_and_deep_results_are_kept() {
+        let table = TranspositionTable::new(1 << 12);
+        table.store(Key(5), entry(10));
+        let shallow = Entry { best: None, ..entry(2) };
+        table.store(Key(5), shallow);
+        assert_eq!(table.probe(Key(5)), Some(entry(10)));
+        table.store(Key(5), Entry { bound: Bound::Exact, ..shallow });
+        let found = table.probe(Key(5)).expect("an entry");
+        assert_eq!((found.depth, found.best), (2, entry(0).best));
+    }
+}

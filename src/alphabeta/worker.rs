@@ -1,0 +1,240 @@
+//! One thread's part of a search: its positions along the current line, and what it has learned about moves.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::evaluation::StaticEvaluator;
+use super::histories::{Histories, PieceSquare};
+use super::score::{Score, TABLE_WIN, decided};
+use super::table::{Entry, TranspositionTable};
+use crate::nn::EvalError;
+use crate::rules::{BoardId, MateFinder, Move, MoveList, PackedMove, Position, ProvenValue};
+
+/// The longest line, in plies from the root.
+pub(super) const MAX_PLY: usize = 120;
+/// Nodes between two questions whether to stop.
+const STOP_INTERVAL: u64 = 256;
+
+/// Looks up the value of a position in endgame tables.
+pub type Probe<'a> = dyn Fn(&Position) -> Option<ProvenValue> + Sync + 'a;
+
+/// What a search shares with all its threads.
+pub(super) struct Shared<'a> {
+    pub(super) table: &'a TranspositionTable,
+    /// Set when all threads must stop.
+    pub(super) over: &'a AtomicBool,
+    /// Whether the search must stop; asked by the first thread only.
+    pub(super) should_stop: &'a (dyn Fn() -> bool + Sync),
+    pub(super) probe: Option<&'a Probe<'a>>,
+    /// The nodes that the first thread may visit.
+    pub(super) max_nodes: u64,
+}
+
+/// What a thread keeps for one position of the current line. Reused, so that nothing is allocated.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) position: Position,
+    pub(super) legal: MoveList,
+    /// Order values and indices in `legal`.
+    pub(super) order: Vec<(i32, u16)>,
+    /// The logits of `legal`, if the policy was asked.
+    pub(super) logits: Vec<f32>,
+    /// Two quiet moves that refuted other moves here.
+    pub(super) killers: [PackedMove; 2],
+    pub(super) eval: Score,
+    /// The move that led from here to the next position; `None` for a passed turn.
+    pub(super) moved: Option<(PackedMove, PieceSquare)>,
+    /// The move that a search for alternatives leaves out.
+    pub(super) excluded: Option<PackedMove>,
+    /// The principal variation from here.
+    pub(super) line: Vec<Move>,
+}
+
+impl Frame {
+    fn new(position: &Position) -> Frame {
+        Frame {
+            position: position.clone(),
+            legal: MoveList::new(),
+            order: Vec::new(),
+            logits: Vec::new(),
+            killers: [PackedMove::default(); 2],
+            eval: 0,
+            moved: None,
+            excluded: None,
+            line: Vec::new(),
+        }
+    }
+}
+
+/// One thread's state.
+#[derive(Debug)]
+pub(super) struct Worker<E> {
+    pub(super) evaluator: E,
+    pub(super) frames: Vec<Frame>,
+    pub(super) histories: Histories,
+    pub(super) checks: MoveList,
+    pub(super) finder: MateFinder,
+    /// Nodes of this search.
+    pub(super) nodes: u64,
+    /// The longest line of this search, in plies.
+    pub(super) deepest: usize,
+    /// The depth of the current iteration.
+    pub(super) root_depth: i32,
+    /// Whether the search is to return at once; its results are void then.
+    pub(super) stopped: bool,
+    /// Whether this thread decides when the search is over.
+    pub(super) is_first: bool,
+    /// Why the evaluator failed.
+    pub(super) failed: Option<EvalError>,
+    next_question: u64,
+}
+
+impl<E: StaticEvaluator> Worker<E> {
+    pub(super) fn new(evaluator: E, is_first: bool) -> Worker<E> {
+        Worker {
+            evaluator,
+            frames: Vec::new(),
+            histories: Histories::new(),
+            checks: MoveList::new(),
+            finder: MateFinder::default(),
+            nodes: 0,
+            deepest: 0,
+            root_depth: 0,
+            stopped: false,
+            is_first,
+            failed: None,
+            next_question: 0,
+        }
+    }
+
+    /// Forgets what earlier searches have learned.
+    pub(super) fn clear(&mut self) {
+        self.histories = Histories::new();
+    }
+
+    /// Begins a search of `root`.
+    pub(super) fn begin(&mut self, root: &Position) {
+        if self.frames.is_empty() {
+            self.frames = (0..MAX_PLY + 2).map(|_| Frame::new(root)).collect();
+        }
+        for frame in &mut self.frames {
+            frame.killers = [PackedMove::default(); 2];
+            frame.excluded = None;
+        }
+        self.frames[0].position.clone_from(root);
+        self.frames[0].position.begin_search();
+        self.histories.age();
+        self.nodes = 0;
+        self.deepest = 0;
+        self.stopped = false;
+        self.failed = None;
+        self.next_question = STOP_INTERVAL;
+    }
+
+    /// Returns `true` if the search is over.
+    pub(super) fn is_over(&mut self, shared: &Shared<'_>) -> bool {
+        if self.stopped {
+            return true;
+        }
+        if self.is_first && self.nodes >= shared.max_nodes {
+            self.stopped = true;
+        } else if self.nodes >= self.next_question {
+            self.next_question = self.nodes + STOP_INTERVAL;
+            let asked = self.is_first && (shared.should_stop)();
+            self.stopped = asked || shared.over.load(Ordering::Relaxed);
+        }
+        self.stopped
+    }
+
+    /// Returns the static evaluation of the position at `ply`.
+    pub(super) fn evaluate(&mut self, ply: usize) -> Score {
+        match self.evaluator.score(&self.frames[ply].position) {
+            Ok(score) => score,
+            Err(error) => {
+                self.fail(error);
+                0
+            }
+        }
+    }
+
+    /// Fills in the logits of the legal moves at `ply`.
+    pub(super) fn ask_policy(&mut self, ply: usize) {
+        let Frame { position, legal, logits, .. } = &mut self.frames[ply];
+        if let Err(error) = self.evaluator.policy(position, legal, logits) {
+            logits.clear();
+            self.fail(error);
+        }
+    }
+
+    fn fail(&mut self, error: EvalError) {
+        self.failed = Some(error);
+        self.stopped = true;
+    }
+
+    /// Plays a legal move at `ply`.
+    pub(super) fn make(&mut self, shared: &Shared<'_>, ply: usize, m: Move, piece: PieceSquare) {
+        let (before, after) = self.frames.split_at_mut(ply + 1);
+        let frame = &mut before[ply];
+        frame.moved = Some((m.pack(), piece));
+        let next = &mut after[0].position;
+        next.clone_from(&frame.position);
+        next.play_unchecked(m);
+        shared.table.prefetch(next.key());
+        self.nodes += 1;
+        self.deepest = self.deepest.max(ply + 1);
+    }
+
+    /// Passes the turn at `ply`. Returns `false` if that is not possible.
+    pub(super) fn pass(&mut self, ply: usize) -> bool {
+        let (before, after) = self.frames.split_at_mut(ply + 1);
+        let frame = &mut before[ply];
+        let next = &mut after[0].position;
+        next.clone_from(&frame.position);
+        if !next.pass_turn() {
+            return false;
+        }
+        frame.moved = None;
+        self.nodes += 1;
+        true
+    }
+
+    pub(super) fn in_check(&self, ply: usize) -> bool {
+        self.frames[ply].position.checked_king(BoardId::A).is_some()
+    }
+
+    /// Generates the legal moves at `ply`. Returns the score if the game has ended.
+    pub(super) fn generate(&mut self, ply: usize) -> Option<Score> {
+        let Frame { position, legal, .. } = &mut self.frames[ply];
+        position.legal_moves(legal);
+        if !legal.is_empty() {
+            return None;
+        }
+        let outcome = position.outcome_given(legal);
+        Some(outcome.map_or(0, |outcome| decided(outcome.score(position.turn()), ply)))
+    }
+
+    /// Returns the score of a position in which a player can claim the end of the game, or that is in endgame tables.
+    pub(super) fn known_score(&self, shared: &Shared<'_>, ply: usize) -> Option<Score> {
+        let position = &self.frames[ply].position;
+        if let Some(outcome) = position.claimable_outcome_in_search() {
+            return Some(decided(outcome.score(position.turn()), ply));
+        }
+        let value = shared.probe?(position)?;
+        Some(Score::from(value.score) * (TABLE_WIN - ply as Score))
+    }
+
+    /// Returns the piece and square of the move before `ply`.
+    pub(super) fn before(&self, ply: usize) -> Option<(PackedMove, PieceSquare)> {
+        self.frames[ply.checked_sub(1)?].moved
+    }
+
+    /// Returns the table's entry of the position at `ply`, and its score as seen from the root.
+    pub(super) fn probe(
+        &self,
+        shared: &Shared<'_>,
+        key: crate::rules::Key,
+        ply: usize,
+    ) -> Option<(Entry, Score)> {
+        let entry = shared.table.probe(key)?;
+        Some((entry, super::score::from_table(entry.score, ply)))
+    }
+}
