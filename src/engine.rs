@@ -3,6 +3,7 @@
 //! Moves and positions are texts here, but nothing is formatted for a protocol: that is done in
 //! `protocol`.
 
+mod alpha_beta_job;
 mod bench;
 mod bughouse;
 mod debug;
@@ -27,6 +28,7 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use alpha_beta_job::RootEval;
 pub use bench::{BenchPosition, bench};
 pub use bughouse::SeatClocks;
 pub use debug::{EvalOutput, NetworkInput};
@@ -37,7 +39,6 @@ pub use evaluators::{VariantNetwork, open_network};
 pub use game::GameError;
 use game::PlayedGame;
 pub use limits::Limits;
-use limits::visits_of_depth;
 pub use options::{OptionError, OptionInfo, OptionKind, Options};
 pub use search_info::{EvalStats, Event, Score, SearchInfo, SearchResult, Sink, Wdl};
 use search_job::SearchJob;
@@ -48,6 +49,7 @@ use tablebases::{SolvedTableFile, Tablebases};
 pub use variant_files::{VariantFileError, add_variant_files};
 pub use version_report::{COMMIT, VersionReport};
 
+use crate::alphabeta;
 use crate::nn::EvalError;
 use crate::rules::{FenRepair, Move, Position};
 use crate::search::{Params, Tree};
@@ -81,10 +83,17 @@ pub struct Session {
     last_notes: Vec<String>,
 }
 
+/// What a search borrows from its session.
+struct Borrowed {
+    /// The tree, and the game whose last position is its root; an alpha-beta search has none.
+    tree: Option<(Tree, PlayedGame)>,
+    pool: EvaluatorPool,
+}
+
 /// A search or a perft in progress.
 struct Running {
     /// Returns what a search has borrowed; a perft borrows nothing.
-    thread: JoinHandle<Option<(Tree, PlayedGame, EvaluatorPool)>>,
+    thread: JoinHandle<Option<Borrowed>>,
     control: Arc<SearchControl>,
     /// Whether it ends by itself once it is not pondering.
     ends: bool,
@@ -187,6 +196,12 @@ impl Session {
             }
             "Clear Hash" => self.clear_hash(),
             "Hash" => self.tree = None,
+            "Search" => {
+                self.tree = None;
+                if let Some(pool) = &mut self.evaluators {
+                    pool.drop_alpha_beta();
+                }
+            }
             "SyzygyPath" => {
                 let mut notes = Vec::new();
                 self.load_syzygy(&mut notes);
@@ -236,9 +251,7 @@ impl Session {
     fn clear_hash(&mut self) {
         self.tree = None;
         if let Some(pool) = &mut self.evaluators {
-            for evaluator in &mut pool.evaluators {
-                evaluator.clear_caches();
-            }
+            pool.clear();
         }
     }
 
@@ -320,9 +333,14 @@ impl Session {
     pub fn ready(&mut self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.running.is_none() {
-            let pool = self.take_evaluators(&mut notes);
-            self.evaluators = Some(pool);
+            let mut pool = self.take_evaluators(&mut notes);
             self.load_tables(&mut notes);
+            let limits = Limits::default();
+            if self.prefers_alpha_beta(&limits, self.options.skill().is_some(), &pool).is_ok() {
+                // Its memory is cleared now, not on the clock.
+                pool.alpha_beta(&self.options);
+            }
+            self.evaluators = Some(pool);
         }
         notes
     }
@@ -388,6 +406,48 @@ impl Session {
         tree
     }
 
+    /// Returns `Ok` if the position is searched by alpha-beta, and else the reason if the options ask for that.
+    fn prefers_alpha_beta(
+        &self,
+        limits: &Limits,
+        is_limited: bool,
+        pool: &EvaluatorPool,
+    ) -> Result<(), Option<&'static str>> {
+        let position = self.position();
+        let is_wanted = match self.options.search.as_str() {
+            "alphabeta" => true,
+            "mcts" => return Err(None),
+            _ => false,
+        };
+        if !is_wanted && !self.variant.prefers_alpha_beta() {
+            return Err(None);
+        }
+        let reason = if !alphabeta::supports(position) {
+            "the variant has other turns, boards or sides than alphabeta can search"
+        } else if pool.direct().is_none() {
+            "alphabeta needs a sparse int8 network on a CPU"
+        } else if self.options.gumbel {
+            "alphabeta has no Gumbel root"
+        } else if is_limited {
+            "the strength is limited"
+        } else if limits.mate.is_some() {
+            "only mcts proves mates"
+        } else if self.solved_table.table().is_some() {
+            "the variant is solved"
+        } else {
+            return Ok(());
+        };
+        Err(is_wanted.then_some(reason))
+    }
+
+    /// Makes the alpha-beta search of a pool, and evaluates the position for it. `None` if the network cannot do it.
+    fn prepare_alpha_beta(&mut self, pool: &mut EvaluatorPool) -> Option<RootEval> {
+        self.tree = None;
+        let eval = RootEval::new(&mut pool.direct()?, self.position()).ok()?;
+        pool.alpha_beta(&self.options)?;
+        Some(eval)
+    }
+
     /// Starts a search of the position within `limits`, whose time counts from `begun`. `sink` receives
     /// its events, the last of which is [`Event::Best`]. [`Session::wait`] returns soon after that.
     ///
@@ -412,18 +472,25 @@ impl Session {
         if let Some(Skill { visits, .. }) = skill {
             limits.limit_nodes(visits);
         }
-        if let Some(depth) = limits.depth {
-            limits.limit_nodes(visits_of_depth(depth));
-        }
         let mut notes = Vec::new();
         let mut pool = self.take_evaluators(&mut notes);
         self.load_tables(&mut notes);
+        let alpha_beta = self.prefers_alpha_beta(&limits, skill.is_some(), &pool);
+        if let Err(Some(reason)) = alpha_beta {
+            notes.push(format!("the search is mcts: {reason}"));
+        }
         for note in notes {
             sink(Event::Note(note));
         }
-        // A search of one visit shows the network's evaluation, not what the tree has found before.
-        let fresh = limits.nodes == Some(1);
-        let mut tree = self.take_tree(pool.params(), pool.tree_bytes(&self.options), fresh);
+        let root_eval = if alpha_beta.is_ok() {
+            self.prepare_alpha_beta(&mut pool)
+        } else {
+            pool.drop_alpha_beta();
+            None
+        };
+        if root_eval.is_none() {
+            limits.limit_visits_by_depth();
+        }
         let control = Arc::new(SearchControl::default());
         let syzygy = self.syzygy.tables();
         let root_probe = syzygy.as_ref().and_then(|tables| tables.probe_root(self.position()));
@@ -435,7 +502,7 @@ impl Session {
         }
         let ends = limits.can_end(self.position().turn());
         let ponder = limits.ponder;
-        let job = SearchJob {
+        let mut job = SearchJob {
             conditions: StopConditions {
                 limits,
                 overhead: Duration::from_millis(self.options.overhead),
@@ -450,9 +517,25 @@ impl Session {
             tablebases: Tablebases::new(self.solved_table.table(), syzygy, root_probe),
         };
         let game = self.game.clone();
+        let options = self.options.clone();
+        // A search of one visit shows the network's evaluation, not what the tree has found before.
+        let fresh = job.conditions.limits.nodes == Some(1);
+        let bytes = pool.tree_bytes(&self.options);
+        let tree = root_eval.is_none().then(|| self.take_tree(pool.params(), bytes, fresh));
         let thread = thread::Builder::new().name("search".to_owned()).spawn(move || {
+            let root = game.position();
+            if let Some(eval) = root_eval
+                && let Some(search) = pool.alpha_beta(&options)
+            {
+                match job.run_alpha_beta(root, search, eval) {
+                    Ok(()) => return Some(Borrowed { tree: None, pool }),
+                    Err(error) => job.note(&format!("{error}; the search continues by mcts")),
+                }
+                job.conditions.limits.limit_visits_by_depth();
+            }
+            let mut tree = tree.unwrap_or_else(|| Tree::new(root.clone(), pool.params(), bytes));
             job.run(&mut tree, &mut pool);
-            Some((tree, game, pool))
+            Some(Borrowed { tree: Some((tree, game)), pool })
         })?;
         self.running = Some(Running { thread, control, ends, ponder, sink: Some(sink) });
         Ok(())
@@ -540,8 +623,8 @@ impl Session {
         }
         let Some(running) = self.running.take() else { return };
         match (running.thread.join(), running.sink) {
-            (Ok(Some((tree, game, pool))), _) => {
-                self.tree = Some((tree, game));
+            (Ok(Some(Borrowed { tree, pool })), _) => {
+                self.tree = tree;
                 self.evaluators = Some(pool);
             }
             // The thread panicked. The next search starts afresh, and this one must have an answer.

@@ -22,6 +22,7 @@ pub struct Variant {
     start_fen: Arc<str>,
     self_play_pieces: Option<String>,
     network: Option<String>,
+    prefers_alpha_beta: bool,
     chess960: bool,
     display: GuiDisplay,
     start: Position,
@@ -103,6 +104,11 @@ impl Variant {
     /// Returns the variant whose network evaluates this one if it has no network of its own.
     pub fn network(&self) -> Option<&str> {
         self.network.as_deref().filter(|name| *name != "none")
+    }
+
+    /// Returns `true` if an alpha-beta search, where one is possible, plays it better than Monte-Carlo tree search.
+    pub fn prefers_alpha_beta(&self) -> bool {
+        self.prefers_alpha_beta
     }
 
     /// Returns how a GUI that does not know the variant displays it.

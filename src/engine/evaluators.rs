@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use super::embedded_nets::{self, UnreadableNetwork};
 use super::options::Options;
+use crate::alphabeta::AlphaBeta;
 use crate::encoding::Encoding;
 use crate::nn::network::Backend;
 use crate::nn::runtime::{Runtime, RuntimeError, executable_folder};
-use crate::nn::{Cache, EvalError, Evaluator, Onnx, Opened, Query, UnfitNetwork, Uniform, Weights};
+use crate::nn::{
+    Cache, DirectNetwork, EvalError, Evaluator, Onnx, Opened, Query, UnfitNetwork, Uniform, Weights,
+};
 use crate::rules::MoveList;
 use crate::search::Params;
 use crate::variant::{Catalogue, Variant};
@@ -27,6 +30,8 @@ pub(super) struct EvaluatorPool {
     params: Params,
     /// Whether they replace a network that was named and cannot be used.
     is_substitute: bool,
+    /// The alpha-beta search with the network, once it has been needed.
+    alpha_beta: Option<AlphaBeta<DirectNetwork>>,
     key: EvaluatorKey,
 }
 
@@ -173,6 +178,7 @@ impl EvaluatorPool {
                         has_network: true,
                         params,
                         is_substitute,
+                        alpha_beta: None,
                         key,
                     };
                 }
@@ -186,7 +192,12 @@ impl EvaluatorPool {
             }
             if let Some(previous) = previous {
                 notes.push(format!("{name}: keeping the previous network"));
-                return EvaluatorPool { key, is_substitute: is_named, ..previous };
+                return EvaluatorPool {
+                    key,
+                    is_substitute: is_named,
+                    alpha_beta: None,
+                    ..previous
+                };
             }
         }
         notes.push(format!("{name}: no usable network, using a uniform policy"));
@@ -201,6 +212,7 @@ impl EvaluatorPool {
             has_network: false,
             params: Params::without_network(),
             is_substitute: !key.weights.is_empty(),
+            alpha_beta: None,
             key,
         }
     }
@@ -215,11 +227,44 @@ impl EvaluatorPool {
         &mut *self.evaluators[0]
     }
 
+    /// Returns the network in a form that evaluates one position at a time, if there is one.
+    pub(super) fn direct(&self) -> Option<DirectNetwork> {
+        self.evaluators.first()?.direct()
+    }
+
+    /// Returns the alpha-beta search with the network, which takes the memory of the tree. `None` if the network
+    /// cannot evaluate one position at a time.
+    pub(super) fn alpha_beta(
+        &mut self,
+        options: &Options,
+    ) -> Option<&mut AlphaBeta<DirectNetwork>> {
+        if self.alpha_beta.is_none() {
+            let network = self.direct()?;
+            let networks = vec![network; options.threads.max(1)];
+            self.alpha_beta = Some(AlphaBeta::new(networks, self.tree_bytes(options)));
+        }
+        self.alpha_beta.as_mut()
+    }
+
+    /// Frees the memory of the alpha-beta search.
+    pub(super) fn drop_alpha_beta(&mut self) {
+        self.alpha_beta = None;
+    }
+
+    /// Clears caches and what the alpha-beta search has learned.
+    pub(super) fn clear(&mut self) {
+        self.evaluators.iter_mut().for_each(|evaluator| evaluator.clear_caches());
+        if let Some(search) = &mut self.alpha_beta {
+            search.clear();
+        }
+    }
+
     /// Replaces evaluators that failed by a uniform policy.
     pub(super) fn replace_by_uniform(&mut self) {
         self.evaluators = vec![Box::new(Uniform::new(self.first().shape()))];
         self.has_network = false;
         self.params = Params::without_network();
+        self.alpha_beta = None;
     }
 
     /// Returns the memory for the tree, in bytes. The tree and the cache together stay within the option

@@ -55,6 +55,13 @@ impl Limits {
         self.nodes = Some(self.nodes.map_or(nodes, |limit| limit.min(nodes)));
     }
 
+    /// Limits the visits to those of the depth limit, for a search whose depth counts visits.
+    pub(super) fn limit_visits_by_depth(&mut self) {
+        if let Some(depth) = self.depth {
+            self.limit_nodes(visits_of_depth(depth));
+        }
+    }
+
     /// Gives `mover`, if its clock is not known, the shortest clock that is.
     pub(super) fn assume_clock(&mut self, mover: Side) {
         let known = Side::all(MAX_SIDES).filter_map(|side| self.clocks[side]);

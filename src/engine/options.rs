@@ -75,6 +75,8 @@ pub struct Options {
     /// `MinibatchSize`: the most positions that a thread evaluates at once; 0 for the best size for the
     /// network and its backend.
     pub minibatch_size: usize,
+    /// `Search`: the kind of search: `auto`, `mcts` or `alphabeta`.
+    pub search: String,
     /// `Gumbel`: whether visits to the root are distributed by sequential halving, if the end of the search
     /// is known.
     pub gumbel: bool,
@@ -184,6 +186,14 @@ fn option_table(catalogue: &Catalogue) -> Vec<(OptionInfo, Setter)> {
             spin(0, 0, 1024),
             set!(minibatch_size, Number),
             "Positions that a thread evaluates in one batch; 0 selects 8 on a CPU and 64 on a GPU.",
+        ),
+        option(
+            "Search",
+            combo(words(["auto", "mcts", "alphabeta"])),
+            set!(search, Text),
+            "Kind of search. `alphabeta` needs a sparse int8 network on a CPU, one board and turns of \
+             one ply; else, and for `Gumbel`, limited strength, `go mate` and solved tables, the \
+             search is `mcts`. `auto` is what the key `search` of the variant says.",
         ),
         option(
             "Gumbel",
@@ -333,6 +343,7 @@ impl Options {
             chess960: false,
             threads: 1,
             minibatch_size: 0,
+            search: String::new(),
             gumbel: false,
             hash: 1,
             multi_pv: 1,

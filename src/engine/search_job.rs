@@ -123,7 +123,7 @@ impl SearchJob {
         shared.failed.map_or(Ok(()), Err)
     }
 
-    fn note(&self, text: &str) {
+    pub(super) fn note(&self, text: &str) {
         (self.sink)(Event::Note(text.to_owned()));
     }
 

@@ -64,8 +64,14 @@ impl StopConditions {
 
     /// Returns the time that counts: since the search began, or since the opponent played the expected
     /// move.
-    fn elapsed(&self) -> Duration {
+    pub(super) fn elapsed(&self) -> Duration {
         self.control.ponder_hit.get().unwrap_or(&self.begun).elapsed()
+    }
+
+    /// Returns `true` if the time of `go movetime` is used up.
+    pub(super) fn is_move_time_up(&self, elapsed: Duration) -> bool {
+        let time = self.limits.time;
+        time.is_some_and(|time| elapsed + self.overhead.min(time / 2) >= time)
     }
 
     /// Returns the time for the turn at the root of `tree`, by the length of the game that the network
@@ -205,9 +211,7 @@ impl<'a> Stoppers<'a> {
             return false;
         }
         let elapsed = conditions.elapsed();
-        if let Some(time) = conditions.limits.time
-            && elapsed + conditions.overhead.min(time / 2) >= time
-        {
+        if conditions.is_move_time_up(elapsed) {
             return true;
         }
         let Some(Budget { soft, hard }) = self.clock_budget(tree) else { return false };

@@ -117,7 +117,13 @@ impl Tablebases {
         self.hits.load(Ordering::Relaxed)
     }
 
-    fn probe(&self, position: &Position) -> Option<ProvenValue> {
+    /// Returns `true` if there are Syzygy tables to probe.
+    pub(super) fn has_syzygy(&self) -> bool {
+        self.syzygy.is_some()
+    }
+
+    /// Returns the value of a position in the tables.
+    pub(super) fn probe(&self, position: &Position) -> Option<ProvenValue> {
         let value =
             self.probe_solved(position).or_else(|| self.syzygy.as_ref()?.probe(position))?;
         self.hits.fetch_add(1, Ordering::Relaxed);

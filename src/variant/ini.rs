@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ini_core::{Item, Parser};
 
 use super::section::{IniError, Keys, Section};
-use super::values::{FamilyName, family, flag, number, text};
+use super::values::{FamilyName, family, flag, is_alpha_beta, number, text};
 use super::{GuiDisplay, Variant, keys, unsupported};
 use crate::rules::{Family, Position};
 
@@ -131,6 +131,7 @@ fn parse_variant(raw: &RawSection) -> Result<Variant, Vec<IniError>> {
     let start_fen = section.take("startFen", text);
     let self_play_pieces = section.take("selfPlayMen", text);
     let network = section.take("network", text);
+    let alpha_beta = section.take("search", is_alpha_beta);
     let chess960 = section.take("chess960", flag).unwrap_or(false);
     let display = GuiDisplay {
         template: section.take("variantTemplate", text).unwrap_or_else(|| "fairy".to_owned()),
@@ -159,5 +160,17 @@ fn parse_variant(raw: &RawSection) -> Result<Variant, Vec<IniError>> {
     let start = Position::from_fen(&family, &start_fen, chess960)
         .map_err(|error| vec![IniError::Start { line, section: name.clone(), error }])?;
     let start_fen = Arc::from(start_fen);
-    Ok(Variant { name, family, start_fen, self_play_pieces, network, chess960, display, start })
+    // Games with drops have many quiet moves that decide, which alpha-beta leaves out.
+    let prefers_alpha_beta = alpha_beta.unwrap_or(start.game_spec().drops.is_empty());
+    Ok(Variant {
+        name,
+        family,
+        start_fen,
+        self_play_pieces,
+        network,
+        prefers_alpha_beta,
+        chess960,
+        display,
+        start,
+    })
 }

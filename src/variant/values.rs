@@ -66,6 +66,15 @@ pub(super) fn family(value: &str) -> Parsed<FamilyName> {
     }
 }
 
+/// Parses the value of the key `search`: whether it is `alphabeta`.
+pub(super) fn is_alpha_beta(value: &str) -> Parsed<bool> {
+    match value {
+        "alphabeta" => Ok(true),
+        "mcts" => Ok(false),
+        _ => expected("alphabeta or mcts"),
+    }
+}
+
 /// Parses a number from `min` to `max`.
 pub(super) fn number_in(value: &str, min: usize, max: usize) -> Parsed<usize> {
     match value.parse() {

@@ -13,7 +13,7 @@ use menagerie::nn::network::append_checksum;
 use menagerie::variant::{Catalogue, Variant};
 
 transcripts! { "uci":
-    bad_input bughouse castling handshake limits moves networks options perft positions pondering rows search
+    alphabeta bad_input bughouse castling handshake limits moves networks options perft positions pondering rows search
     texts three_by_three unknown_commands
 }
 
@@ -163,7 +163,8 @@ fn go_with_limits_ends_before_the_next_command() {
     let mut engine = Engine::start();
     engine.bytes(
         b"position startpos\ngo nodes 400\nsetoption name Hash value 32\ngo nodes 300\n\
-          position startpos moves e2e4\ngo depth 6\nucinewgame\nquit\n",
+          setoption name Search value mcts\nposition startpos moves e2e4\ngo depth 6\n\
+          ucinewgame\nquit\n",
     );
     engine.ended();
     let lines = engine.rest();
