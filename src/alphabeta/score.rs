@@ -1,7 +1,7 @@
 //! Scores: log odds of the expected score in whole numbers, and mates.
 
-/// A score for the side to move. Up to [`MAX_EVAL`] in absolute value it is a multiple of the log odds of the
-/// expected score; above [`MATE_BOUND`] it is a forced mate; between them a win of unknown length.
+/// A score for the side to move. Up to 4,000 in absolute value it is 150 times the log odds of the
+/// expected score; above 29,000 it is a forced mate; between them a win of unknown length.
 pub type Score = i32;
 
 /// The score of a mate on the board is this, less the plies from the root.

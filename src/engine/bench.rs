@@ -1,11 +1,12 @@
-//! The bench: a fixed workload whose result shows whether the search has changed.
+//! The bench: a fixed workload whose result shows whether a search has changed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use crate::alphabeta::{self, AlphaBeta, Request, StaticEvaluator, Verdict};
 use crate::encoding::Encoding;
 use crate::nn::{EvalError, Uniform};
-use crate::rules::{Key, MoveList, Position};
+use crate::rules::{Key, Move, MoveList, Position};
 use crate::search::{Memory, Params, Searcher, Tree};
 use crate::variant::Catalogue;
 
@@ -19,6 +20,9 @@ const PLIES: usize = 9;
 const BATCH_SIZE: usize = 4;
 /// The memory for a tree, more than it needs.
 const TREE_BYTES: usize = 16 << 20;
+/// Nodes of the alpha-beta search of a position, and the memory of its table, less than it could use.
+const NODES: u64 = 2000;
+const TABLE_BYTES: usize = 1 << 16;
 
 /// A position of the bench, and the result of its search.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,18 +33,18 @@ pub struct BenchPosition {
     pub fen: String,
     /// The best first ply; `None` if the game is over.
     pub best: Option<String>,
-    /// The number of visits.
+    /// The number of visits, and of the nodes of the alpha-beta search if there is one.
     pub nodes: u64,
     /// The memory that the tree used.
     pub memory: Memory,
-    /// A hash of the moves of the root with their visits and proofs.
+    /// A hash of the moves of the root with their visits and proofs, and of the lines of the alpha-beta search.
     pub signature: u64,
 }
 
 /// Searches fixed positions of every variant of `catalogue` with a [`Uniform`] policy and the parameters of
-/// sparse networks, mate search included, in `threads` threads that search a position each. The result is
-/// the same on every machine and for any number of threads. It changes if the search or the rules of a
-/// variant change.
+/// sparse networks, mate search included, and by alpha-beta with a count of pieces where that is possible, in
+/// `threads` threads that search a position each. The result is the same on every machine and for any number of
+/// threads. It changes if a search or the rules of a variant change.
 ///
 /// # Errors
 /// If a search fails or a thread panics.
@@ -81,6 +85,7 @@ fn search(variant: &str, position: &Position) -> Result<BenchPosition, EvalError
     while nodes < VISITS && !searcher.tree().is_proven() {
         nodes += searcher.step(VISITS - nodes)?.visits;
     }
+    let alpha_beta = alpha_beta_numbers(position)?;
     let root_moves = tree.root_moves();
     let numbers = root_moves.iter().flat_map(|choice| {
         let text = format!("{} {:?}", position.move_text(choice.m), choice.proof);
@@ -91,10 +96,56 @@ fn search(variant: &str, position: &Position) -> Result<BenchPosition, EvalError
         variant: variant.to_owned(),
         fen: position.fen(),
         best: root_moves.first().map(|choice| position.move_text(choice.m)),
-        nodes: u64::from(nodes),
+        nodes: u64::from(nodes) + alpha_beta.first().copied().unwrap_or(0),
         memory: tree.memory(),
-        signature: Key::of(numbers).0,
+        signature: Key::of(numbers.chain(alpha_beta.iter().copied())).0,
     })
+}
+
+/// Counts the pieces of each side, and expects the moves in their order.
+struct PieceCount;
+
+impl StaticEvaluator for PieceCount {
+    fn score(&mut self, position: &Position) -> Result<alphabeta::Score, EvalError> {
+        let view = position.board();
+        let count = |color| view.pieces.by_color(color).count() as alphabeta::Score;
+        Ok(100 * (count(view.turn) - count(!view.turn)))
+    }
+
+    fn policy(
+        &mut self,
+        _position: &Position,
+        legal: &[Move],
+        logits: &mut Vec<f32>,
+    ) -> Result<(), EvalError> {
+        logits.clear();
+        logits.extend((0..legal.len()).map(|nth| -(nth as f32) / 8.0));
+        Ok(())
+    }
+}
+
+/// Returns the nodes, the depth and the moves of an alpha-beta search; nothing if there is none for the game.
+fn alpha_beta_numbers(position: &Position) -> Result<Vec<u64>, EvalError> {
+    if !alphabeta::supports(position) {
+        return Ok(Vec::new());
+    }
+    let request = Request {
+        root: position,
+        moves: &[],
+        lines: 1,
+        max_depth: u32::MAX,
+        max_nodes: NODES,
+        probe: None,
+    };
+    let mut search = AlphaBeta::new(vec![PieceCount], TABLE_BYTES);
+    let found = search.search(request, &|| false, &mut |_| Verdict::Continue)?;
+    let mut numbers = vec![found.nodes, u64::from(found.depth)];
+    for line in found.lines {
+        numbers.push(line.score as u64);
+        numbers.push(line.nodes);
+        numbers.extend(line.moves.iter().map(|m| u64::from(m.pack().0)));
+    }
+    Ok(numbers)
 }
 
 /// Returns the start and positions of a random game from it. A game that ends starts again.
