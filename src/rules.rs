@@ -360,6 +360,16 @@ impl Position {
         }
     }
 
+    /// Returns `true` if a legal move wins at least `least` by the captures that follow on its square, if each side
+    /// captures with its least valuable piece and may stop (static exchange evaluation). Pins are ignored. Drops, and moves of
+    /// games in which captures are compulsory or blow up pieces or checks are not allowed, always do.
+    pub fn exchange_wins(&self, m: Move, least: i32, value: fn(Role) -> i32) -> bool {
+        match &self.state {
+            State::ChessPosition(game) => game.exchange_wins(m, least, value),
+            _ => true,
+        }
+    }
+
     /// Adds to `out` the legal moves that may give check, in games on one board with one royal king a side. Castling
     /// is not among them, and a few of them give no check.
     pub fn add_checks(&self, out: &mut MoveList) {

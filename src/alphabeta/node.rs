@@ -1,7 +1,7 @@
 //! Inner nodes: pruning, extensions, reductions, and the loop over the moves.
 
 use super::evaluation::StaticEvaluator;
-use super::ordering::Candidate;
+use super::ordering::{Candidate, piece_value};
 use super::score::{INFINITE, MATE, MATE_BOUND, Score, to_table};
 use super::table::{Bound, Entry};
 use super::worker::{MAX_PLY, Shared, Worker};
@@ -25,6 +25,9 @@ const LATE_MOVE_DEPTH: i32 = 6;
 const FUTILITY: (i32, Score, Score) = (5, 60, 90);
 /// The greatest depth at which quiet moves of bad history are left out, and how bad, for each ply of depth.
 const HISTORY_PRUNING: (i32, i32) = (4, -2500);
+/// The greatest depth at which moves that lose an exchange are left out, and what they may lose for each ply of
+/// depth: tactical moves, others.
+const LOSING_EXCHANGES: (i32, i32, i32) = (6, 100, 50);
 /// The greatest depth at which checks are extended.
 const CHECK_DEPTH: i32 = 6;
 /// The least depth of late move reductions.
@@ -328,6 +331,22 @@ impl<E: StaticEvaluator> Worker<E> {
                 && best > -MATE_BOUND
                 && (kind != Kind::Principal || nth >= KEPT_MOVES);
             if may_skip && skips(task, facts, alpha, nth, tried.quiet_count, history) {
+                self.nodes -= 1;
+                continue;
+            }
+            let (max_depth, margin, quiet_margin) = LOSING_EXCHANGES;
+            let margin = if candidate.is_tactical { margin } else { quiet_margin };
+            if depth <= max_depth
+                && !facts.in_check
+                && !facts.forced
+                && best > -MATE_BOUND
+                && (kind != Kind::Principal || nth >= KEPT_MOVES)
+                && !self.frames[ply].position.exchange_wins(
+                    candidate.m,
+                    -margin * depth,
+                    piece_value,
+                )
+            {
                 self.nodes -= 1;
                 continue;
             }

@@ -17,7 +17,7 @@ const KILLER: i32 = 1500;
 const CAPTURE: i32 = 100_000;
 
 /// The rough values of pieces, in hundredths of a pawn. They order captures; the network knows the true ones.
-fn piece_value(role: Role) -> i32 {
+pub(super) fn piece_value(role: Role) -> i32 {
     match role {
         Role::Pawn => 100,
         Role::Knight => 300,
@@ -90,7 +90,11 @@ impl<E: StaticEvaluator> Worker<E> {
                 let history = self.histories.capture(packed);
                 match logit {
                     Some(logit) => by_policy(logit - greatest) + 2 * gain(facts) + history / 8,
-                    None => CAPTURE + 16 * gain(facts) - mover + history / 4,
+                    None => {
+                        let wins = frame.position.exchange_wins(m, 0, piece_value);
+                        let first = if wins { CAPTURE } else { -CAPTURE };
+                        first + 16 * gain(facts) - mover + history / 4
+                    }
                 }
             } else {
                 let piece = PieceSquare::new(frame.position.turn(), facts, m);

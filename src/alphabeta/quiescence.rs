@@ -1,6 +1,7 @@
 //! Quiescence search: tactical moves, evasions, and checks on its first ply.
 
 use super::evaluation::StaticEvaluator;
+use super::ordering::piece_value;
 use super::score::{INFINITE, MATE, MATE_BOUND, Score, to_table};
 use super::table::{Bound, Entry};
 use super::worker::{MAX_PLY, Shared, Worker};
@@ -88,6 +89,12 @@ impl<E: StaticEvaluator> Worker<E> {
         for (nth, &(_, index)) in order.iter().enumerate() {
             let candidate = self.candidate(ply, legal[usize::from(index)]);
             if evades && nth >= EVASIONS && best > -MATE_BOUND && !candidate.is_tactical {
+                continue;
+            }
+            if !is_forced
+                && !evades
+                && !self.frames[ply].position.exchange_wins(candidate.m, 0, piece_value)
+            {
                 continue;
             }
             self.make(shared, ply, candidate.m, candidate.piece);
