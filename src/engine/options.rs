@@ -206,8 +206,8 @@ fn option_table(catalogue: &Catalogue) -> Vec<(OptionInfo, Setter)> {
             "Hash",
             spin(256, 1, 32768),
             set!(hash, Number),
-            "Memory of the search tree and the evaluation cache, in MB. A full tree drops its \
-             least visited subtrees.",
+            "Memory of the search tree and the evaluation cache, or of the transposition table, in \
+             MB. A full tree drops its least visited subtrees.",
         ),
         option(
             "Clear Hash",
