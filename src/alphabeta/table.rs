@@ -44,7 +44,7 @@ impl Entry {
 
 /// Entries of a bucket.
 const WAYS: usize = 4;
-/// Searches that are told apart.
+/// Searches that are distinguished.
 const AGES: u8 = 64;
 /// A result of the current search is replaced like one of an earlier search that is this much deeper.
 const AGE_DEPTH: i32 = 8;

@@ -34,7 +34,7 @@ impl ChessPosition {
         }
         let arrived = promotion.unwrap_or(mover);
         let promoted = promotion.map_or(0, |role| value(role) - value(mover));
-        // What the side to move would have won beyond `least` if nobody recaptured, then what the other side would.
+        // what the side to move would have won beyond `least` without a recapture, then what the other side would.
         let mut balance = facts.captured.map_or(0, value) + promoted - least;
         if balance < 0 {
             return false;

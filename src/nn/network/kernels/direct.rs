@@ -45,7 +45,7 @@ impl DirectKernels {
     /// turns left of the position with these active inputs.
     ///
     /// # Errors
-    /// If an input is not in the table, or if there are so many that a sum could overflow.
+    /// If an input is not in the table, or if there are more than a sum can hold.
     pub(in crate::nn::network) fn value(
         &mut self,
         inputs: &[u16],

@@ -386,7 +386,7 @@ impl FeaturesInt8Kernel {
     /// Writes the outputs of a position, whose inputs must be below [`FeaturesInt8Kernel::rows`].
     ///
     /// # Errors
-    /// If there are so many inputs that a sum could overflow.
+    /// If there are more inputs than a sum can hold.
     pub(super) fn run(&self, inputs: &[u16], outputs: &mut [u8]) -> Result<()> {
         if inputs.len() > self.most_inputs {
             return Err(Error::new(format!(
