@@ -1,8 +1,8 @@
 //! Alpha-beta search with a sparse network: principal variation search with a transposition table.
 //!
 //! Where moves are few and tactics decide, a search that refutes bad moves by minimax scales better with time than one
-//! that averages over them. Its leaves are evaluated one at a time by [`DirectNetwork`](crate::nn::DirectNetwork),
-//! in 2 to 4 microseconds; at nodes of some depth the policy of the network orders the moves.
+//! that averages over them. Its leaves are evaluated one at a time by [`DirectNetwork`](crate::nn::DirectNetwork);
+//! at nodes of some depth the policy of the network orders the moves.
 //!
 //! The methods are those of Stockfish and its relatives: iterative deepening with aspiration windows, null-move
 //! pruning, late move reductions, futility pruning, singular extensions, histories, and a quiescence search of
