@@ -352,6 +352,14 @@ impl Position {
         passed
     }
 
+    /// Returns hashes of the pawns, and of the other pieces of White and of Black. 0 in games in which no piece moves.
+    pub fn structure_keys(&self) -> [u64; 3] {
+        match &self.state {
+            State::ChessPosition(game) => game.structure_keys(),
+            _ => [0; 3],
+        }
+    }
+
     /// Returns what a legal move does.
     pub fn move_facts(&self, m: Move) -> MoveFacts {
         match &self.state {
@@ -370,11 +378,21 @@ impl Position {
         }
     }
 
-    /// Adds to `out` the legal moves that may give check, in games on one board with one royal king a side. Castling
-    /// is not among them, and a few of them give no check.
-    pub fn add_checks(&self, out: &mut MoveList) {
+    /// Returns `true` if the side to move may decline all captures, unless it is in check: the game has not ended by a
+    /// rule of the variant, no turn is unfinished, and neither captures nor drops are compulsory. It may be
+    /// stalemated. `false` in games in which no piece moves.
+    pub fn may_stand_pat(&self) -> bool {
+        match &self.state {
+            State::ChessPosition(game) => game.may_stand_pat(),
+            _ => false,
+        }
+    }
+
+    /// Adds to `out` the legal captures, promotions, and moves into the region of a flag rule, where
+    /// [`Position::may_stand_pat`] is `true`.
+    pub fn add_tactical_moves(&self, out: &mut MoveList) {
         if let State::ChessPosition(game) = &self.state {
-            game.add_checks(out);
+            game.add_tactical_moves(out);
         }
     }
 

@@ -25,6 +25,34 @@ impl PieceSquare {
     }
 }
 
+/// Entries of a table of corrections.
+const CORRECTIONS: usize = 1 << 14;
+/// The limit of a correction.
+const CORRECTION_LIMIT: i32 = 1024;
+/// The weights of corrections by pawns, by the pieces of either side, and by the move before, of 512.
+const CORRECTION_WEIGHTS: [i32; 4] = [66, 50, 50, 50];
+
+/// What the corrections of the static evaluation of a position go by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CorrectionKeys {
+    pub(super) side: Side,
+    /// Of [`Position::structure_keys`](crate::rules::Position::structure_keys).
+    pub(super) structure: [u64; 3],
+    /// The move before.
+    pub(super) before: Option<PieceSquare>,
+}
+
+impl CorrectionKeys {
+    fn indices(self) -> [usize; 4] {
+        let [pawns, white, black] =
+            self.structure.map(|key| (key >> (u64::BITS - CORRECTIONS.ilog2())) as usize);
+        let before = self.before.map_or(PIECE_SQUARES, |before| before.0);
+        let parts = [pawns, white, black, before];
+        let first = usize::from(self.side != Side::WHITE) * parts.len();
+        std::array::from_fn(|nth| (first + nth) * CORRECTIONS + parts[nth])
+    }
+}
+
 /// The histories of one thread.
 #[derive(Debug)]
 pub(super) struct Histories {
@@ -36,6 +64,8 @@ pub(super) struct Histories {
     continuation: Vec<i16>,
     /// The quiet refutation of each move.
     counter: Vec<PackedMove>,
+    /// How much searches found more than the static evaluation, by side and what [`CorrectionKeys`] says.
+    correction: Vec<i16>,
 }
 
 impl Histories {
@@ -45,6 +75,7 @@ impl Histories {
             capture: vec![0; MOVES],
             continuation: vec![0; PIECE_SQUARES * PIECE_SQUARES],
             counter: vec![PackedMove::default(); MOVES],
+            correction: vec![0; 2 * CORRECTION_WEIGHTS.len() * CORRECTIONS],
         }
     }
 
@@ -75,6 +106,21 @@ impl Histories {
         self.capture[usize::from(m.0)].into()
     }
 
+    /// Returns what is to be added to a static evaluation.
+    pub(super) fn correction(&self, keys: CorrectionKeys) -> i32 {
+        let values = keys.indices().map(|index| i32::from(self.correction[index]));
+        let weighted = values.iter().zip(CORRECTION_WEIGHTS).map(|(value, weight)| value * weight);
+        weighted.sum::<i32>() / 512
+    }
+
+    /// Learns by how much a search of `depth` plies found more than the static evaluation.
+    pub(super) fn add_correction(&mut self, keys: CorrectionKeys, difference: i32, depth: i32) {
+        let bonus = (difference * depth / 8).clamp(-CORRECTION_LIMIT / 4, CORRECTION_LIMIT / 4);
+        for index in keys.indices() {
+            add(&mut self.correction[index], bonus, CORRECTION_LIMIT);
+        }
+    }
+
     /// Returns the quiet move that last refuted a move.
     pub(super) fn counter(&self, before: PackedMove) -> PackedMove {
         self.counter[usize::from(before.0)]
@@ -93,22 +139,22 @@ impl Histories {
         piece: PieceSquare,
         bonus: i32,
     ) {
-        add(&mut self.quiet[Histories::quiet_index(side, m)], bonus);
+        add(&mut self.quiet[Histories::quiet_index(side, m)], bonus, LIMIT);
         if let Some(before) = before {
-            add(&mut self.continuation[before.0 * PIECE_SQUARES + piece.0], bonus);
+            add(&mut self.continuation[before.0 * PIECE_SQUARES + piece.0], bonus, LIMIT);
         }
     }
 
     /// Adds to the value of a capture.
     pub(super) fn add_capture(&mut self, m: PackedMove, bonus: i32) {
-        add(&mut self.capture[usize::from(m.0)], bonus);
+        add(&mut self.capture[usize::from(m.0)], bonus, LIMIT);
     }
 }
 
 /// Adds a bonus, less the nearer the value is to its limit.
-fn add(value: &mut i16, bonus: i32) {
+fn add(value: &mut i16, bonus: i32, limit: i32) {
     let old = i32::from(*value);
-    *value = (old + bonus - old * bonus.abs() / LIMIT).clamp(-LIMIT, LIMIT) as i16;
+    *value = (old + bonus - old * bonus.abs() / limit).clamp(-limit, limit) as i16;
 }
 
 #[cfg(test)]
@@ -116,14 +162,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn corrections_tend_to_the_difference() {
+        let mut histories = Histories::new();
+        let before = Some(PieceSquare(PIECE_SQUARES - 1));
+        let keys = CorrectionKeys { side: Side::BLACK, structure: [u64::MAX, 0, 1], before };
+        for _ in 0..200 {
+            let difference = 60 - histories.correction(keys);
+            histories.add_correction(keys, difference, 8);
+        }
+        assert!((50..=60).contains(&histories.correction(keys)), "{}", histories.correction(keys));
+        let other = CorrectionKeys { side: Side::WHITE, ..keys };
+        assert_eq!(histories.correction(other), 0);
+        for _ in 0..200 {
+            histories.add_correction(keys, 3000, 8);
+        }
+        assert_eq!(histories.correction(keys), 1024 * (66 + 50 + 50 + 50) / 512);
+    }
+
+    #[test]
     fn values_stay_within_the_limit() {
         let mut value = 0;
         for _ in 0..1000 {
-            add(&mut value, 1600);
+            add(&mut value, 1600, LIMIT);
         }
         assert!(i32::from(value) <= LIMIT && i32::from(value) > LIMIT / 2);
         for _ in 0..1000 {
-            add(&mut value, -1600);
+            add(&mut value, -1600, LIMIT);
         }
         assert!(i32::from(value) >= -LIMIT && i32::from(value) < -LIMIT / 2);
     }

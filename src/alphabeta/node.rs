@@ -126,6 +126,9 @@ pub(super) struct NodeTask {
 /// What is known of a node before its moves are searched.
 #[derive(Clone, Copy, Debug)]
 struct NodeFacts {
+    /// The evaluation of the network.
+    static_eval: Score,
+    /// The same, corrected unless the side to move is in check.
     eval: Score,
     in_check: bool,
     /// The evaluation is better than two plies before.
@@ -173,10 +176,11 @@ impl<E: StaticEvaluator> Worker<E> {
             return score;
         }
         let in_check = self.in_check(ply);
-        let eval = match found {
+        let static_eval = match found {
             Some((entry, _)) => entry.eval,
             None => self.evaluate(ply),
         };
+        let eval = if in_check { static_eval } else { self.corrected(ply, static_eval) };
         if ply >= MAX_PLY {
             return eval;
         }
@@ -190,6 +194,7 @@ impl<E: StaticEvaluator> Worker<E> {
         }
         let frame = &self.frames[ply];
         let facts = NodeFacts {
+            static_eval,
             eval,
             in_check,
             improving: ply >= 2 && eval > self.frames[ply - 2].eval,
@@ -200,13 +205,7 @@ impl<E: StaticEvaluator> Worker<E> {
         self.frames[ply + 1].excluded = None;
         // The score of the table is the better evaluation, if its bound allows.
         let guess = match found {
-            Some((entry, score))
-                if score.abs() < MATE_BOUND
-                    && (entry.bound == Bound::Exact
-                        || (entry.bound == Bound::Lower) == (score > eval)) =>
-            {
-                score
-            }
+            Some((entry, score)) if entry.improves(score, eval) => score,
             _ => eval,
         };
         if excluded.is_none()
@@ -298,6 +297,7 @@ impl<E: StaticEvaluator> Worker<E> {
         let mut tried = Tried::new();
         let mut best = -INFINITE;
         let mut best_move = None;
+        let mut best_is_tactical = false;
         let mut refuted = None;
         for (nth, &(_, index)) in order.iter().enumerate() {
             let candidate = self.candidate(ply, legal[usize::from(index)]);
@@ -397,6 +397,7 @@ impl<E: StaticEvaluator> Worker<E> {
                 if score > alpha {
                     alpha = score;
                     best_move = Some(candidate.packed);
+                    best_is_tactical = candidate.is_tactical;
                     if kind == Kind::Principal {
                         self.extend_line(ply, candidate.m);
                     }
@@ -430,8 +431,21 @@ impl<E: StaticEvaluator> Worker<E> {
             } else {
                 Bound::Upper
             };
-            let score = to_table(best, ply);
-            let entry = Entry { score, eval: facts.eval, best: best_move, depth, bound };
+            let says_more = match bound {
+                Bound::Lower => best > facts.eval,
+                Bound::Upper => best < facts.eval,
+                Bound::Exact => true,
+            };
+            if says_more && !facts.in_check && !best_is_tactical && best.abs() < MATE_BOUND {
+                self.correct(ply, best - facts.eval, depth);
+            }
+            let entry = Entry {
+                score: to_table(best, ply),
+                eval: facts.static_eval,
+                best: best_move,
+                depth,
+                bound,
+            };
             shared.table.store(key, entry);
         }
         best

@@ -148,26 +148,6 @@ impl<E: StaticEvaluator> Worker<E> {
         self.frames[ply].order = order;
         only_tactical
     }
-
-    /// Adds the checks at `ply` that are not tactical to the end of the order.
-    pub(super) fn order_checks(&mut self, ply: usize) {
-        self.checks.clear();
-        let Worker { frames, checks, histories, .. } = self;
-        let frame = &mut frames[ply];
-        frame.position.add_checks(checks);
-        let first = frame.order.len();
-        for &m in checks.iter() {
-            if is_tactical(frame.position.move_facts(m)) {
-                continue;
-            }
-            if let Some(index) = frame.legal.iter().position(|&legal| legal == m) {
-                let value = histories.quiet(frame.position.turn(), m.pack());
-                frame.order.push((value, index as u16));
-            }
-        }
-        frame.order[first..]
-            .sort_unstable_by_key(|&(value, index)| (std::cmp::Reverse(value), index));
-    }
 }
 
 /// The order value of a logit, given its difference to the greatest.

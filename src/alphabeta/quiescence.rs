@@ -1,4 +1,4 @@
-//! Quiescence search: tactical moves, evasions, and checks on its first ply.
+//! Quiescence search: tactical moves and evasions.
 
 use super::evaluation::StaticEvaluator;
 use super::ordering::piece_value;
@@ -43,42 +43,52 @@ impl<E: StaticEvaluator> Worker<E> {
         {
             return score;
         }
-        if let Some(score) = self.generate(ply) {
+        let in_check = self.in_check(ply);
+        // Half of the positions end here by their evaluation, for which no moves are needed.
+        let stands_pat = !in_check && self.frames[ply].position.may_stand_pat();
+        if !stands_pat && let Some(score) = self.generate(ply) {
             return score;
         }
-        let in_check = self.in_check(ply);
-        let eval = match found {
+        let static_eval = match found {
             Some((entry, _)) => entry.eval,
             None => self.evaluate(ply),
         };
+        let eval = if in_check { static_eval } else { self.corrected(ply, static_eval) };
         if ply >= MAX_PLY || depth < -MAX_DEPTH {
             return eval;
         }
         let table_move = found.and_then(|(entry, _)| entry.best);
-        let only_tactical = self.order_tactical(ply, table_move, in_check);
+        let only_tactical = !stands_pat && self.order_tactical(ply, table_move, in_check);
         let is_forced =
             only_tactical && (depth > -FORCED_DEPTH || self.frames[ply].legal.len() == 1);
         let evades = in_check && depth > -EVASION_DEPTH;
         let mut best = -INFINITE;
         if !is_forced && !evades {
+            best = match found {
+                Some((entry, score)) if entry.improves(score, eval) => score,
+                _ => eval,
+            };
+            if best >= beta {
+                if found.is_none() {
+                    let (score, eval) = (best, static_eval);
+                    let entry = Entry { score, eval, best: None, depth, bound: Bound::Lower };
+                    shared.table.store(key, entry);
+                }
+                return best;
+            }
             if depth == 0
-                && !in_check
+                && stands_pat
                 && found.is_none()
                 && let Some(score) = self.mate_in_one(ply)
             {
                 return score;
             }
-            best = eval;
-            if best >= beta {
-                if found.is_none() {
-                    let entry = Entry { score: best, eval, best: None, depth, bound: Bound::Lower };
-                    shared.table.store(key, entry);
-                }
-                return best;
-            }
             alpha = alpha.max(best);
-            if depth == 0 && !in_check {
-                self.order_checks(ply);
+            if stands_pat {
+                let frame = &mut self.frames[ply];
+                frame.legal.clear();
+                frame.position.add_tactical_moves(&mut frame.legal);
+                self.order_tactical(ply, table_move, false);
             }
         }
         let first_alpha = alpha;
@@ -123,6 +133,7 @@ impl<E: StaticEvaluator> Worker<E> {
         // A score above alpha is exact only for the moves that were searched.
         if best > first_alpha || bound == Bound::Upper {
             let score = to_table(best, ply);
+            let eval = static_eval;
             shared.table.store(key, Entry { score, eval, best: best_move, depth, bound });
         }
         best

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use super::score::Score;
+use super::score::{MATE_BOUND, Score};
 use crate::memory::{prefer_huge_pages, prefetch};
 use crate::rules::{Key, PackedMove};
 
@@ -39,6 +39,16 @@ impl Entry {
             Bound::Lower => score >= beta,
             Bound::Upper => score <= alpha,
         }
+    }
+
+    /// Returns `true` if the score is a better evaluation than the static one.
+    pub(super) fn improves(&self, score: Score, eval: Score) -> bool {
+        let is_bound = match self.bound {
+            Bound::Exact => true,
+            Bound::Lower => score > eval,
+            Bound::Upper => score < eval,
+        };
+        is_bound && score.abs() < MATE_BOUND
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::evaluation::StaticEvaluator;
-use super::histories::{Histories, PieceSquare};
+use super::histories::{CorrectionKeys, Histories, PieceSquare};
 use super::score::{Score, TABLE_WIN, decided};
 use super::table::{Entry, TranspositionTable};
 use crate::nn::EvalError;
@@ -71,7 +71,6 @@ pub(super) struct Worker<E> {
     pub(super) evaluator: E,
     pub(super) frames: Vec<Frame>,
     pub(super) histories: Histories,
-    pub(super) checks: MoveList,
     pub(super) finder: MateFinder,
     /// Nodes of this search.
     pub(super) nodes: u64,
@@ -94,7 +93,6 @@ impl<E: StaticEvaluator> Worker<E> {
             evaluator,
             frames: Vec::new(),
             histories: Histories::new(),
-            checks: MoveList::new(),
             finder: MateFinder::default(),
             nodes: 0,
             deepest: 0,
@@ -145,7 +143,7 @@ impl<E: StaticEvaluator> Worker<E> {
         self.stopped
     }
 
-    /// Returns the static evaluation of the position at `ply`.
+    /// Returns the static evaluation of the position at `ply`, without correction.
     pub(super) fn evaluate(&mut self, ply: usize) -> Score {
         match self.evaluator.score(&self.frames[ply].position) {
             Ok(score) => score,
@@ -154,6 +152,26 @@ impl<E: StaticEvaluator> Worker<E> {
                 0
             }
         }
+    }
+
+    fn correction_keys(&self, ply: usize) -> CorrectionKeys {
+        let position = &self.frames[ply].position;
+        CorrectionKeys {
+            side: position.turn(),
+            structure: position.structure_keys(),
+            before: self.before(ply).map(|(_, piece)| piece),
+        }
+    }
+
+    /// Returns a static evaluation with what searches of similar positions found beyond it.
+    pub(super) fn corrected(&self, ply: usize, static_eval: Score) -> Score {
+        static_eval + self.histories.correction(self.correction_keys(ply))
+    }
+
+    /// Learns from what a search found at `ply` beyond the corrected evaluation.
+    pub(super) fn correct(&mut self, ply: usize, difference: Score, depth: i32) {
+        let keys = self.correction_keys(ply);
+        self.histories.add_correction(keys, difference, depth);
     }
 
     /// Fills in the logits of the legal moves at `ply`.

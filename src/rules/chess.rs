@@ -14,6 +14,7 @@ mod mate;
 mod move_facts;
 mod moves;
 mod play;
+mod structure;
 mod symmetry;
 mod termination;
 mod variant_rules;

@@ -1,5 +1,6 @@
 //! Alpha-beta search: moves, mates and limits in every variant that it supports, with a material evaluation.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -124,6 +125,49 @@ fn lines_are_legal_and_searches_repeat_in_every_variant() {
         }
     }
     assert!(searched > 30, "{searched}");
+}
+
+/// What the quiescence search generates is what it would pick from all legal moves.
+#[test]
+fn tactical_moves_are_those_of_the_legal_moves() {
+    let mut compared = 0;
+    for variant in Catalogue::shipped().iter() {
+        let start = variant.start();
+        for seed in 0..4 {
+            for root in random_positions(&start, seed, 80) {
+                let all = legal(&root);
+                if !root.may_stand_pat() {
+                    continue;
+                }
+                let mut found = MoveList::new();
+                root.add_tactical_moves(&mut found);
+                let is_tactical = |m: &&Move| {
+                    let facts = root.move_facts(**m);
+                    facts.captured.is_some() || facts.promotion.is_some() || facts.reaches_flag
+                };
+                let wanted: BTreeSet<_> = all.iter().filter(is_tactical).collect();
+                let picked: BTreeSet<_> = found.iter().filter(is_tactical).collect();
+                let context = format!("{} {}", variant.name(), root.fen());
+                assert_eq!(picked, wanted, "{context}");
+                assert!(found.iter().all(|m| all.contains(m)), "{context}");
+                compared += wanted.len();
+            }
+        }
+    }
+    assert!(compared > 10_000, "{compared}");
+}
+
+#[test]
+fn structure_keys_tell_what_has_changed() {
+    let keys = |fen| position("chess", fen).structure_keys();
+    let before = keys("4k3/pp3ppp/2n5/8/8/5N2/PP3PPP/4K3 w - - 0 1");
+    let pawn = keys("4k3/pp3ppp/2n5/8/8/5N1P/PP3PP1/4K3 b - - 0 1");
+    let white = keys("4k3/pp3ppp/2n5/6N1/8/8/PP3PPP/4K3 b - - 0 1");
+    let black = keys("4k3/pp3ppp/8/8/1n6/5N2/PP3PPP/4K3 w - - 0 2");
+    let changed = |after: [u64; 3]| [0, 1, 2].map(|part| before[part] != after[part]);
+    assert_eq!(changed(pawn), [true, false, false]);
+    assert_eq!(changed(white), [false, true, false]);
+    assert_eq!(changed(black), [false, false, true]);
 }
 
 /// The shortest mate of the side to move: each is the only one of its length or shorter.

@@ -51,13 +51,6 @@ impl ChessPosition {
         (1..=turns).find_map(|turns| search.attack(self, turns).map(|m| Mate { m, turns }))
     }
 
-    /// Adds the moves that can give check to the only royal king of the other side, without castling.
-    pub(in crate::rules) fn add_checks(&self, out: &mut MoveList) {
-        if let Some(king) = self.royal(!self.turn) {
-            self.checking_moves(king, self.check_info(), out);
-        }
-    }
-
     /// Returns the position after a move, in `buffer`.
     fn after<'a>(&self, m: Move, buffer: &'a mut Option<ChessPosition>) -> &'a mut ChessPosition {
         let after = match buffer {
@@ -88,7 +81,7 @@ impl ChessPosition {
         }
         let discoverers = self.discoverers(king);
         let promoting = self.variant_rules.promotion.area[us];
-        self.for_each_piece(check_info, |start, to, pawn| {
+        self.for_each_piece(check_info, Bitboard::FULL, |start, to, pawn| {
             let role = self.board.role_at(start).unwrap_or(Role::King);
             let open = discoverers.contains(start);
             let passing = self.en_passant.map_or(Bitboard::EMPTY, Bitboard::from_square);

@@ -10,10 +10,19 @@ impl ChessPosition {
     /// Adds the legal moves at the beginning of a turn.
     pub(super) fn add_moves(&self, out: &mut MoveList) {
         let check_info = self.check_info();
-        self.add_steps(check_info, out);
+        self.add_steps(check_info, Bitboard::FULL, out);
         self.add_castlings(check_info, out);
         self.add_drops(check_info, out);
         self.add_wall_turns(check_info, out);
+        if self.restricted {
+            self.restrict(out);
+        }
+    }
+
+    /// See [`Position::add_tactical_moves`](crate::rules::Position::add_tactical_moves).
+    pub(in crate::rules) fn add_tactical_moves(&self, out: &mut MoveList) {
+        let region = self.variant_rules.flag.map_or(Bitboard::EMPTY, |flag| flag.region[self.turn]);
+        self.add_steps(self.check_info(), self.board.by_color(!self.turn) | region, out);
         if self.restricted {
             self.restrict(out);
         }
@@ -84,11 +93,11 @@ impl ChessPosition {
         self.walls | !self.area
     }
 
-    /// Adds the steps of the pieces on the board.
-    fn add_steps(&self, check_info: CheckInfo, out: &mut MoveList) {
+    /// Adds the steps of the pieces on the board that arrive within `region`, and all promotions and captures en passant.
+    fn add_steps(&self, check_info: CheckInfo, region: Bitboard, out: &mut MoveList) {
         let promotion = &self.variant_rules.promotion;
         let kinds = self.promotions();
-        self.for_each_piece(check_info, |from, to, pawn| {
+        self.for_each_piece(check_info, region, |from, to, pawn| {
             let promoting = if pawn { to & promotion.area[self.turn] } else { Bitboard::EMPTY };
             let step = |to| Move::step(from, to, None);
             out.extend((to & !promoting).into_iter().map(step));
@@ -104,7 +113,7 @@ impl ChessPosition {
         let area = self.variant_rules.promotion.area[self.turn];
         let kinds = self.promotions().count();
         let mut steps = 0;
-        self.for_each_piece(check_info, |_, to, pawn| {
+        self.for_each_piece(check_info, Bitboard::FULL, |_, to, pawn| {
             let promoting = if pawn { to & area } else { Bitboard::EMPTY };
             steps += (to & !promoting).count() + kinds * promoting.count();
         });
@@ -122,16 +131,18 @@ impl ChessPosition {
         promotion.kinds[self.turn].iter().copied().filter(room)
     }
 
-    /// Calls `visit` with each piece of the side to move, its destinations, and whether it is a pawn.
+    /// Calls `visit` with each piece of the side to move, its destinations within `region`, and whether it is a pawn.
+    /// Destinations of promotions and of captures en passant may be outside.
     pub(super) fn for_each_piece(
         &self,
         check_info: CheckInfo,
+        region: Bitboard,
         mut visit: impl FnMut(Square, Bitboard, bool),
     ) {
         let us = self.board.by_color(self.turn);
         let them = self.board.by_color(!self.turn);
         let blocked = us | them | self.closed();
-        let free = !us & !self.closed();
+        let free = region & !us & !self.closed();
         for role in [Role::Knight, Role::Bishop, Role::Rook, Role::Queen] {
             let piece = Piece { color: self.turn, role };
             let free = free & !self.immune_from(role);
@@ -153,10 +164,12 @@ impl ChessPosition {
                 false,
             );
         }
+        let region = region | self.variant_rules.promotion.area[self.turn];
         let capturable = them & !self.immune_from(Role::Pawn);
         for from in us & self.board.pawns() {
             let (ahead, far) = self.pushes(from);
             let to = ahead | far | attacks::pawn_attacks(self.turn, from) & capturable;
+            let to = to & region;
             let passing = self.en_passant.filter(|&to| self.takes_en_passant(check_info, from, to));
             let passing = passing.map_or(Bitboard::EMPTY, Bitboard::from_square);
             visit(from, check_info.allows(from, to) | passing, true);

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
 use super::{ChessPosition, DrawOdds, EndValue, Flag};
-use crate::rules::{Move, MoveList, Outcome, Reason, Side};
+use crate::rules::{Move, MoveList, Outcome, Reason, Rules, Side};
 
 impl EndValue {
     /// Returns the value for the other side.
@@ -37,6 +37,13 @@ impl ChessPosition {
             .or_else(|| self.castling_outcome())
             .or_else(|| self.check_count_outcome())
             .or_else(|| self.full_board_outcome())
+    }
+
+    /// See [`Position::may_stand_pat`](crate::rules::Position::may_stand_pat).
+    pub(in crate::rules) fn may_stand_pat(&self) -> bool {
+        let rules = &self.variant_rules;
+        let must_drop = rules.drops.is_some_and(|drops| drops.must.is_some());
+        !self.mid_turn() && !rules.must_capture && !must_drop && self.variant_end().is_none()
     }
 
     /// Returns the outcome if a side has too few pieces of a kind. The side that has just moved is
