@@ -13,6 +13,7 @@ use menagerie::variant::Variant;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
+use super::alpha_beta::AlphaBetaPlayer;
 use super::plain_mcts::PlainMcts;
 use super::spec::{PlayerKind, PlayerSpec};
 
@@ -105,6 +106,14 @@ pub fn create_player(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Resul
                 search: PlainMcts::new(root_c_puct, c_puct),
                 rng: None,
             }));
+        }
+        (PlayerKind::AlphaBeta, Some(path)) => {
+            let game = spec.trained_for.as_deref().unwrap_or(variant.name());
+            let network = open_network(path, game, &encoding)?;
+            let time = spec.movetime.map(Duration::from_millis);
+            let nodes = spec.visits.map_or(u64::MAX, u64::from);
+            let player = AlphaBetaPlayer::new(&variant.start(), &network, nodes, time);
+            return Ok(Box::new(player.map_err(|error| anyhow::anyhow!("{spec}: {error}"))?));
         }
         (PlayerKind::Uniform, _) => {
             defaults = Params::without_network();

@@ -14,9 +14,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PlayerKind {
-    /// The search of the engine with a network.
+    /// Monte-Carlo tree search with a network.
     Net,
-    /// The search of the engine without a network: uniform policy, every position a draw.
+    /// Alpha-beta search with a sparse int8 network.
+    AlphaBeta,
+    /// Monte-Carlo tree search without a network: uniform policy, every position a draw.
     Uniform,
     /// Plain MCTS, the opponent of Multiplayer AlphaZero.
     Plain,
@@ -42,8 +44,9 @@ pub const RBC: &str = "rbc";
 
 impl PlayerKind {
     /// The kinds that can be named on the command line.
-    const NAMED: [(&str, PlayerKind); 8] = [
+    const NAMED: [(&str, PlayerKind); 9] = [
         ("net", PlayerKind::Net),
+        ("alphabeta", PlayerKind::AlphaBeta),
         ("uniform", PlayerKind::Uniform),
         ("plain", PlayerKind::Plain),
         ("random", PlayerKind::Random),
@@ -68,8 +71,12 @@ impl PlayerKind {
         !matches!(self, PlayerKind::Rbc | PlayerKind::Attacker)
     }
 
+    fn has_network(self) -> bool {
+        matches!(self, PlayerKind::Net | PlayerKind::AlphaBeta)
+    }
+
     fn needs_file(self) -> bool {
-        self.is_external() || self == PlayerKind::Net
+        self.is_external() || self.has_network()
     }
 
     fn name(self) -> &'static str {
@@ -183,7 +190,7 @@ pub struct PlayerSpec {
     /// The variant for which the network was trained, if another one. It has the same planes and moves.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub trained_for: Option<String>,
-    /// Visits of a turn; `nodes` of UCI engines.
+    /// Visits of a turn; `nodes` of alpha-beta and of UCI engines.
     #[serde(default, alias = "nodes", skip_serializing_if = "Option::is_none")]
     pub visits: Option<u32>,
     /// Milliseconds of a turn. Many XBoard engines support whole seconds only.
@@ -347,7 +354,7 @@ impl PlayerSpec {
                 }
             }
             _ if self.search.is_empty() => Ok(()),
-            _ => Err(self.error("only searches of this process have search parameters")),
+            _ => Err(self.error("only Monte-Carlo tree searches have search parameters")),
         }
     }
 
@@ -367,7 +374,7 @@ impl PlayerSpec {
                 "depth, tc, margin, patience, args and options are for external engines only",
             ));
         }
-        if self.trained_for.is_some() && kind != PlayerKind::Net {
+        if self.trained_for.is_some() && !kind.has_network() {
             return Err(self.error("as is for networks only"));
         }
         if self.partner.is_some() && kind != PlayerKind::Xboard {
@@ -396,6 +403,9 @@ impl PlayerSpec {
             }
             PlayerKind::Plain if self.movetime.is_some() => {
                 return Err(self.error("plain is limited by visits only"));
+            }
+            PlayerKind::AlphaBeta if self.fresh => {
+                return Err(self.error("alpha-beta has no tree that could be empty"));
             }
             PlayerKind::Xboard if self.visits.is_some() => {
                 return Err(self.error("XBoard's protocol has no nodes, set movetime, depth or tc"));
@@ -505,6 +515,7 @@ mod tests {
             "uniform:movetime=50,fresh=true,c_puct=2.5,name=deep",
             "plain:visits=1000,root_c_puct=3",
             "net:nets/3x3.onnx,visits=50",
+            "alphabeta:nets/base.int8.onnx,as=base,visits=5000",
             "uci:/bin/engine,visits=10000,option.Use NNUE=false",
             "xboard:engine,tc=60+0.6,margin=20,args=-q -x",
             "rbc:boards=1000,preset=paper,name=theirs",
@@ -528,6 +539,9 @@ mod tests {
             ("nonsense", "\"nonsense\""),
             ("net:visits=50", "no limit"),
             ("net:", "needs a file"),
+            ("alphabeta:visits=9", "no limit"),
+            ("alphabeta:net.int8.onnx,visits=9,fresh=true", "no tree"),
+            ("alphabeta:net.int8.onnx,visits=9,c_puct=1", "search parameters"),
             ("uniform", "visits=100"),
             ("uniform:visits=0", "above 0"),
             ("uniform:visits=many", "\"many\""),

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use menagerie::alphabeta::supports;
+
 use super::round::{RoundContext, RoundFolder};
 use super::settings::ContestSettings;
 use super::shipped::{ShippedNetwork, file_name};
@@ -14,6 +16,9 @@ use crate::arena::spec::{PlayerKind, PlayerSpec};
 use crate::arena::statistics::{Estimate, Pentanomial, Verdict};
 use crate::arena::table::{decision, pairs, tallies};
 use crate::record::replace;
+
+/// Nodes of alpha-beta for each visit. It visits two to four times as many in the same time, but needs some depth.
+const NODES_OF_VISIT: u32 = 10;
 
 /// Plays the match of a round; `None` if it was stopped.
 pub(super) fn play_match(context: &RoundContext<'_>) -> anyhow::Result<Option<ContestResult>> {
@@ -68,14 +73,25 @@ fn match_config(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Res
     }
     let plan = context.plan;
     let contest = &context.plan.contest;
-    let ContestSettings { visits, movetime, .. } = *contest;
-    let limited = |kind| PlayerSpec { visits, movetime, ..PlayerSpec::new(kind) };
+    let shipped = ShippedNetwork::find(&context.settings.nets, &plan.variant)?;
+    // By the search that will play with it; the networks of campaigns are sparse.
+    let is_direct = shipped.as_ref().is_none_or(|shipped| shipped.is_direct);
+    let by_alpha_beta =
+        is_direct && plan.variant.prefers_alpha_beta() && supports(&plan.variant.start());
+    let kind = if by_alpha_beta { PlayerKind::AlphaBeta } else { PlayerKind::Net };
     let candidate = PlayerSpec {
         file: Some(folder.candidate()),
         name: Some(format!("round {}", context.round + 1)),
-        ..limited(PlayerKind::Net)
+        ..limited(contest, kind)
     };
-    let players = vec![candidate, baseline(context, folder, limited)?];
+    let baseline = match shipped {
+        Some(shipped) => baseline(contest, folder, kind, shipped)?,
+        None => PlayerSpec {
+            name: Some("no network".to_owned()),
+            ..limited(contest, PlayerKind::Uniform)
+        },
+    };
+    let players = vec![candidate, baseline];
     let book = contest.books.as_ref().map(|books| books.join(format!("{}.epd", plan.name())));
     let book: Option<PathBuf> = book.filter(|book| book.exists());
     Ok(MatchConfig {
@@ -89,26 +105,29 @@ fn match_config(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Res
     })
 }
 
-/// Returns the opponent: a copy of the shipped network, which may be replaced meanwhile, or the search
-/// without a network.
-fn baseline(
-    context: &RoundContext<'_>,
-    folder: &RoundFolder,
-    limited: impl Fn(PlayerKind) -> PlayerSpec,
-) -> anyhow::Result<PlayerSpec> {
-    let shipped = ShippedNetwork::find(&context.settings.nets, &context.plan.variant)?;
-    let Some(network) = shipped else {
-        return Ok(PlayerSpec {
-            name: Some("no network".to_owned()),
-            ..limited(PlayerKind::Uniform)
-        });
+/// Returns a player of a kind with the limits of the match.
+fn limited(contest: &ContestSettings, kind: PlayerKind) -> PlayerSpec {
+    let nodes = contest.visits.map(|visits| visits.saturating_mul(NODES_OF_VISIT));
+    let visits = match kind {
+        PlayerKind::AlphaBeta => contest.alpha_beta_nodes.or(nodes),
+        _ => contest.visits,
     };
-    replace(&folder.baseline(), &network.bytes)?;
+    PlayerSpec { visits, movetime: contest.movetime, ..PlayerSpec::new(kind) }
+}
+
+/// Returns the opponent: a copy of the shipped network, which may be replaced meanwhile.
+fn baseline(
+    contest: &ContestSettings,
+    folder: &RoundFolder,
+    kind: PlayerKind,
+    shipped: ShippedNetwork,
+) -> anyhow::Result<PlayerSpec> {
+    replace(&folder.baseline(), &shipped.bytes)?;
     Ok(PlayerSpec {
         file: Some(folder.baseline()),
-        name: Some(network.name()),
-        trained_for: network.made_for,
-        ..limited(PlayerKind::Net)
+        name: Some(shipped.name()),
+        trained_for: shipped.made_for,
+        ..limited(contest, kind)
     })
 }
 
@@ -117,7 +136,10 @@ fn conditions(config: &MatchConfig) -> String {
     let player = &config.players[0];
     let limits = [
         player.movetime.map(|time| format!("{time} ms a move")),
-        player.visits.map(|visits| format!("{visits} visits a move")),
+        player.visits.map(|visits| match player.kind {
+            PlayerKind::AlphaBeta => format!("{visits} nodes a move"),
+            _ => format!("{visits} visits a move"),
+        }),
     ];
     let start = match &config.book {
         Some(book) => format!("book {}", file_name(book)),

@@ -251,9 +251,12 @@ pub struct ContestSettings {
     /// Sequential test that ends the match: `"ELO0,ELO1"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprt: Option<String>,
-    /// Visits of a move.
+    /// Visits of a move by Monte-Carlo tree search.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "nodes")]
     pub visits: Option<u32>,
+    /// Nodes of a move by alpha-beta, in variants that are played by it; ten times the visits if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha_beta_nodes: Option<u32>,
     /// Milliseconds of a move; 100 if nothing limits it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub movetime: Option<u64>,
@@ -271,6 +274,7 @@ impl Default for ContestSettings {
             games: 400,
             sprt: None,
             visits: None,
+            alpha_beta_nodes: None,
             movetime: None,
             books: None,
             max_turns: 600,
@@ -546,9 +550,12 @@ impl Reader {
         if plan.self_play.visits == 0 {
             return Err(self.wrong("self_play", name, "visits are 0".to_owned()));
         }
-        let ContestSettings { games, visits, movetime, max_turns, .. } = plan.contest;
-        if games == 0 || max_turns == 0 || visits == Some(0) || movetime == Some(0) {
-            let reason = "games, max_turns, visits and movetime must be above 0".to_owned();
+        let ContestSettings { games, visits, alpha_beta_nodes, movetime, max_turns, .. } =
+            plan.contest;
+        let limits = [visits, alpha_beta_nodes].map(|limit| limit.map(u64::from));
+        if games == 0 || max_turns == 0 || limits.contains(&Some(0)) || movetime == Some(0) {
+            let reason = "games, max_turns, visits, alpha_beta_nodes and movetime must be above 0";
+            let reason = reason.to_owned();
             return Err(self.wrong("match", name, reason));
         }
         for (section, training) in [("train", &plan.train), ("fine_tune", &plan.fine_tune)] {

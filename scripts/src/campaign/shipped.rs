@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use menagerie::encoding::Encoding;
-use menagerie::nn::Onnx;
 use menagerie::nn::network::Backend;
 use menagerie::nn::runtime::{Runtime, RuntimeError};
+use menagerie::nn::{Evaluator, Onnx};
 use menagerie::variant::Variant;
 
 use crate::sparse::BASE;
@@ -17,6 +17,8 @@ pub(super) struct ShippedNetwork {
     pub(super) bytes: Vec<u8>,
     /// The variant that it was made for, if it is another.
     pub(super) made_for: Option<String>,
+    /// Whether alpha-beta can search with it.
+    pub(super) is_direct: bool,
 }
 
 impl ShippedNetwork {
@@ -40,9 +42,10 @@ impl ShippedNetwork {
         for (game, name) in files(own).into_iter().chain(base).chain(related) {
             let path = nets.join(name);
             let Ok(bytes) = std::fs::read(&path) else { continue };
-            if Onnx::open(&bytes, &encoding, game, Backend::Cpu, 1).is_ok() {
+            if let Ok(network) = Onnx::open(&bytes, &encoding, game, Backend::Cpu, 1) {
                 let made_for = if game == own { None } else { Some(game.to_owned()) };
-                return Ok(Some(ShippedNetwork { path, bytes, made_for }));
+                let is_direct = network.direct().is_some();
+                return Ok(Some(ShippedNetwork { path, bytes, made_for, is_direct }));
             }
         }
         Ok(None)

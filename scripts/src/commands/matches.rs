@@ -20,9 +20,9 @@ use super::threads;
 ///
 /// With --store, any number of processes on any machines run the same command and play the match together.
 ///
-/// Players: net:FILE,visits=100 | uniform:visits=100 | plain:visits=1000 | random |
+/// Players: net:FILE,visits=100 | alphabeta:FILE,nodes=10000 | uniform:visits=100 | plain:visits=1000 | random |
 /// uci:FILE,nodes=10000,option.Hash=16 | xboard:FILE,movetime=100; movetime=MS, depth=N and tc=60+0.6 limit
-/// engines, too; name=TEXT names a player, and any other key is a parameter of the search.
+/// engines, too; name=TEXT names a player, and any other key is a parameter of Monte-Carlo tree search.
 ///
 /// Bughouse teams with clocks (tc) play in real time: uci:FILE is one process for both seats, xboard:FILE one
 /// a board, xboard:FILE,partner=FILE two different ones.

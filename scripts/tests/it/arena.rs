@@ -252,6 +252,30 @@ fn arena_network_plays_another_variant_with_as() {
     assert!(error.contains("not for copy"), "{error}");
 }
 
+#[test]
+fn arena_plays_by_alpha_beta() {
+    let folder = TempDir::new().expect("a folder");
+    let player = |net: &str, limit: &str| {
+        format!("alphabeta:{}/../nets/{net},{limit}", env!("CARGO_MANIFEST_DIR"))
+    };
+    let net = "chess.int8.onnx";
+    let (strong, weak) = (player(net, "nodes=2000"), player(net, "movetime=1"));
+    let short =
+        |players: [&str; 2]| MatchConfig { max_turns: Some(30), ..config("chess", &players, 2) };
+    let match_ = short([&strong, &strong]);
+    let (games, _) = play(&folder.path().join("one"), &match_, 1);
+    assert_eq!(play(&folder.path().join("two"), &match_, 2).0, games);
+    assert_eq!(play(&folder.path().join("timed"), &short([&strong, &weak]), 1).0.len(), 2);
+    for (variant, net, words) in
+        [("duck", "duck.int8.onnx", "turns of one ply"), ("3x3", "3x3.onnx", "sparse int8")]
+    {
+        let players = [&*player(net, "nodes=9"), "random"];
+        let mut arena = Arena::open(&folder.path().join(variant), config(variant, &players, 2));
+        let error = arena.as_mut().expect("opened").play(1, &mut |_| ()).expect_err("refused");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
 /// A player of the first legal move.
 fn first_move_player(
     _variant: &Arc<Variant>,
