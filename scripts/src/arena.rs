@@ -9,7 +9,6 @@
 //!   processes in a store; `storage`, `stored_match`, `game_csv`: what both have in common.
 //! - [`statistics`], [`table`], [`pgn`]: the results.
 
-mod alpha_beta;
 pub mod bughouse;
 pub mod config;
 pub mod external;

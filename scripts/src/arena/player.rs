@@ -4,16 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use menagerie::alphabeta::{AlphaBeta, Request, Verdict, supports};
 use menagerie::encoding::Encoding;
 use menagerie::nn::network::Backend;
-use menagerie::nn::{Cache, Evaluator, Onnx, Uniform};
+use menagerie::nn::{Cache, DirectNetwork, Evaluator, Onnx, Uniform};
 use menagerie::rules::{Move, MoveList, Position};
 use menagerie::search::{Params, Searcher, Tree};
 use menagerie::variant::Variant;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-use super::alpha_beta::AlphaBetaPlayer;
 use super::plain_mcts::PlainMcts;
 use super::spec::{PlayerKind, PlayerSpec};
 
@@ -142,6 +142,8 @@ pub fn create_player(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Resul
 
 /// Memory of a search tree.
 const TREE_BYTES: usize = 128 << 20;
+/// Memory of a transposition table.
+const TABLE_BYTES: usize = 32 << 20;
 /// Memory of the evaluation cache, which is not counted in [`TREE_BYTES`].
 const CACHE_BYTES: usize = 64 << 20;
 
@@ -152,7 +154,7 @@ fn open_network(path: &Path, game: &str, encoding: &Encoding) -> anyhow::Result<
         .map_err(|error| anyhow::anyhow!("{name}: {error}"))
 }
 
-/// The search of the engine.
+/// The Monte-Carlo tree search of the engine.
 struct SearchPlayer {
     tree: Tree,
     evaluator: Box<dyn Evaluator>,
@@ -189,6 +191,60 @@ impl Player for SearchPlayer {
         let line = searcher.tree().lines(1).into_iter().next();
         let line = line.ok_or_else(|| anyhow::anyhow!("no move in {}", game.position.fen()))?;
         Ok(searcher.whole_turn(&line)?)
+    }
+}
+
+/// The alpha-beta search of the engine, on one thread, with what it has learned in the game so far.
+struct AlphaBetaPlayer {
+    search: AlphaBeta<DirectNetwork>,
+    nodes: u64,
+    time: Option<Duration>,
+}
+
+impl AlphaBetaPlayer {
+    /// Returns a player of the game that begins at `start`, which searches `nodes` nodes or for some time.
+    ///
+    /// # Errors
+    /// If alpha-beta cannot search the game, or not by this network.
+    fn new(
+        start: &Position,
+        network: &Onnx,
+        nodes: u64,
+        time: Option<Duration>,
+    ) -> anyhow::Result<AlphaBetaPlayer> {
+        anyhow::ensure!(
+            supports(start),
+            "alpha-beta needs two sides, one board and turns of one ply"
+        );
+        let network = network.direct();
+        let network =
+            network.ok_or_else(|| anyhow::anyhow!("alpha-beta needs a sparse int8 network"))?;
+        Ok(AlphaBetaPlayer { search: AlphaBeta::new(vec![network], TABLE_BYTES), nodes, time })
+    }
+}
+
+impl Player for AlphaBetaPlayer {
+    fn begin(&mut self, _start: &Position, _rng: ChaCha8Rng) -> anyhow::Result<()> {
+        // Otherwise games would not be repeatable.
+        self.search.clear();
+        Ok(())
+    }
+
+    fn turn(&mut self, game: &Situation<'_>) -> Result<Vec<Move>, TurnError> {
+        let begun = Instant::now();
+        let request = Request {
+            root: game.position,
+            moves: &[],
+            lines: 1,
+            max_depth: u32::MAX,
+            max_nodes: self.nodes,
+            probe: None,
+        };
+        let is_time_up = || self.time.is_some_and(|time| begun.elapsed() >= time);
+        let found = self.search.search(request, &is_time_up, &mut |_| Verdict::Continue)?;
+        let best = found.lines.first().and_then(|line| line.moves.first());
+        let best = best.ok_or_else(|| anyhow::anyhow!("no move in {}", game.position.fen()))?;
+        Ok(vec![*best])
     }
 }
 
