@@ -5,8 +5,8 @@
 //! at nodes of some depth the policy of the network orders the moves.
 //!
 //! The methods are those of Stockfish and its relatives: iterative deepening with aspiration windows, null-move
-//! pruning, late move reductions, futility pruning, singular extensions, histories, and a quiescence search of
-//! captures, promotions and first checks. Several threads search the same root and share the table ("lazy SMP").
+//! pruning, late move reductions, futility pruning, singular extensions, histories, corrections of the evaluation, and a
+//! quiescence search of captures and promotions. Several threads search the same root and share the table ("lazy SMP").
 //!
 //! It plays games of two sides on one board whose turns are one ply each ([`supports`]). It shares neither tree nor
 //! proofs with [`search`](crate::search); mates are exact only in that a mate score is a forced win.
