@@ -45,8 +45,8 @@ impl<E: StaticEvaluator> Worker<E> {
         }
         let in_check = self.in_check(ply);
         // Half of the positions end here by their evaluation, for which no moves are needed.
-        let stands_pat = !in_check && self.frames[ply].position.may_stand_pat();
-        if !stands_pat && let Some(score) = self.generate(ply) {
+        let may_stand_pat = !in_check && self.frames[ply].position.may_stand_pat();
+        if !may_stand_pat && let Some(score) = self.generate(ply) {
             return score;
         }
         let static_eval = match found {
@@ -58,7 +58,7 @@ impl<E: StaticEvaluator> Worker<E> {
             return eval;
         }
         let table_move = found.and_then(|(entry, _)| entry.best);
-        let only_tactical = !stands_pat && self.order_tactical(ply, table_move, in_check);
+        let only_tactical = !may_stand_pat && self.order_tactical(ply, table_move, in_check);
         let is_forced =
             only_tactical && (depth > -FORCED_DEPTH || self.frames[ply].legal.len() == 1);
         let evades = in_check && depth > -EVASION_DEPTH;
@@ -77,14 +77,14 @@ impl<E: StaticEvaluator> Worker<E> {
                 return best;
             }
             if depth == 0
-                && stands_pat
+                && may_stand_pat
                 && found.is_none()
                 && let Some(score) = self.mate_in_one(ply)
             {
                 return score;
             }
             alpha = alpha.max(best);
-            if stands_pat {
+            if may_stand_pat {
                 let frame = &mut self.frames[ply];
                 frame.legal.clear();
                 frame.position.add_tactical_moves(&mut frame.legal);
