@@ -378,6 +378,15 @@ impl Position {
         }
     }
 
+    /// Returns `false` if it is certain without playing a legal move that no king is in check after it, so that
+    /// [`Position::checked_king`] is `None` then.
+    pub fn may_give_check(&self, m: Move) -> bool {
+        match &self.state {
+            State::ChessPosition(game) => game.may_give_check(m),
+            _ => true,
+        }
+    }
+
     /// Returns `true` if the side to move may decline all captures, unless it is in check: the game has not ended by a
     /// rule of the variant, no turn is unfinished, and neither captures nor drops are compulsory. It may be
     /// stalemated. `false` in games in which no piece moves.

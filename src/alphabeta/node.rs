@@ -126,14 +126,14 @@ pub(super) struct NodeTask {
 /// What is known of a node before its moves are searched.
 #[derive(Clone, Copy, Debug)]
 struct NodeFacts {
-    /// The evaluation of the network.
+    /// The evaluation of the network; 0 in check or with tactical moves alone, where nothing depends on it.
     static_eval: Score,
-    /// The same, corrected unless the side to move is in check.
+    /// The same, corrected; where there is none, that of two plies before.
     eval: Score,
     in_check: bool,
     /// The evaluation is better than two plies before.
     improving: bool,
-    /// There are only tactical moves: captures are compulsory.
+    /// There are only tactical moves: captures are compulsory, or nothing else is legal.
     forced: bool,
     /// There is one legal move.
     single: bool,
@@ -172,18 +172,27 @@ impl<E: StaticEvaluator> Worker<E> {
         {
             return score;
         }
-        if let Some(score) = self.generate(ply) {
+        let in_check = self.in_check(ply);
+        // A node that may stand pat is pruned before its moves are generated.
+        let may_stand_pat = !in_check && self.frames[ply].position.may_stand_pat();
+        if !may_stand_pat && let Some(score) = self.generate(ply) {
             return score;
         }
-        let in_check = self.in_check(ply);
+        if ply >= MAX_PLY {
+            return self.evaluate(ply);
+        }
+        let forced = !may_stand_pat && self.has_only_tactical(ply);
+        let is_quiet = !in_check && !forced;
         let static_eval = match found {
             Some((entry, _)) => entry.eval,
-            None => self.evaluate(ply),
+            None if is_quiet => self.evaluate(ply),
+            None => 0,
         };
-        let eval = if in_check { static_eval } else { self.corrected(ply, static_eval) };
-        if ply >= MAX_PLY {
-            return eval;
-        }
+        let eval_before = ply.checked_sub(2).map(|before| self.frames[before].eval);
+        let eval = match is_quiet {
+            true => self.corrected(ply, static_eval),
+            false => eval_before.unwrap_or(0),
+        };
         if !in_check
             && found.is_none()
             && task.depth <= 2
@@ -192,14 +201,13 @@ impl<E: StaticEvaluator> Worker<E> {
         {
             return score;
         }
-        let frame = &self.frames[ply];
-        let facts = NodeFacts {
+        let mut facts = NodeFacts {
             static_eval,
             eval,
             in_check,
-            improving: ply >= 2 && eval > self.frames[ply - 2].eval,
-            forced: frame.legal.iter().all(|&m| self.candidate(ply, m).is_tactical),
-            single: frame.legal.len() == 1,
+            improving: eval_before.is_some_and(|before| eval > before),
+            forced,
+            single: !may_stand_pat && self.frames[ply].legal.len() == 1,
         };
         self.frames[ply].eval = eval;
         self.frames[ply + 1].excluded = None;
@@ -216,6 +224,13 @@ impl<E: StaticEvaluator> Worker<E> {
         if self.stopped {
             return 0;
         }
+        if may_stand_pat {
+            if let Some(score) = self.generate(ply) {
+                return score;
+            }
+            facts.forced = self.has_only_tactical(ply);
+            facts.single = self.frames[ply].legal.len() == 1;
+        }
         let table_move = found.and_then(|(entry, _)| entry.best);
         if task.depth >= NO_TABLE_MOVE_DEPTH && table_move.is_none() && kind != Kind::All {
             task.depth -= 1;
@@ -226,6 +241,11 @@ impl<E: StaticEvaluator> Worker<E> {
         }
         self.order_all(ply, table_move);
         self.search_moves(shared, task, facts, key, found)
+    }
+
+    /// Returns `true` if all legal moves at `ply` are tactical.
+    fn has_only_tactical(&self, ply: usize) -> bool {
+        self.frames[ply].legal.iter().all(|&m| self.candidate(ply, m).is_tactical)
     }
 
     /// Returns the score of a node that need not be searched.
@@ -322,31 +342,28 @@ impl<E: StaticEvaluator> Worker<E> {
                     }
                 }
             }
-            self.make(shared, ply, candidate.m, candidate.piece);
-            let gives_check = self.in_check(ply + 1);
-            let may_skip = !candidate.is_tactical
-                && !gives_check
-                && !facts.in_check
+            let may_skip = !facts.in_check
                 && !facts.forced
                 && best > -MATE_BOUND
                 && (kind != Kind::Principal || nth >= KEPT_MOVES);
-            if may_skip && skips(task, facts, alpha, nth, tried.quiet_count, history) {
-                self.nodes -= 1;
+            let is_late = may_skip
+                && !candidate.is_tactical
+                && skips(task, facts, alpha, nth, tried.quiet_count, history);
+            // Most late moves surely give no check, which is known without making them.
+            if is_late && !self.frames[ply].position.may_give_check(candidate.m) {
                 continue;
             }
             let (max_depth, margin, quiet_margin) = LOSING_EXCHANGES;
-            let margin = if candidate.is_tactical { margin } else { quiet_margin };
-            if depth <= max_depth
-                && !facts.in_check
-                && !facts.forced
-                && best > -MATE_BOUND
-                && (kind != Kind::Principal || nth >= KEPT_MOVES)
-                && !self.frames[ply].position.exchange_wins(
-                    candidate.m,
-                    -margin * depth,
-                    piece_value,
-                )
+            let least = -depth * if candidate.is_tactical { margin } else { quiet_margin };
+            if may_skip
+                && depth <= max_depth
+                && !self.frames[ply].position.exchange_wins(candidate.m, least, piece_value)
             {
+                continue;
+            }
+            self.make(shared, ply, candidate.m, candidate.piece);
+            let gives_check = self.in_check(ply + 1);
+            if is_late && !gives_check {
                 self.nodes -= 1;
                 continue;
             }
@@ -436,7 +453,12 @@ impl<E: StaticEvaluator> Worker<E> {
                 Bound::Upper => best < facts.eval,
                 Bound::Exact => true,
             };
-            if says_more && !facts.in_check && !best_is_tactical && best.abs() < MATE_BOUND {
+            if says_more
+                && !facts.in_check
+                && !facts.forced
+                && !best_is_tactical
+                && best.abs() < MATE_BOUND
+            {
                 self.correct(ply, best - facts.eval, depth);
             }
             let entry = Entry {

@@ -49,19 +49,22 @@ impl<E: StaticEvaluator> Worker<E> {
         if !may_stand_pat && let Some(score) = self.generate(ply) {
             return score;
         }
-        let static_eval = match found {
-            Some((entry, _)) => entry.eval,
-            None => self.evaluate(ply),
-        };
-        let eval = if in_check { static_eval } else { self.corrected(ply, static_eval) };
-        if ply >= MAX_PLY || depth < -MAX_DEPTH {
-            return eval;
-        }
         let table_move = found.and_then(|(entry, _)| entry.best);
         let only_tactical = !may_stand_pat && self.order_tactical(ply, table_move, in_check);
         let is_forced =
             only_tactical && (depth > -FORCED_DEPTH || self.frames[ply].legal.len() == 1);
         let evades = in_check && depth > -EVASION_DEPTH;
+        let is_last = ply >= MAX_PLY || depth < -MAX_DEPTH;
+        let static_eval = match found {
+            // Nothing depends on the evaluation of positions all of whose moves are searched.
+            _ if (is_forced || evades) && !is_last => 0,
+            Some((entry, _)) if !in_check && !only_tactical => entry.eval,
+            _ => self.evaluate(ply),
+        };
+        let eval = if in_check { static_eval } else { self.corrected(ply, static_eval) };
+        if is_last {
+            return eval;
+        }
         let mut best = -INFINITE;
         if !is_forced && !evades {
             best = match found {

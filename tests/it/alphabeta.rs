@@ -10,7 +10,7 @@ use menagerie::alphabeta::{
     AlphaBeta, Iteration, Request, Score, StaticEvaluator, Verdict, expected_score, supports,
 };
 use menagerie::nn::EvalError;
-use menagerie::rules::{Move, MoveList, Position, ProvenValue, Side, Value};
+use menagerie::rules::{BoardId, Move, MoveList, Position, ProvenValue, Side, Value};
 use menagerie::variant::{Catalogue, Variant};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -155,6 +155,30 @@ fn tactical_moves_are_those_of_the_legal_moves() {
         }
     }
     assert!(compared > 10_000, "{compared}");
+}
+
+/// A move that surely gives no check gives none.
+#[test]
+fn moves_that_cannot_give_check_do_not() {
+    let (mut without, mut with) = (0, 0);
+    for variant in Catalogue::shipped().iter() {
+        let start = variant.start();
+        for seed in 0..4 {
+            for root in random_positions(&start, seed, 80) {
+                for &m in &legal(&root) {
+                    let mut after = root.clone();
+                    after.play_unchecked(m);
+                    let checks = after.checked_king(BoardId::A).is_some();
+                    with += usize::from(checks);
+                    if !root.may_give_check(m) {
+                        without += 1;
+                        assert!(!checks, "{} {} {m:?}", variant.name(), root.fen());
+                    }
+                }
+            }
+        }
+    }
+    assert!(without > 100_000 && with > 1_000, "{without} {with}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Attacks, checks and pins.
 
-use shakmaty::{Bitboard, Color, Role, Square, attacks};
+use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 
 use super::{ChessPosition, Extinction};
 use crate::rules::Move;
@@ -241,6 +241,34 @@ impl ChessPosition {
         (ours & !occupied).is_empty()
             && ((theirs & !occupied).any()
                 || !ours.into_iter().any(|square| after.can_be_captured(square, us, theirs)))
+    }
+
+    /// See [`Position::may_give_check`](crate::rules::Position::may_give_check).
+    pub(in crate::rules) fn may_give_check(&self, m: Move) -> bool {
+        let us = self.turn;
+        let Move::Step { from, to, promotion: None, .. } = m else { return true };
+        let Some(role) = self.board.role_at(from) else { return true };
+        let occupied = self.board.occupied();
+        // Captures of pawns beside the path of another, and all other changes of more than two squares.
+        let is_plain = !occupied.contains(to) && !(role == Role::Pawn && from.file() != to.file());
+        if !is_plain || self.variant_rules.walls.is_some() || self.castles(from, to).is_some() {
+            return true;
+        }
+        let pseudo_royals = match self.pseudo_royal_rule() {
+            // The pieces of that kind protect each other's neighbours.
+            Some(rule) if rule.roles.contains(&role) => return true,
+            Some(rule) => self.pseudo_royals(rule, !us),
+            None => Bitboard::EMPTY,
+        };
+        let king = self.royal(!us).map_or(Bitboard::EMPTY, Bitboard::from_square);
+        let after = occupied.without(from).with(to);
+        let ours = self.board.by_color(us).without(from);
+        let piece = Piece { color: us, role };
+        let arrived = attacks::attacks(to, piece, after | self.closed());
+        (arrived & (king | pseudo_royals)).any()
+            || (king | pseudo_royals)
+                .into_iter()
+                .any(|square| self.attackers(square, !us, after, ours).any())
     }
 
     /// Returns `true` if a move of the side to move gives check to a royal king.
