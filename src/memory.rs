@@ -5,11 +5,11 @@
 const PAGE_BYTES: usize = 1 << 12;
 
 /// Asks the system to back the capacity of `reserved` by huge pages, which saves TLB misses in random access.
-/// Does nothing below 64 MiB, or on systems without such a call.
+/// Does nothing below 4 MiB, or on systems without such a call.
 pub(crate) fn prefer_huge_pages<T>(reserved: &mut Vec<T>) {
     #[cfg(target_os = "linux")]
     {
-        const MIN_BYTES: usize = 64 << 20;
+        const MIN_BYTES: usize = 4 << 20;
         let bytes = reserved.capacity() * size_of::<T>();
         if bytes < MIN_BYTES {
             return;

@@ -193,14 +193,6 @@ impl<E: StaticEvaluator> Worker<E> {
             true => self.corrected(ply, static_eval),
             false => eval_before.unwrap_or(0),
         };
-        if !in_check
-            && found.is_none()
-            && task.depth <= 2
-            && excluded.is_none()
-            && let Some(score) = self.mate_in_one(ply)
-        {
-            return score;
-        }
         let mut facts = NodeFacts {
             static_eval,
             eval,

@@ -2,7 +2,7 @@
 
 use super::evaluation::StaticEvaluator;
 use super::ordering::piece_value;
-use super::score::{INFINITE, MATE, MATE_BOUND, Score, to_table};
+use super::score::{INFINITE, MATE_BOUND, Score, to_table};
 use super::table::{Bound, Entry};
 use super::worker::{MAX_PLY, Shared, Worker};
 use crate::rules::PackedMove;
@@ -15,8 +15,6 @@ const EVASION_DEPTH: i32 = 5;
 const FORCED_DEPTH: i32 = 6;
 /// Evasions that are searched once one is known that is not mated; captures always are.
 const EVASIONS: usize = 4;
-/// Positions of the search for a mate in one.
-const MATE_POSITIONS: u32 = 30;
 
 impl<E: StaticEvaluator> Worker<E> {
     /// Returns the score of the position at `ply` once captures are played out. `depth` is 0 on the first ply, and
@@ -79,13 +77,6 @@ impl<E: StaticEvaluator> Worker<E> {
                 }
                 return best;
             }
-            if depth == 0
-                && may_stand_pat
-                && found.is_none()
-                && let Some(score) = self.mate_in_one(ply)
-            {
-                return score;
-            }
             alpha = alpha.max(best);
             if may_stand_pat {
                 let frame = &mut self.frames[ply];
@@ -140,14 +131,5 @@ impl<E: StaticEvaluator> Worker<E> {
             shared.table.store(key, Entry { score, eval, best: best_move, depth, bound });
         }
         best
-    }
-
-    /// Returns the score of a mate in one by a check, if there is one, which then is the principal variation.
-    pub(super) fn mate_in_one(&mut self, ply: usize) -> Option<Score> {
-        let mate = self.finder.find(&self.frames[ply].position, 1, MATE_POSITIONS)?;
-        let line = &mut self.frames[ply].line;
-        line.clear();
-        line.push(mate.m);
-        Some(MATE - ply as Score - 1)
     }
 }

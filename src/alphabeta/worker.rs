@@ -7,7 +7,7 @@ use super::histories::{CorrectionKeys, Histories, PieceSquare};
 use super::score::{Score, TABLE_WIN, decided};
 use super::table::{Entry, TranspositionTable};
 use crate::nn::EvalError;
-use crate::rules::{BoardId, MateFinder, Move, MoveList, PackedMove, Position, ProvenValue};
+use crate::rules::{BoardId, Move, MoveList, PackedMove, Position, ProvenValue};
 
 /// The longest line, in plies from the root.
 pub(super) const MAX_PLY: usize = 120;
@@ -71,7 +71,6 @@ pub(super) struct Worker<E> {
     pub(super) evaluator: E,
     pub(super) frames: Vec<Frame>,
     pub(super) histories: Histories,
-    pub(super) finder: MateFinder,
     /// Nodes of this search.
     pub(super) nodes: u64,
     /// The longest line of this search, in plies.
@@ -93,7 +92,6 @@ impl<E: StaticEvaluator> Worker<E> {
             evaluator,
             frames: Vec::new(),
             histories: Histories::new(),
-            finder: MateFinder::default(),
             nodes: 0,
             deepest: 0,
             root_depth: 0,
