@@ -249,9 +249,9 @@ impl ChessPosition {
         let Move::Step { from, to, promotion: None, .. } = m else { return true };
         let Some(role) = self.board.role_at(from) else { return true };
         let occupied = self.board.occupied();
-        // Captures of pawns beside the path of another, and all other changes of more than two squares.
-        let is_plain = !occupied.contains(to) && !(role == Role::Pawn && from.file() != to.file());
-        if !is_plain || self.variant_rules.walls.is_some() || self.castles(from, to).is_some() {
+        let takes = occupied.contains(to) || role == Role::Pawn && from.file() != to.file();
+        // What changes more than two squares.
+        if takes || self.variant_rules.walls.is_some() || self.castles(from, to).is_some() {
             return true;
         }
         let pseudo_royals = match self.pseudo_royal_rule() {
