@@ -172,6 +172,7 @@ mod avx2 {
 
     use super::super::table::{ByteTable, CacheLine, LINE};
     use super::{Layer, Wide};
+    use crate::memory::prefetch;
 
     /// The 32-byte vectors of a cache line.
     const HALVES: usize = 2;
@@ -210,6 +211,11 @@ mod avx2 {
             let mut second = bias(&layer.bias[half + at]);
             for &row in rows {
                 let row = layer.table.row(row.into());
+                // The table is greater than the nearer caches, and the rows of a position lie anywhere in it.
+                if at + 1 < half {
+                    prefetch(&row[at + 1]);
+                    prefetch(&row[half + at + 1]);
+                }
                 for nth in 0..QUARTERS {
                     first[nth] = _mm256_add_epi16(first[nth], load_wide(&row[at], nth));
                     second[nth] = _mm256_add_epi16(second[nth], load_wide(&row[half + at], nth));
