@@ -12,7 +12,7 @@ use ini::RawSection;
 pub use section::IniError;
 pub use values::ValueError;
 
-use crate::rules::{Bughouse, Family, FenError, FenRepair, Position};
+use crate::rules::{Bughouse, EndValue, Family, FenError, FenRepair, Position, TurnOrder};
 
 /// One variant of the catalogue.
 #[derive(Clone, Debug)]
@@ -68,6 +68,23 @@ impl Variant {
     /// Returns `true` if this is bughouse on two boards.
     pub fn has_two_boards(&self) -> bool {
         matches!(self.family, Family::Bughouse(_))
+    }
+
+    /// Returns bughouse on two boards with the rules of this one; `None` if this is no board of bughouse.
+    pub fn on_two_boards(&self) -> Option<Variant> {
+        let Family::ChessPosition(rules) = &self.family else { return None };
+        if !self.is_bughouse_board() {
+            return None;
+        }
+        // A player without a move waits for a piece.
+        let mut board = (**rules).clone();
+        board.ends.stalemate = EndValue::Draw;
+        let rules =
+            Bughouse { board: Arc::new(board), order: TurnOrder::Timed, mate_blockable: false };
+        let family = Family::Bughouse(Arc::new(rules));
+        let start_fen = format!("{0}|{0}", self.start_fen);
+        let start = Position::from_fen(&family, &start_fen, self.chess960).ok()?;
+        Some(Variant { family, start_fen: start_fen.into(), start, ..self.clone() })
     }
 
     /// Returns the same bughouse variant with another rule of mate: whether a mate is not final as long as

@@ -110,12 +110,20 @@ pub(crate) enum ScoredGame {
 }
 
 impl ScoredGame {
-    /// Returns the record of the game; `None` if it is none of `variant`.
-    pub(crate) fn record(&self, variant: &Variant) -> Option<Cow<'_, GameRecord>> {
-        match self {
-            ScoredGame::Labelled(line) => parse_labelled_game(line, variant).ok().map(Cow::Owned),
-            ScoredGame::SelfPlay(game) => Some(Cow::Borrowed(game)),
-        }
+    /// Returns the record of the game; `None` if it is none of `variant`. A game of bughouse on two boards has one
+    /// for each position, if `variant` is a single board.
+    pub(crate) fn records(&self, variant: &Variant) -> Option<Cow<'_, [GameRecord]>> {
+        let two_boards = |has_two: bool| if has_two { variant.on_two_boards() } else { None };
+        Some(match self {
+            ScoredGame::Labelled(line) => match two_boards(line.contains('|')) {
+                Some(two) => parse_labelled_game(line, &two).ok()?.single_boards(&two)?.into(),
+                None => vec![parse_labelled_game(line, variant).ok()?].into(),
+            },
+            ScoredGame::SelfPlay(game) => match two_boards(game.has_two_boards()) {
+                Some(two) => game.single_boards(&two)?.into(),
+                None => std::slice::from_ref(game).into(),
+            },
+        })
     }
 }
 

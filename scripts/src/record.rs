@@ -5,6 +5,7 @@
 //! the heads of which it has a target.
 
 mod checked;
+mod one_board;
 mod sample;
 pub(crate) mod surprise;
 mod targets;

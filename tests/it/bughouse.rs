@@ -67,6 +67,19 @@ fn bughouse_games_replay_to_their_end() {
 }
 
 #[test]
+fn bughouse_on_one_board_has_the_rules_of_two() {
+    let two = game("bughouse").on_two_boards().expect("a board of bughouse");
+    assert_eq!(two.start_fen(), game("bughouse2").start_fen());
+    assert_eq!(perft(&two.start(), 2), perft(&game("bughouse2").start(), 2));
+    // A player without a move waits, who has lost if there is one board.
+    let stalemate = "7k/8/5KQ1/8/8/8/8/8[] b - - 0 1|rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 0 1|b";
+    assert!(two.position(stalemate, false).expect("a position").outcome().is_none());
+    for name in ["crazyhouse", "bughouse2"] {
+        assert!(game(name).on_two_boards().is_none(), "{name}");
+    }
+}
+
+#[test]
 fn bughouse_turn_is_a_move_on_each_board_where_the_team_is_on_turn() {
     let mut position = game("bughouse2").start();
     assert_eq!((position.turn(), position.mid_turn(), legal(&position).len()), (A, false, 20));

@@ -53,14 +53,13 @@ impl HeldOut {
         for path in files {
             stream_scored(path, GAMES, |games| {
                 for game in &games {
-                    let Some(game) = game.record(variant) else { continue };
-                    if !is_held_out(&game.start, held_out_of) {
-                        continue;
+                    let Some(records) = game.records(variant) else { continue };
+                    for record in records.iter().filter(|it| is_held_out(it, held_out_of)) {
+                        labeler.visit(record, &mut |position, _, policy, value| {
+                            let (position, policy) = (position.clone(), policy.to_vec());
+                            all.push(HeldOutPosition { position, policy, value });
+                        });
                     }
-                    labeler.visit(&game, &mut |position, _, policy, value| {
-                        let (position, policy) = (position.clone(), policy.to_vec());
-                        all.push(HeldOutPosition { position, policy, value });
-                    });
                 }
                 Ok(())
             })?;

@@ -223,10 +223,11 @@ impl PositionCache {
     }
 }
 
-/// Returns `true` if games from this start are held out: one in `held_out_of`, by a hash, so that no opening
-/// occurs both in training and in what is held out.
-pub(super) fn is_held_out(start: &str, held_out_of: u32) -> bool {
-    crc32fast::hash(start.as_bytes()).is_multiple_of(held_out_of)
+/// Returns `true` if games from the start of this one are held out: one in `held_out_of`, by a hash, so that no
+/// opening occurs both in training and in what is held out. Parts of a game are held out together.
+pub(super) fn is_held_out(game: &GameRecord, held_out_of: u32) -> bool {
+    let hash = game.part_of.unwrap_or_else(|| crc32fast::hash(game.start.as_bytes()));
+    hash.is_multiple_of(held_out_of)
 }
 
 fn shard_name(nth: usize) -> String {
@@ -311,9 +312,10 @@ impl Builder {
                 // Scores of self-play are expected results already.
                 || [steepness, 1.0].map(|steepness| Labeler::new(variant, encoding, steepness)),
                 |[labelled, self_play], raw| {
-                    let game = raw.record(variant)?;
-                    let held_out = is_held_out(&game.start, held_out_of);
-                    let unknown = !held_out && game.fingerprint().is_multiple_of(UNKNOWN_OF);
+                    let games = raw.records(variant)?;
+                    let first = games.first()?;
+                    let held_out = is_held_out(first, held_out_of);
+                    let unknown = !held_out && first.fingerprint().is_multiple_of(UNKNOWN_OF);
                     let labeler = match raw {
                         ScoredGame::Labelled(_) => labelled,
                         ScoredGame::SelfPlay(_) => self_play,
@@ -321,7 +323,9 @@ impl Builder {
                     let map =
                         maps.as_ref().map(|maps| if unknown { &maps.unknown } else { &maps.known });
                     let mut words = Vec::new();
-                    labeler.label(&game, map, &mut words)?;
+                    for game in games.iter() {
+                        labeler.label(game, map, &mut words)?;
+                    }
                     Some((held_out, words))
                 },
             )
@@ -371,8 +375,9 @@ fn fitted_steepness(files: &[PathBuf], variant: &Variant) -> anyhow::Result<f32>
             if first {
                 let labelled =
                     chunk.par_iter().filter(|game| matches!(game, ScoredGame::Labelled(_)));
-                let records = labelled.filter_map(|game| game.record(variant).map(Cow::into_owned));
-                games.extend(records.collect::<Vec<_>>());
+                let records =
+                    labelled.filter_map(|game| game.records(variant).map(Cow::into_owned));
+                games.extend(records.collect::<Vec<_>>().into_iter().flatten());
             }
             first = false;
             Ok(())
