@@ -406,6 +406,16 @@ impl Session {
         tree
     }
 
+    /// Returns `true` if the option `Search`, or the variant if the option leaves it open, is for alpha-beta. The
+    /// network or the limits may not allow it.
+    pub fn asks_for_alpha_beta(&self) -> bool {
+        match self.options.search.as_str() {
+            "alphabeta" => true,
+            "mcts" => false,
+            _ => self.variant.prefers_alpha_beta(),
+        }
+    }
+
     /// Returns `Ok` if the position is searched by alpha-beta, and else the reason if the options ask for that.
     fn prefers_alpha_beta(
         &self,
@@ -413,15 +423,11 @@ impl Session {
         is_limited: bool,
         pool: &EvaluatorPool,
     ) -> Result<(), Option<&'static str>> {
-        let position = self.position();
-        let is_wanted = match self.options.search.as_str() {
-            "alphabeta" => true,
-            "mcts" => return Err(None),
-            _ => false,
-        };
-        if !is_wanted && !self.variant.prefers_alpha_beta() {
+        if !self.asks_for_alpha_beta() {
             return Err(None);
         }
+        let position = self.position();
+        let is_wanted = self.options.search == "alphabeta";
         let reason = if !alphabeta::supports(position) {
             "the variant has other turns, boards or sides than alphabeta can search"
         } else if pool.direct().is_none() {

@@ -1,7 +1,7 @@
 //! Bughouse on one of two boards: pieces from the other board, messages to and from the partner, and sitting.
 //!
-//! Two Menagerie engines send each other their boards and clocks, and each searches both boards as one
-//! team. With any other partner the engine searches its own board.
+//! By alpha-beta the engine searches its own board. By Monte-Carlo tree search two Menagerie engines send each
+//! other their boards and clocks, and each searches both boards as one team.
 
 use std::time::{Duration, Instant};
 
@@ -61,6 +61,11 @@ impl XBoard {
         self.session.variant().is_bughouse_board()
     }
 
+    /// Returns `true` if the partner is another Menagerie engine with which this one searches both boards.
+    fn shares_boards(&self) -> bool {
+        self.partner.is_menagerie && self.is_bughouse_board() && !self.session.asks_for_alpha_beta()
+    }
+
     fn send_to_partner(&self, text: &str) {
         self.print(&format!("tellics ptell {text}"));
     }
@@ -96,7 +101,7 @@ impl XBoard {
 
     /// Sends the engine's board to another Menagerie engine.
     pub(super) fn send_board(&self) {
-        if !self.partner.is_menagerie || !self.is_bughouse_board() {
+        if !self.shares_boards() {
             return;
         }
         let clocks = self
@@ -208,7 +213,7 @@ impl XBoard {
         if is_first {
             self.send_board();
         }
-        if is_new_fen && self.search_kind.is_own_turn() {
+        if is_new_fen && self.shares_boards() && self.search_kind.is_own_turn() {
             let was_own_turn = self.cancel_search();
             self.restart_search(was_own_turn);
         }
@@ -238,7 +243,7 @@ impl XBoard {
 
     /// Informs another Menagerie engine that the game on the engine's board is drawn.
     pub(super) fn send_drawn(&self) {
-        if self.partner.is_menagerie && self.is_bughouse_board() {
+        if self.shares_boards() {
             self.send_to_partner("board drawn");
         }
     }
@@ -312,7 +317,7 @@ impl XBoard {
     pub(super) fn set_up_team(&mut self, limits: &mut Limits) -> bool {
         let clocks = self.clocks_now();
         let (Some(board), Some(side)) = (&self.partner.board, self.side()) else { return false };
-        if !self.partner.is_menagerie {
+        if !self.shares_boards() {
             return false;
         }
         let partner_clocks = board.clocks_now();
@@ -359,7 +364,7 @@ impl XBoard {
         let is_lost = self.partner.sent.dead && !self.partner.dead;
         if self.bughouse_turn.hurried
             || !self.is_bughouse_board()
-            || self.partner.is_menagerie
+            || self.shares_boards()
             || requested_at.is_none() && !is_lost
         {
             return false;
@@ -404,9 +409,9 @@ impl XBoard {
         }
     }
 
-    /// Sends what has changed of the engine's prospects to a partner that is not Menagerie.
+    /// Sends what has changed of the engine's prospects to a partner with which it does not share its board.
     pub(super) fn send_prospects(&mut self) {
-        if !self.is_bughouse_board() || self.partner.is_menagerie || self.partner.name.is_none() {
+        if !self.is_bughouse_board() || self.shares_boards() || self.partner.name.is_none() {
             return;
         }
         let score = self.search_output.info().map(|info| info.score);
