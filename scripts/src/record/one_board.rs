@@ -1,6 +1,6 @@
 //! Games of bughouse as positions of single boards, from which a network learns that sees one board.
 
-use menagerie::rules::{BoardId, PackedMove};
+use menagerie::rules::{BoardId, Move, PackedMove};
 use menagerie::variant::Variant;
 
 use super::{End, GameRecord, PlyRecord};
@@ -28,7 +28,8 @@ impl GameRecord {
             position.play(played).then_some(())?;
             // The best move is the target. The one that was played would be a mistake that ends the game's value.
             let on_board = |&(m, share): &(u16, u16)| {
-                let m = PackedMove(m).unpack().filter(|m| m.board() == board)?;
+                let m =
+                    PackedMove(m).unpack().filter(|m| m.board() == board && *m != Move::Pass)?;
                 Some((m.on(BoardId::A).pack().0, share))
             };
             let policy: Vec<(u16, u16)> = ply.policy.iter().filter_map(on_board).collect();
@@ -36,7 +37,7 @@ impl GameRecord {
             let is_known = last_mistake.is_none_or(|last| last < nth);
             let end = self.end.filter(|_| is_known).map(|end| End {
                 // Side 1 has White on board B.
-                winner: end.winner.map(|side| if board == BoardId::A { side } else { 1 - side }),
+                winner: end.winner.map(|side| if board == BoardId::A { side } else { side ^ 1 }),
                 ..end
             });
             games.push(GameRecord {
@@ -92,5 +93,10 @@ mod tests {
         let whole = Some(game.fingerprint());
         assert!(games.iter().all(|part| part.part_of == whole && part.plies.len() == 1));
         assert!((games[3].plies[0].score.expect("a score") - 0.0918).abs() < 0.001);
+        // A player who should sit has no move to learn, and a side that no game has is no panic.
+        let mut sat = game;
+        sat.plies[0].policy = vec![(Move::Pass.pack().0, 1)];
+        sat.end = Some(End { winner: Some(7), turns: 0 });
+        assert_eq!(sat.single_boards(&two).expect("it replays").len(), 6);
     }
 }
