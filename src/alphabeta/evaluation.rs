@@ -6,18 +6,20 @@ use crate::rules::{Move, Position};
 
 /// Evaluates single positions. Each thread has its own.
 pub trait StaticEvaluator: Send {
-    /// Returns the score for the side to move.
+    /// Returns the score for the side to move of a position `ply` plies from the root. The plies tell an
+    /// evaluator which of the positions before it are similar; the score is the same for any.
     ///
     /// # Errors
     /// If the network fails.
-    fn score(&mut self, position: &Position) -> Result<Score, EvalError>;
+    fn score(&mut self, ply: usize, position: &Position) -> Result<Score, EvalError>;
 
-    /// Replaces `logits` by a logit for each of the legal moves.
+    /// Replaces `logits` by a logit for each of the legal moves of a position `ply` plies from the root.
     ///
     /// # Errors
     /// If the network fails.
     fn policy(
         &mut self,
+        ply: usize,
         position: &Position,
         legal: &[Move],
         logits: &mut Vec<f32>,
@@ -25,21 +27,17 @@ pub trait StaticEvaluator: Send {
 }
 
 impl StaticEvaluator for DirectNetwork {
-    fn score(&mut self, position: &Position) -> Result<Score, EvalError> {
-        let evaluation = self.evaluate(position, &[])?;
-        let [win, loss, draw] = evaluation.outcome else { return Ok(0) };
-        Ok(score_of([*win, *loss, *draw]))
+    fn score(&mut self, ply: usize, position: &Position) -> Result<Score, EvalError> {
+        Ok(score_of(self.outcome(ply, position)?))
     }
 
     fn policy(
         &mut self,
+        ply: usize,
         position: &Position,
         legal: &[Move],
         logits: &mut Vec<f32>,
     ) -> Result<(), EvalError> {
-        let evaluation = self.evaluate(position, legal)?;
-        logits.clear();
-        logits.extend_from_slice(evaluation.logits);
-        Ok(())
+        DirectNetwork::policy(self, ply, position, legal, logits)
     }
 }

@@ -143,7 +143,7 @@ impl<E: StaticEvaluator> Worker<E> {
 
     /// Returns the static evaluation of the position at `ply`, without correction.
     pub(super) fn evaluate(&mut self, ply: usize) -> Score {
-        match self.evaluator.score(&self.frames[ply].position) {
+        match self.evaluator.score(ply, &self.frames[ply].position) {
             Ok(score) => score,
             Err(error) => {
                 self.fail(error);
@@ -175,7 +175,7 @@ impl<E: StaticEvaluator> Worker<E> {
     /// Fills in the logits of the legal moves at `ply`.
     pub(super) fn ask_policy(&mut self, ply: usize) {
         let Frame { position, legal, logits, .. } = &mut self.frames[ply];
-        if let Err(error) = self.evaluator.policy(position, legal, logits) {
+        if let Err(error) = self.evaluator.policy(ply, position, legal, logits) {
             logits.clear();
             self.fail(error);
         }

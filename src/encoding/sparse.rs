@@ -14,6 +14,7 @@ mod index_map;
 mod inputs;
 mod layout;
 mod moves;
+mod places;
 mod scene;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use self::blocks::BlockList;
 use self::geometry::Geometry;
 use self::inputs::InputBlocks;
 use self::moves::MoveBlocks;
+use self::places::{Compact, InputSink, Placed};
 use self::scene::Scene;
 use super::planes::board_prefix;
 use crate::rules::{Color, GameSpec, Move, Position};
@@ -153,25 +155,46 @@ impl SparseEncoding {
     /// `position` must be of the game of this encoding, and `legal` must be legal moves. Without moves, writing takes
     /// much less time.
     pub fn write(&self, position: &Position, legal: &[Move], out: &mut SparseInput) {
+        let SparseInput { inputs, move_rows } = out;
+        inputs.clear();
+        self.write_to(position, legal, &mut Compact(inputs), move_rows);
+    }
+
+    /// Does the same as [`SparseEncoding::write`], but gives each input a place of its own. The others have the padding
+    /// row. In similar positions, most places have the same input.
+    pub fn write_placed(&self, position: &Position, legal: &[Move], out: &mut SparseInput) {
+        let Tables { inputs: blocks, shape, .. } = &*self.tables;
+        let SparseInput { inputs, move_rows } = out;
+        inputs.clear();
+        inputs.resize(blocks.places(), shape.inputs as u16);
+        self.write_to(position, legal, &mut Placed(inputs), move_rows);
+    }
+
+    fn write_to(
+        &self,
+        position: &Position,
+        legal: &[Move],
+        out: &mut impl InputSink,
+        move_rows: &mut Vec<u16>,
+    ) {
         let Tables { geometry, inputs, moves, shape, wall_moves, .. } = &*self.tables;
         let view = position.view();
-        out.inputs.clear();
-        out.move_rows.clear();
-        out.move_rows.resize(legal.len() * ROWS_PER_MOVE, shape.move_rows as u16);
-        inputs.write_common(&view, &mut out.inputs);
+        move_rows.clear();
+        move_rows.resize(legal.len() * ROWS_PER_MOVE, shape.move_rows as u16);
+        inputs.write_common(&view, out);
         let first = Scene::new(geometry, &view.boards[0], *wall_moves);
         let Some(second) = view.boards.get(1) else {
-            inputs.write_board(0, geometry, &first, &mut out.inputs);
+            inputs.write_board(0, geometry, &first, out);
             if legal.is_empty() {
                 return;
             }
-            return moves.write(geometry, [&first, &first], legal, &mut out.move_rows);
+            return moves.write(geometry, [&first, &first], legal, move_rows);
         };
         let second = Scene::new(geometry, second, *wall_moves);
         for scene in [&first, &second] {
             let board = usize::from(scene.us.is_black());
-            inputs.write_board(board, geometry, scene, &mut out.inputs);
+            inputs.write_board(board, geometry, scene, out);
         }
-        moves.write(geometry, [&first, &second], legal, &mut out.move_rows);
+        moves.write(geometry, [&first, &second], legal, move_rows);
     }
 }

@@ -106,7 +106,7 @@ fn search(variant: &str, position: &Position) -> Result<BenchPosition, EvalError
 struct PieceCount;
 
 impl StaticEvaluator for PieceCount {
-    fn score(&mut self, position: &Position) -> Result<alphabeta::Score, EvalError> {
+    fn score(&mut self, _ply: usize, position: &Position) -> Result<alphabeta::Score, EvalError> {
         let view = position.board();
         let count = |color| view.pieces.by_color(color).count() as alphabeta::Score;
         Ok(100 * (count(view.turn) - count(!view.turn)))
@@ -114,6 +114,7 @@ impl StaticEvaluator for PieceCount {
 
     fn policy(
         &mut self,
+        _ply: usize,
         _position: &Position,
         legal: &[Move],
         logits: &mut Vec<f32>,

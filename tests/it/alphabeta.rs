@@ -20,7 +20,7 @@ use rand::{RngExt, SeedableRng};
 struct Material;
 
 impl StaticEvaluator for Material {
-    fn score(&mut self, position: &Position) -> Result<Score, EvalError> {
+    fn score(&mut self, _ply: usize, position: &Position) -> Result<Score, EvalError> {
         let view = position.board();
         let own = view.pieces.by_color(view.turn).count() as Score;
         let other = view.pieces.by_color(!view.turn).count() as Score;
@@ -29,6 +29,7 @@ impl StaticEvaluator for Material {
 
     fn policy(
         &mut self,
+        _ply: usize,
         _position: &Position,
         legal: &[Move],
         logits: &mut Vec<f32>,
@@ -43,13 +44,14 @@ impl StaticEvaluator for Material {
 struct Failing(u32);
 
 impl StaticEvaluator for Failing {
-    fn score(&mut self, _position: &Position) -> Result<Score, EvalError> {
+    fn score(&mut self, _ply: usize, _position: &Position) -> Result<Score, EvalError> {
         self.0 = self.0.checked_sub(1).ok_or_else(|| EvalError("it failed".to_owned()))?;
         Ok(0)
     }
 
     fn policy(
         &mut self,
+        _ply: usize,
         _position: &Position,
         legal: &[Move],
         logits: &mut Vec<f32>,

@@ -253,7 +253,8 @@ fn two_board_network_joins_cached_boards() {
     assert!(!cached.probe(Query { encoding: &encoding, position, legal }, &mut known));
 }
 
-/// Networks without ONNX Runtime return the same numbers, also base networks and positions with many moves.
+/// Networks without ONNX Runtime return the same numbers, also base networks and positions with many moves, and
+/// whatever they have evaluated before.
 #[test]
 fn direct_networks_agree_with_onnx_runtime() {
     let shipped = |name: &str| {
@@ -277,11 +278,23 @@ fn direct_networks_agree_with_onnx_runtime() {
             .unwrap_or_else(|error| panic!("{network}: {error}"));
         let mut direct = onnx.direct().expect("an int8 network");
         let mut batch = onnx.new_batch();
-        for one in positions(&variant, 120).iter().step_by(7) {
+        let mut logits = Vec::new();
+        for (nth, one) in positions(&variant, 120).iter().enumerate() {
+            let (position, legal) = one;
+            if nth % 7 > 0 {
+                // What it knows of other positions changes nothing.
+                direct.outcome(nth % 5, position).expect("evaluated");
+                continue;
+            }
             fill(&mut batch, &encoding, std::slice::from_ref(one));
             onnx.evaluate(&mut batch).expect("evaluated");
-            let (position, legal) = one;
             let expected = batch.evaluation(0);
+            for ply in [nth % 5, 1000] {
+                let found = direct.outcome(ply, position).expect("evaluated");
+                assert_eq!(found[..], *expected.outcome, "{network} {ply} {}", position.fen());
+                direct.policy(ply, position, legal, &mut logits).expect("evaluated");
+                assert_eq!(logits, expected.logits, "{network} {ply} {}", position.fen());
+            }
             let found = direct.evaluate(position, legal).expect("evaluated");
             assert_eq!(found, expected, "{network} {}", position.fen());
             let found = direct.evaluate(position, &[]).expect("evaluated");

@@ -82,8 +82,14 @@ impl IndexMap {
 
     /// Replaces the indices of a position by those of the target. Inputs that it does not have are left out.
     pub fn apply(&self, position: &mut SparseInput) {
-        position.inputs.iter_mut().for_each(|input| *input = self.input(*input));
+        self.apply_placed(position);
         position.inputs.retain(|&input| input != self.input_padding);
+    }
+
+    /// Does the same for a position of [`SparseEncoding::write_placed`](super::SparseEncoding::write_placed): inputs
+    /// keep their places.
+    pub fn apply_placed(&self, position: &mut SparseInput) {
+        position.inputs.iter_mut().for_each(|input| *input = self.input(*input));
         position.inputs.extend(self.variant);
         position.move_rows.iter_mut().for_each(|row| *row = self.move_row(*row));
     }

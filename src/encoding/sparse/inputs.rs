@@ -4,6 +4,7 @@ use shakmaty::attacks;
 
 use super::blocks::BlockList;
 use super::geometry::{Geometry, offset};
+use super::places::{InputSink, PlaceCounter};
 use super::scene::{Scene, role_index};
 use crate::encoding::planes::{LEAD_STEPS, MAX_CLOCK_STEP, clock_step, lead_step};
 use crate::rules::{Bitboard, GameSpec, Role, Side, Square, View};
@@ -30,6 +31,12 @@ const KING_NEIGHBORS: usize = 8;
 /// not; attacked by the other side or not.
 const NEIGHBOR_STATES: usize = 3 * 4;
 
+/// Places are compared in blocks of this many.
+const PLACES_AT_ONCE: usize = 64;
+
+/// Places of the inputs of the position as a whole.
+const COMMON_PLACES: usize = 2;
+
 /// First indices of the blocks of the inputs.
 #[derive(Debug)]
 pub(super) struct InputBlocks {
@@ -37,6 +44,8 @@ pub(super) struct InputBlocks {
     drops: Vec<Role>,
     common: CommonBlocks,
     boards: Vec<BoardBlocks>,
+    /// The number of places of an [`InputSink`].
+    places: usize,
 }
 
 /// Blocks of the position as a whole.
@@ -63,6 +72,54 @@ struct BoardBlocks {
     halfmoves: u16,
     repeated: u16,
     team: Option<TeamBlocks>,
+    places: BoardPlaces,
+}
+
+/// First places of the inputs of one board. Of two, the first is that of the side to move.
+#[derive(Debug)]
+struct BoardPlaces {
+    /// By square: the piece or the wall on it.
+    squares: usize,
+    /// By square: the piece on it is promoted.
+    promoted: usize,
+    /// By role and side, then by number in hand.
+    pockets: [[usize; 2]; 6],
+    /// By side, then by the file of the rook.
+    castling: [usize; 2],
+    mirrored: usize,
+    en_passant: usize,
+    checks_left: [usize; 2],
+    king_attacked: [usize; 2],
+    /// By side, then by the square next to the king.
+    king_neighbors: [usize; 2],
+    halfmoves: usize,
+    repeated: usize,
+    /// On turn, may move, drawn, lead.
+    team: usize,
+}
+
+impl BoardPlaces {
+    fn new(game_spec: &GameSpec, counter: &mut PlaceCounter) -> BoardPlaces {
+        let mut pockets = [[0; 2]; 6];
+        for &role in &game_spec.drops {
+            pockets[role_index(role)] = [(); 2].map(|()| counter.take(max_pocket(role)));
+        }
+        let mut both = |count| [(); 2].map(|()| counter.take(count));
+        BoardPlaces {
+            pockets,
+            castling: both(game_spec.files),
+            checks_left: both(1),
+            king_attacked: both(1),
+            king_neighbors: both(KING_NEIGHBORS),
+            squares: counter.take(64),
+            promoted: counter.take(if game_spec.promoted { 64 } else { 0 }),
+            mirrored: counter.take(1),
+            en_passant: counter.take(1),
+            halfmoves: counter.take(1),
+            repeated: counter.take(1),
+            team: counter.take(4),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -102,22 +159,34 @@ impl InputBlocks {
                 .then(|| list.add("second-side".to_owned(), 1)),
             mid_turn: game_spec.walls.then(|| list.add("mid-turn".to_owned(), 1)),
         };
-        let boards = prefixes.iter().map(|prefix| BoardBlocks::new(game_spec, prefix, list));
+        let mut counter = PlaceCounter::default();
+        counter.take(COMMON_PLACES);
+        let boards = prefixes
+            .iter()
+            .map(|prefix| {
+                BoardBlocks::new(game_spec, prefix, list, BoardPlaces::new(game_spec, &mut counter))
+            })
+            .collect();
         InputBlocks {
             roles: game_spec.roles.clone(),
             drops: game_spec.drops.clone(),
-            boards: boards.collect(),
+            boards,
             common,
+            places: counter.count().next_multiple_of(PLACES_AT_ONCE),
         }
     }
 
+    /// Returns the number of places of an [`InputSink`].
+    pub(super) fn places(&self) -> usize {
+        self.places
+    }
+
     /// Adds the active inputs of the position as a whole.
-    pub(super) fn write_common(&self, view: &View<'_>, out: &mut Vec<u16>) {
-        if view.mover != Side::WHITE {
-            out.extend(self.common.second_side);
-        }
-        if view.mid_turn {
-            out.extend(self.common.mid_turn);
+    pub(super) fn write_common(&self, view: &View<'_>, out: &mut impl InputSink) {
+        let second_side = self.common.second_side.filter(|_| view.mover != Side::WHITE);
+        let mid_turn = self.common.mid_turn.filter(|_| view.mid_turn);
+        for (place, input) in [second_side, mid_turn].into_iter().enumerate() {
+            put_some(out, place, input);
         }
     }
 
@@ -127,7 +196,7 @@ impl InputBlocks {
         board: usize,
         geometry: &Geometry,
         scene: &Scene<'_>,
-        out: &mut Vec<u16>,
+        out: &mut impl InputSink,
     ) {
         let blocks = &self.boards[board];
         blocks.write_pieces(&self.roles, geometry, scene, out);
@@ -139,7 +208,12 @@ impl InputBlocks {
 }
 
 impl BoardBlocks {
-    fn new(game_spec: &GameSpec, prefix: &str, list: &mut BlockList) -> BoardBlocks {
+    fn new(
+        game_spec: &GameSpec,
+        prefix: &str,
+        list: &mut BlockList,
+        places: BoardPlaces,
+    ) -> BoardBlocks {
         let squares = game_spec.files * game_spec.ranks;
         let mut piece_square = [[0; 2]; 6];
         for &role in &game_spec.roles {
@@ -194,6 +268,7 @@ impl BoardBlocks {
                 ahead: one("ahead", LEAD_STEPS),
                 behind: one("behind", LEAD_STEPS),
             }),
+            places,
         }
     }
 
@@ -202,93 +277,110 @@ impl BoardBlocks {
         roles: &[Role],
         geometry: &Geometry,
         scene: &Scene<'_>,
-        out: &mut Vec<u16>,
+        out: &mut impl InputSink,
     ) {
         let cells = geometry.cells(scene.orientation);
         let own = scene.own_attacks.once;
         let other = scene.other_attacks.once;
+        let places = self.places.squares;
         for &role in roles {
             let [own_first, other_first] = self.piece_square[role_index(role)];
             let pieces = scene.view.pieces.by_role(role);
             for square in pieces & scene.own {
-                out.push(own_first + piece_state(cells, square, other, own));
+                let input = own_first + piece_state(cells, square, other, own);
+                out.put(places + usize::from(square), input);
             }
             for square in pieces & scene.other {
-                out.push(other_first + piece_state(cells, square, own, other));
+                let input = other_first + piece_state(cells, square, own, other);
+                out.put(places + usize::from(square), input);
             }
         }
         if let Some([own_first, other_first]) = self.promoted {
+            let places = self.places.promoted;
             for square in scene.view.promoted & scene.own {
-                out.push(own_first + cell(cells, square));
+                out.put(places + usize::from(square), own_first + cell(cells, square));
             }
             for square in scene.view.promoted & scene.other {
-                out.push(other_first + cell(cells, square));
+                out.put(places + usize::from(square), other_first + cell(cells, square));
             }
         }
     }
 
-    fn write_pockets(&self, drops: &[Role], scene: &Scene<'_>, out: &mut Vec<u16>) {
+    fn write_pockets(&self, drops: &[Role], scene: &Scene<'_>, out: &mut impl InputSink) {
         let Some(hands) = scene.view.hands else { return };
         for &role in drops {
             let counts = [hands[scene.us][role], hands[!scene.us][role]];
-            for (count, first) in counts.into_iter().zip(self.pocket[role_index(role)]) {
-                let count = usize::from(count).min(max_pocket(role)) as u16;
-                out.extend(first..first + count);
+            let firsts = self.pocket[role_index(role)].into_iter();
+            let places = self.places.pockets[role_index(role)];
+            for ((count, first), place) in counts.into_iter().zip(firsts).zip(places) {
+                for nth in 0..usize::from(count).min(max_pocket(role)) {
+                    out.put(place + nth, first + nth as u16);
+                }
             }
         }
     }
 
-    fn write_rights(&self, geometry: &Geometry, scene: &Scene<'_>, out: &mut Vec<u16>) {
+    fn write_rights(&self, geometry: &Geometry, scene: &Scene<'_>, out: &mut impl InputSink) {
         let cells = geometry.cells(scene.orientation);
         if let Some(castling) = &self.castling
             && scene.view.castling.any()
         {
             let [own_first, other_first] = castling.rook_file;
+            let [own_place, other_place] = self.places.castling;
             for square in scene.view.castling {
-                let first = if scene.own.contains(square) { own_first } else { other_first };
-                out.push(first + cell(cells, square) % geometry.files() as u16);
+                let is_own = scene.own.contains(square);
+                let (first, place) =
+                    if is_own { (own_first, own_place) } else { (other_first, other_place) };
+                let file = cell(cells, square) % geometry.files() as u16;
+                out.put(place + usize::from(file), first + file);
             }
             if scene.orientation.mirrored {
-                out.push(castling.mirrored);
+                out.put(self.places.mirrored, castling.mirrored);
             }
         }
         if let (Some(first), Some(square)) = (self.en_passant, scene.view.en_passant) {
-            out.push(first + cell(cells, square));
+            out.put(self.places.en_passant, first + cell(cells, square));
         }
         if let (Some(blocks), Some(checks)) = (self.checks_left, scene.view.checks) {
-            for (left, first) in [checks[scene.us], checks[!scene.us]].into_iter().zip(blocks) {
+            let left = [checks[scene.us], checks[!scene.us]];
+            for ((left, first), place) in left.into_iter().zip(blocks).zip(self.places.checks_left)
+            {
                 let left = usize::from(left).min(MAX_CHECKS_LEFT) as u16;
                 if left > 0 {
-                    out.push(first + left - 1);
+                    out.put(place, first + left - 1);
                 }
             }
         }
         if let Some(walls) = &self.walls {
             for square in scene.view.walls & geometry.area() {
-                out.push(walls.square + cell(cells, square));
+                out.put(
+                    self.places.squares + usize::from(square),
+                    walls.square + cell(cells, square),
+                );
             }
         }
     }
 
-    fn write_kings(&self, geometry: &Geometry, scene: &Scene<'_>, out: &mut Vec<u16>) {
+    fn write_kings(&self, geometry: &Geometry, scene: &Scene<'_>, out: &mut impl InputSink) {
         let (Some(attacked), Some(neighbors)) = (self.king_attacked, self.king_neighbors) else {
             return;
         };
         let kings = scene.view.pieces.kings();
         if (kings & scene.own & scene.other_attacks.once).any() {
-            out.push(attacked[0]);
+            out.put(self.places.king_attacked[0], attacked[0]);
         }
         if (kings & scene.other & scene.own_attacks.once).any() {
-            out.push(attacked[1]);
+            out.put(self.places.king_attacked[1], attacked[1]);
         }
         let grid = geometry.grid(scene.orientation);
         for (side, king) in [scene.own_king, scene.other_king].into_iter().enumerate() {
             let Some(king) = king else { continue };
             for square in attacks::king_attacks(king) & geometry.area() {
                 let neighbor = neighbor_index(grid, king, square);
+                let place = self.places.king_neighbors[side] + neighbor;
                 if scene.view.walls.contains(square) {
                     let walls = self.walls.as_ref().and_then(|walls| walls.king_neighbors);
-                    out.extend(walls.map(|first| first[side] + neighbor as u16));
+                    put_some(out, place, walls.map(|first| first[side] + neighbor as u16));
                     continue;
                 }
                 let occupant = usize::from(scene.own.contains(square))
@@ -296,29 +388,41 @@ impl BoardBlocks {
                 let attacked = 2 * usize::from(scene.own_attacks.once.contains(square))
                     + usize::from(scene.other_attacks.once.contains(square));
                 let state = (neighbor * 3 + occupant) * 4 + attacked;
-                out.push(neighbors[side] + state as u16);
+                out.put(place, neighbors[side] + state as u16);
             }
         }
     }
 
-    fn write_counters(&self, scene: &Scene<'_>, out: &mut Vec<u16>) {
+    fn write_counters(&self, scene: &Scene<'_>, out: &mut impl InputSink) {
         let step = clock_step(scene.view.halfmoves);
         if step > 0 {
-            out.push(self.halfmoves + step as u16 - 1);
+            out.put(self.places.halfmoves, self.halfmoves + step as u16 - 1);
         }
         if scene.view.repeated {
-            out.push(self.repeated);
+            out.put(self.places.repeated, self.repeated);
         }
         let Some(blocks) = &self.team else { return };
         let team = scene.view.team;
-        out.extend(team.on_turn.then_some(blocks.on_turn));
-        out.extend(team.may_move.then_some(blocks.may_move));
-        out.extend(team.drawn.then_some(blocks.drawn));
         let step = lead_step(team.lead);
-        if step != 0 {
+        let lead = (step != 0).then(|| {
             let first = if step > 0 { blocks.ahead } else { blocks.behind };
-            out.push(first + u16::from(step.unsigned_abs()) - 1);
+            first + u16::from(step.unsigned_abs()) - 1
+        });
+        let inputs = [
+            team.on_turn.then_some(blocks.on_turn),
+            team.may_move.then_some(blocks.may_move),
+            team.drawn.then_some(blocks.drawn),
+            lead,
+        ];
+        for (nth, input) in inputs.into_iter().enumerate() {
+            put_some(out, self.places.team + nth, input);
         }
+    }
+}
+
+fn put_some(out: &mut impl InputSink, place: usize, input: Option<u16>) {
+    if let Some(input) = input {
+        out.put(place, input);
     }
 }
 

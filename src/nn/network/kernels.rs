@@ -10,6 +10,8 @@
 //! Files and requests come from outside. A kernel checks its tables when the network is opened and
 //! the indices of a request when it runs, and reports what is wrong as an error of ONNX Runtime.
 
+mod accumulators;
+mod changes;
 mod direct;
 mod float;
 mod integer;

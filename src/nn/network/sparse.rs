@@ -59,7 +59,7 @@ pub struct SparseSession {
     /// The table rows of a dummy move, for requests without moves.
     no_move: Vec<u16>,
     /// The kernels of the network, if it is an int8 one that runs on the CPU.
-    kernels: Option<DirectKernels>,
+    kernels: Option<Box<DirectKernels>>,
 }
 
 impl fmt::Debug for SparseSession {
@@ -121,7 +121,7 @@ impl SparseSession {
         }
         let outputs = select(&OUTPUTS)?;
         let no_move = vec![0; rows_per_move];
-        let kernels = DirectKernels::new(&slot, rows_per_move);
+        let kernels = DirectKernels::new(&slot, rows_per_move).map(Box::new);
         Ok(SparseSession {
             session,
             outputs,
@@ -156,7 +156,7 @@ impl SparseSession {
 
     /// Returns the network without ONNX Runtime, if it is an int8 one that runs on the CPU.
     pub fn direct(&self) -> Option<DirectSession> {
-        self.kernels.clone().map(DirectSession)
+        self.kernels.as_deref().cloned().map(DirectSession)
     }
 
     /// Returns the value of `key` in the model's metadata.
@@ -241,22 +241,39 @@ impl fmt::Debug for DirectSession {
 }
 
 impl DirectSession {
-    /// Returns the logits of the outcomes (the side to move wins, the other side wins, draw) and the expected
-    /// number of turns left, given the active inputs of a position.
+    /// Returns the logits of the outcomes (the side to move wins, the other side wins, draw) of the position with
+    /// these active inputs, among which may be padding rows. `ply` is its distance from the root of a search.
+    ///
+    /// It saves time if positions at the same ply and two plies before have the same inputs at the same places. The result
+    /// does not depend on it.
     ///
     /// # Errors
     /// [`NetworkError::Run`] if an input is not in the table, or if there are too many.
-    pub fn value(&mut self, inputs: &[u16]) -> Result<([f32; 3], f32), NetworkError> {
-        self.0.value(inputs).map_err(run_error)
+    pub fn outcome(&mut self, ply: usize, inputs: &[u16]) -> Result<[f32; 3], NetworkError> {
+        self.0.outcome(ply, inputs).map_err(run_error)
     }
 
-    /// Replaces `logits` by a logit for each move, given the table rows of each, in the position of the last
-    /// [`DirectSession::value`].
+    /// Returns the expected number of turns left of the position of the last [`DirectSession::outcome`].
     ///
     /// # Errors
-    /// [`NetworkError::Run`] if a row is not in the table or the rows are not complete.
-    pub fn policy(&mut self, move_rows: &[u16], logits: &mut Vec<f32>) -> Result<(), NetworkError> {
-        self.0.policy(move_rows, logits).map_err(run_error)
+    /// [`NetworkError::Run`] if the network has an empty layer.
+    pub fn moves_left(&self) -> Result<f32, NetworkError> {
+        self.0.moves_left().map_err(run_error)
+    }
+
+    /// Replaces `logits` by a logit for each move, given the table rows of each, in the position of these inputs. For `ply` and
+    /// `inputs` see [`DirectSession::outcome`].
+    ///
+    /// # Errors
+    /// [`NetworkError::Run`] if an index is not in its table, there are too many inputs, or the rows are not complete.
+    pub fn policy(
+        &mut self,
+        ply: usize,
+        inputs: &[u16],
+        move_rows: &[u16],
+        logits: &mut Vec<f32>,
+    ) -> Result<(), NetworkError> {
+        self.0.policy(ply, inputs, move_rows, logits).map_err(run_error)
     }
 }
 

@@ -6,9 +6,8 @@
 
 use ort::{Error, Result};
 
-use super::operators::{
-    FeaturesInt8Kernel, KernelSlot, MoveScoresInt8Kernel, ValueHeadInt8Kernel, check_indices,
-};
+use super::accumulators::Accumulators;
+use super::operators::{KernelSlot, MoveScoresInt8Kernel, ValueHeadInt8Kernel, check_indices};
 
 /// Outcomes of a network for games of two sides.
 const OUTCOMES: usize = 3;
@@ -16,12 +15,10 @@ const OUTCOMES: usize = 3;
 /// The kernels of an int8 network. Clones share the tables.
 #[derive(Clone)]
 pub(in crate::nn::network) struct DirectKernels {
-    features: FeaturesInt8Kernel,
+    first_layer: Accumulators,
     value_head: ValueHeadInt8Kernel,
     move_scores: MoveScoresInt8Kernel,
     rows_per_move: usize,
-    /// The outputs of the first layer for the last position.
-    x: Vec<u8>,
 }
 
 impl DirectKernels {
@@ -37,33 +34,42 @@ impl DirectKernels {
             && value_head.outcomes() == OUTCOMES
             && move_scores.axes()[1] <= width
             && rows_per_move > 0;
-        let x = vec![0; width];
-        fits.then_some(DirectKernels { features, value_head, move_scores, rows_per_move, x })
+        let first_layer = Accumulators::new(features);
+        fits.then_some(DirectKernels { first_layer, value_head, move_scores, rows_per_move })
     }
 
-    /// Returns the logits of the outcomes (the side to move wins, the other side wins, draw) and the number of
-    /// turns left of the position with these active inputs.
+    /// Returns the logits of the outcomes (the side to move wins, the other side wins, draw) of the position with
+    /// these inputs at their places, `ply` plies from the root of a search (see [`Accumulators::outputs`]).
     ///
     /// # Errors
     /// If an input is not in the table, or if there are more than a sum can hold.
-    pub(in crate::nn::network) fn value(
+    pub(in crate::nn::network) fn outcome(
         &mut self,
+        ply: usize,
         inputs: &[u16],
-    ) -> Result<([f32; OUTCOMES], f32)> {
-        check_indices("inputs", inputs, self.features.rows())?;
-        self.features.run(inputs, &mut self.x)?;
+    ) -> Result<[f32; OUTCOMES]> {
+        let x = self.first_layer.outputs(ply, inputs)?;
         let mut outcome = [0.0; OUTCOMES];
-        let moves_left = self.value_head.run(&self.x, &mut outcome)?;
-        Ok((outcome, moves_left))
+        self.value_head.outcome(x, &mut outcome)?;
+        Ok(outcome)
     }
 
-    /// Replaces `logits` by those of the moves with these rows, in the position of the last
-    /// [`DirectKernels::value`].
+    /// Returns the number of turns left of the position of the last [`DirectKernels::outcome`].
     ///
     /// # Errors
-    /// If a row is not in the table.
+    /// If a layer has no columns.
+    pub(in crate::nn::network) fn moves_left(&self) -> Result<f32> {
+        self.value_head.moves_left()
+    }
+
+    /// Replaces `logits` by those of the moves with these rows, in the position of these inputs.
+    ///
+    /// # Errors
+    /// If an input or a row is not in its table, or if there are more inputs than a sum can hold.
     pub(in crate::nn::network) fn policy(
         &mut self,
+        ply: usize,
+        inputs: &[u16],
         move_rows: &[u16],
         logits: &mut Vec<f32>,
     ) -> Result<()> {
@@ -71,7 +77,8 @@ impl DirectKernels {
         if !move_rows.len().is_multiple_of(self.rows_per_move) {
             return Err(Error::new("the rows of a move are not complete"));
         }
-        self.move_scores.run(&self.x, move_rows, self.rows_per_move, logits);
+        let x = self.first_layer.outputs(ply, inputs)?;
+        self.move_scores.run(x, move_rows, self.rows_per_move, logits);
         Ok(())
     }
 }

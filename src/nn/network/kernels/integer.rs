@@ -54,6 +54,33 @@ impl Layer<'_> {
         }
     }
 
+    /// Adds the rows `added` to sums and subtracts the rows `removed`, and writes the outputs of [`Layer::run`] for
+    /// the result. The sums are those of `from` before, or their own if there is none; the result replaces `sums`.
+    ///
+    /// The sum of all rows that were added and not removed since the bias must not be of more than [`most_inputs`].
+    ///
+    /// # Panics
+    /// If a row is not in the table, or `from`, `sums` or `outputs` are too short.
+    pub(super) fn update(
+        &self,
+        level: Level,
+        from: Option<&[Wide]>,
+        added: &[u16],
+        removed: &[u16],
+        sums: &mut [Wide],
+        outputs: &mut [u8],
+    ) {
+        match level.set() {
+            Set::Portable => portable::update(self, from, added, removed, sums, outputs),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: levels of these sets exist only where the CPU has AVX2. With few rows the memory decides
+            // the speed, for which wider vectors would not matter.
+            Set::Avx2 | Set::Avx512 => unsafe {
+                avx2::update(self, from, added, removed, sums, outputs);
+            },
+        }
+    }
+
     /// The cache lines of half a row.
     fn half(&self) -> usize {
         self.table.lines_per_row() / 2
@@ -115,27 +142,55 @@ mod portable {
     pub(super) fn features(layer: &Layer<'_>, rows: &[u16], outputs: &mut [u8]) {
         let half = layer.half();
         for (at, outputs) in outputs.as_chunks_mut::<LINE>().0.iter_mut().take(half).enumerate() {
-            let first = sum(layer, rows, at);
-            let second = sum(layer, rows, half + at);
-            let one = 1 << layer.log_one;
-            let shift = layer.shift();
-            for ((output, first), second) in outputs.iter_mut().zip(first).zip(second) {
-                let product = first.clamp(0, one) * second.clamp(0, one);
-                *output = ((product + (1 << (shift - 1))) >> shift) as u8;
+            let first = sum(layer, layer.bias[at], rows, &[], at);
+            let second = sum(layer, layer.bias[half + at], rows, &[], half + at);
+            write_outputs(layer, first, second, outputs);
+        }
+    }
+
+    pub(super) fn update(
+        layer: &Layer<'_>,
+        from: Option<&[Wide]>,
+        added: &[u16],
+        removed: &[u16],
+        sums: &mut [Wide],
+        outputs: &mut [u8],
+    ) {
+        let half = layer.half();
+        for (at, outputs) in outputs.as_chunks_mut::<LINE>().0.iter_mut().take(half).enumerate() {
+            for at in [at, half + at] {
+                let before = from.map_or(sums[at], |from| from[at]);
+                sums[at] = sum(layer, before, added, removed, at);
             }
+            write_outputs(layer, sums[at], sums[half + at], outputs);
         }
     }
 
     /// The sums of the columns in cache line `at` of a row.
-    fn sum(layer: &Layer<'_>, rows: &[u16], at: usize) -> Wide {
-        let mut sums = layer.bias[at];
-        for &row in rows {
+    fn sum(layer: &Layer<'_>, mut sums: Wide, added: &[u16], removed: &[u16], at: usize) -> Wide {
+        for &row in added {
             let CacheLine(line) = layer.table.row(row.into())[at];
             for (sum, weight) in sums.iter_mut().zip(line) {
-                *sum += i16::from(weight);
+                *sum = sum.wrapping_add(i16::from(weight));
+            }
+        }
+        for &row in removed {
+            let CacheLine(line) = layer.table.row(row.into())[at];
+            for (sum, weight) in sums.iter_mut().zip(line) {
+                *sum = sum.wrapping_sub(i16::from(weight));
             }
         }
         sums
+    }
+
+    /// Writes the outputs of a cache line of sums of each half.
+    fn write_outputs(layer: &Layer<'_>, first: Wide, second: Wide, outputs: &mut [u8; LINE]) {
+        let one = 1 << layer.log_one;
+        let shift = layer.shift();
+        for ((output, first), second) in outputs.iter_mut().zip(first).zip(second) {
+            let product = first.clamp(0, one) * second.clamp(0, one);
+            *output = ((product + (1 << (shift - 1))) >> shift) as u8;
+        }
     }
 
     pub(super) fn dot_all(table: &ByteTable, x: &[[u8; LINE]], outputs: &mut [i32]) {
@@ -203,12 +258,9 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     pub(super) fn features(layer: &Layer<'_>, rows: &[u16], outputs: &mut [u8]) {
         let half = layer.half();
-        let one = _mm256_set1_epi16(1 << layer.log_one);
-        let rounding = _mm256_set1_epi16(1 << (layer.shift() - 1));
-        let shift = _mm_cvtsi32_si128(layer.shift() as i32);
         for (at, outputs) in outputs.as_chunks_mut::<LINE>().0.iter_mut().take(half).enumerate() {
-            let mut first = bias(&layer.bias[at]);
-            let mut second = bias(&layer.bias[half + at]);
+            let mut first = load_sums(&layer.bias[at]);
+            let mut second = load_sums(&layer.bias[half + at]);
             for &row in rows {
                 let row = layer.table.row(row.into());
                 // The table is greater than the nearer caches, and the rows of a position lie anywhere in it.
@@ -221,28 +273,104 @@ mod avx2 {
                     second[nth] = _mm256_add_epi16(second[nth], load_wide(&row[half + at], nth));
                 }
             }
-            let mut products = first;
-            for nth in 0..QUARTERS {
-                let zero = _mm256_setzero_si256();
-                let a = _mm256_min_epi16(_mm256_max_epi16(first[nth], zero), one);
-                let b = _mm256_min_epi16(_mm256_max_epi16(second[nth], zero), one);
-                let product = _mm256_add_epi16(_mm256_mullo_epi16(a, b), rounding);
-                products[nth] = _mm256_srl_epi16(product, shift);
+            write_outputs(layer, first, second, outputs);
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn update(
+        layer: &Layer<'_>,
+        from: Option<&[Wide]>,
+        added: &[u16],
+        removed: &[u16],
+        sums: &mut [Wide],
+        outputs: &mut [u8],
+    ) {
+        let half = layer.half();
+        let lines = layer.table.lines();
+        // A few rows of a few lines each: to check every index would take as long as the sums.
+        for &row in added.iter().chain(removed) {
+            assert!((usize::from(row) + 1) * 2 * half <= lines.len());
+        }
+        let (first_sums, second_sums) = sums.split_at_mut(half);
+        let sums = first_sums.iter_mut().zip(second_sums);
+        let outputs = outputs.as_chunks_mut::<LINE>().0.iter_mut();
+        for (at, (outputs, (first_sums, second_sums))) in outputs.zip(sums).enumerate() {
+            let mut first = load_sums(from.map_or(&*first_sums, |from| &from[at]));
+            let mut second = load_sums(from.map_or(&*second_sums, |from| &from[half + at]));
+            macro_rules! sum {
+                ($rows:expr, $change:ident) => {
+                    for &row in $rows {
+                        let start = usize::from(row) * 2 * half + at;
+                        // SAFETY: `at` is below `half` by the split above, so that both lines are of the row, which is
+                        // in the table by the assertion above.
+                        let [ours, theirs] = unsafe {
+                            [lines.get_unchecked(start), lines.get_unchecked(start + half)]
+                        };
+                        prefetch_next(ours);
+                        prefetch_next(theirs);
+                        for nth in 0..QUARTERS {
+                            first[nth] = $change(first[nth], load_wide(ours, nth));
+                            second[nth] = $change(second[nth], load_wide(theirs, nth));
+                        }
+                    }
+                };
             }
-            for (nth, outputs) in outputs.as_chunks_mut::<32>().0.iter_mut().enumerate() {
-                // Packing works on 128-bit lanes, whose order the permutation mends.
-                let packed = _mm256_packus_epi16(products[2 * nth], products[2 * nth + 1]);
-                let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(packed);
-                // SAFETY: `outputs` has 32 bytes, and an unaligned store has no other condition.
-                unsafe { _mm256_storeu_si256(outputs.as_mut_ptr().cast(), packed) };
-            }
+            sum!(added, _mm256_add_epi16);
+            sum!(removed, _mm256_sub_epi16);
+            store_sums(first_sums, first);
+            store_sums(second_sums, second);
+            write_outputs(layer, first, second, outputs);
+        }
+    }
+
+    /// Prefetches the cache line after this one, if there is one.
+    #[inline(always)]
+    fn prefetch_next(line: &CacheLine) {
+        // SAFETY: a prefetch has no effect that a program can observe, at any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(line).wrapping_add(1).cast()) };
+    }
+
+    /// Writes the outputs of a cache line of sums of each half.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn write_outputs(
+        layer: &Layer<'_>,
+        first: [__m256i; QUARTERS],
+        second: [__m256i; QUARTERS],
+        outputs: &mut [u8; LINE],
+    ) {
+        let one = _mm256_set1_epi16(1 << layer.log_one);
+        let rounding = _mm256_set1_epi16(1 << (layer.shift() - 1));
+        let shift = _mm_cvtsi32_si128(layer.shift() as i32);
+        let zero = _mm256_setzero_si256();
+        let products: [__m256i; QUARTERS] = std::array::from_fn(|nth| {
+            let a = _mm256_min_epi16(_mm256_max_epi16(first[nth], zero), one);
+            let b = _mm256_min_epi16(_mm256_max_epi16(second[nth], zero), one);
+            _mm256_srl_epi16(_mm256_add_epi16(_mm256_mullo_epi16(a, b), rounding), shift)
+        });
+        for (nth, outputs) in outputs.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+            // Packing works on 128-bit lanes, whose order the permutation mends.
+            let packed = _mm256_packus_epi16(products[2 * nth], products[2 * nth + 1]);
+            let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(packed);
+            // SAFETY: `outputs` has 32 bytes, and an unaligned store has no other condition.
+            unsafe { _mm256_storeu_si256(outputs.as_mut_ptr().cast(), packed) };
         }
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn bias(bias: &Wide) -> [__m256i; QUARTERS] {
-        std::array::from_fn(|nth| load(bias, nth))
+    fn load_sums(sums: &Wide) -> [__m256i; QUARTERS] {
+        std::array::from_fn(|nth| load(sums, nth))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn store_sums(to: &mut Wide, sums: [__m256i; QUARTERS]) {
+        for (to, sums) in to.as_chunks_mut::<16>().0.iter_mut().zip(sums) {
+            // SAFETY: `to` has 32 bytes, and an unaligned store has no other condition.
+            unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), sums) };
+        }
     }
 
     #[target_feature(enable = "avx2")]

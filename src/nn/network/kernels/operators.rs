@@ -12,6 +12,7 @@ use ort::operator::{
 use ort::value::{DynTensorValueType, PrimitiveTensorElementType, TensorElementType};
 use ort::{Error, Result};
 
+use super::changes::Changes;
 use super::float::{self, Matrix};
 use super::integer::{self, Layer, Wide};
 use super::level::Level;
@@ -373,31 +374,55 @@ impl FeaturesInt8Kernel {
         Ok(kernel)
     }
 
-    /// Returns the number of rows of the table; the last stands for no input.
-    pub(super) fn rows(&self) -> usize {
-        self.table.rows()
-    }
-
     /// Returns the number of outputs of a position.
     pub(super) fn width(&self) -> usize {
         self.table.columns() / 2
     }
 
-    /// Writes the outputs of a position, whose inputs must be below [`FeaturesInt8Kernel::rows`].
+    /// Returns the bias of the sums.
+    pub(super) fn bias(&self) -> &[Wide] {
+        &self.bias
+    }
+
+    /// Returns the instruction set that it uses.
+    pub(super) fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Returns the row of no input.
+    pub(super) fn padding(&self) -> u16 {
+        (self.table.rows() - 1) as u16
+    }
+
+    /// Checks `inputs` of a position that has `count` of them.
     ///
     /// # Errors
-    /// If there are more inputs than a sum can hold.
-    pub(super) fn run(&self, inputs: &[u16], outputs: &mut [u8]) -> Result<()> {
-        if inputs.len() > self.most_inputs {
+    /// If one is not in the table, or if there are more than a sum can hold.
+    pub(super) fn check(&self, inputs: &[u16], count: usize) -> Result<()> {
+        check_indices("inputs", inputs, self.table.rows())?;
+        if count > self.most_inputs {
             return Err(Error::new(format!(
-                "a position has {} inputs; with more than {} a sum could overflow",
-                inputs.len(),
+                "a position has {count} inputs; with more than {} a sum could overflow",
                 self.most_inputs
             )));
         }
-        let layer = Layer { table: &self.table, bias: &self.bias, log_one: self.log_one };
-        layer.run(self.level, inputs, outputs);
         Ok(())
+    }
+
+    /// Adds changes to the sums of a position, and writes its outputs. See [`Layer::update`].
+    pub(super) fn update(
+        &self,
+        from: Option<&[Wide]>,
+        changes: &Changes,
+        sums: &mut [Wide],
+        outputs: &mut [u8],
+    ) {
+        let (added, removed) = (changes.added(), changes.removed());
+        self.layer().update(self.level, from, added, removed, sums, outputs);
+    }
+
+    fn layer(&self) -> Layer<'_> {
+        Layer { table: &self.table, bias: &self.bias, log_one: self.log_one }
     }
 }
 
@@ -405,10 +430,13 @@ impl Kernel for FeaturesInt8Kernel {
     fn compute(&mut self, context: &ComputeContext) -> Result<()> {
         request!(context, 0 as u16, |shape: 2, indices|);
         let [positions, per_position] = shape;
-        check_indices("inputs", indices, self.table.rows())?;
         let width = self.width();
         output!(context, 0, [positions, width], u8, outputs);
-        let run = |rows: &[u16], outputs: &mut [u8]| self.run(rows, outputs);
+        let run = |rows: &[u16], outputs: &mut [u8]| {
+            self.check(rows, rows.len())?;
+            self.layer().run(self.level, rows, outputs);
+            Ok(())
+        };
         for_each_position(indices, per_position, self.table.rows() - 1, outputs, width, run)
     }
 }
@@ -460,24 +488,31 @@ impl LastLayers {
         self.outcome_bias.len()
     }
 
-    /// Writes the logits of the outcome and returns the moves left, given the sums of the hidden
-    /// units in `self.hidden`.
-    fn run(&mut self, outcome: &mut [f32]) -> Result<f32> {
+    /// Writes the logits of the outcome, given the sums of the hidden units in `self.hidden`.
+    fn outcome(&mut self, outcome: &mut [f32]) -> Result<()> {
         for unit in &mut self.hidden {
             *unit = unit.max(0.0);
         }
-        let matrix = |numbers| {
-            Matrix::new(numbers, self.units).ok_or_else(|| Error::new("a layer has no columns"))
-        };
-        float::dot_all(self.level, matrix(&self.outcome_weight)?, &self.hidden, outcome);
+        let weight = self.matrix(&self.outcome_weight)?;
+        float::dot_all(self.level, weight, &self.hidden, outcome);
         for (logit, bias) in outcome.iter_mut().zip(&self.outcome_bias) {
             *logit += bias;
         }
+        Ok(())
+    }
+
+    /// Returns the moves left after [`LastLayers::outcome`].
+    fn moves_left(&self) -> Result<f32> {
         let mut raw = [0.0];
-        float::dot_all(self.level, matrix(&self.moves_left_weight)?, &self.hidden, &mut raw);
+        let weight = self.matrix(&self.moves_left_weight)?;
+        float::dot_all(self.level, weight, &self.hidden, &mut raw);
         let raw = raw[0] + self.moves_left_bias;
         // ln(1 + e^raw) without overflow.
         Ok(MOVES_LEFT_SCALE * (raw.max(0.0) + (-raw.abs()).exp().ln_1p()))
+    }
+
+    fn matrix<'a>(&self, numbers: &'a [f32]) -> Result<Matrix<'a>> {
+        Matrix::new(numbers, self.units).ok_or_else(|| Error::new("a layer has no columns"))
     }
 }
 
@@ -513,7 +548,8 @@ impl Kernel for ValueHeadKernel {
             for (unit, bias) in self.last.hidden.iter_mut().zip(&self.hidden_bias) {
                 *unit += bias;
             }
-            *moves_left = self.last.run(outcome)?;
+            self.last.outcome(outcome)?;
+            *moves_left = self.last.moves_left()?;
         }
         Ok(())
     }
@@ -552,18 +588,26 @@ impl ValueHeadInt8Kernel {
         self.last.outcomes()
     }
 
-    /// Writes the logits of the outcome and returns the moves left, given the outputs of the first layer.
+    /// Writes the logits of the outcome, given the outputs of the first layer.
     ///
     /// # Errors
     /// If a layer has no columns.
-    pub(super) fn run(&mut self, x: &[u8], outcome: &mut [f32]) -> Result<f32> {
+    pub(super) fn outcome(&mut self, x: &[u8], outcome: &mut [f32]) -> Result<()> {
         integer::dot_all(self.last.level, &self.hidden_weight, x, &mut self.sums);
         let weights = self.scale.iter().zip(&self.hidden_bias);
         let units = self.last.hidden.iter_mut().zip(&self.sums).zip(weights);
         for ((unit, &sum), (scale, bias)) in units {
             *unit = sum as f32 * scale + bias;
         }
-        self.last.run(outcome)
+        self.last.outcome(outcome)
+    }
+
+    /// Returns the moves left of the position of the last [`ValueHeadInt8Kernel::outcome`].
+    ///
+    /// # Errors
+    /// If a layer has no columns.
+    pub(super) fn moves_left(&self) -> Result<f32> {
+        self.last.moves_left()
     }
 }
 
@@ -581,7 +625,8 @@ impl Kernel for ValueHeadInt8Kernel {
         output!(context, 1, [positions, 1], f32, moves_left);
         let outcome = outcome.chunks_exact_mut(self.last.outcomes());
         for ((x, outcome), moves_left) in x.chunks_exact(width).zip(outcome).zip(moves_left) {
-            *moves_left = self.run(x, outcome)?;
+            self.outcome(x, outcome)?;
+            *moves_left = self.moves_left()?;
         }
         Ok(())
     }

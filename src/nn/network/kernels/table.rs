@@ -70,6 +70,12 @@ impl ByteTable {
         &self.lines[nth * self.lines_per_row..][..self.lines_per_row]
     }
 
+    /// Returns all cache lines, row by row.
+    #[inline(always)]
+    pub(super) fn lines(&self) -> &[CacheLine] {
+        &self.lines
+    }
+
     /// Returns all numbers, row by row.
     pub(super) fn numbers(&self) -> impl Iterator<Item = i8> + '_ {
         self.lines.iter().flat_map(|line| line.0)
