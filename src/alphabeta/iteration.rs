@@ -245,16 +245,17 @@ impl<E: StaticEvaluator> Worker<E> {
         self.ask_policy(0);
         let entry = shared.table.probe(request.root.key());
         self.order_all(0, entry.and_then(|entry| entry.best));
-        let Frame { order, logits, .. } = &self.frames[0];
+        let Frame { order, logits, .. } = &mut self.frames[0];
         let policy = Policy::new(logits);
-        let ordered = order.iter().map(|&(_, index)| (index, legal[usize::from(index)]));
+        let ordered = (0..order.len()).map(|nth| order.index(nth));
         ordered
+            .map(|index| (index, legal[index]))
             .filter(|(_, m)| request.moves.is_empty() || request.moves.contains(m))
             .map(|(index, m)| RootLine {
                 moves: vec![m],
                 score,
                 nodes: 0,
-                prior: policy.probability(index).unwrap_or(0.0),
+                prior: policy.probability(logits, index).unwrap_or(0.0),
             })
             .collect()
     }
@@ -328,7 +329,7 @@ impl<E: StaticEvaluator> Worker<E> {
                     checks: gives_check || in_check,
                 };
                 let plies = if late.nth >= FULL_MOVES && depth >= REDUCTION_DEPTH {
-                    let history = self.history_of(0, candidate.packed, candidate.piece);
+                    let history = self.history_of(0, candidate);
                     let by_policy = reduction_by_policy(lines[nth].prior);
                     late_reduction(late, candidate, history, by_policy, false)
                 } else {

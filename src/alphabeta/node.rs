@@ -227,11 +227,6 @@ impl<E: StaticEvaluator> Worker<E> {
         if task.depth >= NO_TABLE_MOVE_DEPTH && table_move.is_none() && kind != Kind::All {
             task.depth -= 1;
         }
-        self.frames[ply].logits.clear();
-        if task.depth >= POLICY_DEPTH && !facts.single {
-            self.ask_policy(ply);
-        }
-        self.order_all(ply, table_move);
         self.search_moves(shared, task, facts, key, found)
     }
 
@@ -301,29 +296,43 @@ impl<E: StaticEvaluator> Worker<E> {
     ) -> Score {
         let NodeTask { ply, depth, mut alpha, beta, kind } = task;
         let excluded = self.frames[ply].excluded;
-        // Searches for alternatives use the frame as well.
-        let order = std::mem::take(&mut self.frames[ply].order);
-        let legal = std::mem::take(&mut self.frames[ply].legal);
-        let logits = std::mem::take(&mut self.frames[ply].logits);
-        let policy = Policy::new(&logits);
+        // The move of the table is searched before the others are ordered: often it is enough.
+        let table_move = found.and_then(|(entry, _)| entry.best);
+        let first = table_move.and_then(|m| self.legal_index(ply, m));
+        let mut policy = Policy::default();
         let mut tried = Tried::new();
         let mut best = -INFINITE;
         let mut best_move = None;
         let mut best_is_tactical = false;
         let mut refuted = None;
-        for (nth, &(_, index)) in order.iter().enumerate() {
-            let candidate = self.candidate(ply, legal[usize::from(index)]);
+        for nth in 0..self.frames[ply].legal.len() {
+            let index = match first {
+                Some(index) if nth == 0 => index,
+                _ => {
+                    if nth == usize::from(first.is_some()) {
+                        policy = self.order_moves(ply, depth, facts.single, table_move);
+                        if first.is_some() {
+                            // It has been searched.
+                            self.frames[ply].order.index(0);
+                        }
+                        if self.stopped {
+                            break;
+                        }
+                    }
+                    self.frames[ply].order.index(nth)
+                }
+            };
+            let candidate = self.candidate(ply, self.frames[ply].legal[index]);
             if Some(candidate.packed) == excluded {
                 continue;
             }
-            let history = self.history_of(ply, candidate.packed, candidate.piece);
             let mut extension = 0;
             if let Some((entry, score)) = found
                 && entry.best == Some(candidate.packed)
                 && excluded.is_none()
                 && self.may_extend(ply)
             {
-                self.frames[ply].legal.clone_from(&legal);
+                // It uses the frame as well, which is not ordered yet, and has the same moves after it.
                 let singular = self.singular(shared, task, candidate, entry, score);
                 match singular {
                     _ if self.stopped => break,
@@ -340,7 +349,9 @@ impl<E: StaticEvaluator> Worker<E> {
                 && (kind != Kind::Principal || nth >= KEPT_MOVES);
             let is_late = may_skip
                 && !candidate.is_tactical
-                && skips(task, facts, alpha, nth, tried.quiet_count, history);
+                && (skips_by_count(task, facts, tried.quiet_count)
+                    || skips_by_score(task, facts, alpha, nth)
+                    || skips_by_history(depth, self.history_of(ply, candidate)));
             // Most late moves surely give no check, which is known without making them.
             if is_late && !self.frames[ply].position.may_give_check(candidate.m) {
                 continue;
@@ -379,8 +390,8 @@ impl<E: StaticEvaluator> Worker<E> {
                 let plies = late_reduction(
                     Late { depth, nth, kind, checks: gives_check || facts.in_check },
                     candidate,
-                    history,
-                    policy.reduction(index),
+                    self.history_of(ply, candidate),
+                    policy.reduction(&self.frames[ply].logits, index),
                     facts.improving,
                 );
                 let reduced = (depth_after - plies).max(1).min(depth_after);
@@ -418,10 +429,6 @@ impl<E: StaticEvaluator> Worker<E> {
             }
             tried.push(candidate);
         }
-        let frame = &mut self.frames[ply];
-        frame.order = order;
-        frame.legal = legal;
-        frame.logits = logits;
         if self.stopped {
             return 0;
         }
@@ -463,6 +470,27 @@ impl<E: StaticEvaluator> Worker<E> {
             shared.table.store(key, entry);
         }
         best
+    }
+
+    /// Orders the legal moves at `ply`, from some depth on by the policy, which is returned.
+    fn order_moves(
+        &mut self,
+        ply: usize,
+        depth: i32,
+        single: bool,
+        table_move: Option<PackedMove>,
+    ) -> Policy {
+        self.frames[ply].logits.clear();
+        if depth >= POLICY_DEPTH && !single {
+            self.ask_policy(ply);
+        }
+        self.order_all(ply, table_move);
+        Policy::new(&self.frames[ply].logits)
+    }
+
+    /// Returns the number of a move among the legal ones at `ply`.
+    fn legal_index(&self, ply: usize, m: PackedMove) -> Option<usize> {
+        self.frames[ply].legal.iter().position(|legal| legal.pack() == m)
     }
 
     /// Returns `true` if a line is still short enough for extensions.
@@ -554,29 +582,29 @@ enum Singular {
     Refuted(Score),
 }
 
-/// The probabilities of the moves of a node.
-pub(super) struct Policy<'a> {
-    logits: &'a [f32],
+/// What turns logits of the moves of a node into probabilities.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Policy {
     greatest: f32,
     sum: f32,
 }
 
-impl Policy<'_> {
-    pub(super) fn new(logits: &[f32]) -> Policy<'_> {
+impl Policy {
+    pub(super) fn new(logits: &[f32]) -> Policy {
         let greatest = logits.iter().copied().fold(f32::MIN, f32::max);
         let sum = logits.iter().map(|logit| libm::expf(logit - greatest)).sum();
-        Policy { logits, greatest, sum }
+        Policy { greatest, sum }
     }
 
     /// Returns the probability of a move; `None` if the policy was not asked.
-    pub(super) fn probability(&self, index: u16) -> Option<f32> {
-        let logit = self.logits.get(usize::from(index))?;
+    pub(super) fn probability(&self, logits: &[f32], index: usize) -> Option<f32> {
+        let logit = logits.get(index)?;
         Some(libm::expf(logit - self.greatest) / self.sum)
     }
 
     /// Returns by how many plies more a move is reduced because the policy expects it hardly at all, or much.
-    fn reduction(&self, index: u16) -> i32 {
-        self.probability(index).map_or(0, reduction_by_policy)
+    fn reduction(&self, logits: &[f32], index: usize) -> i32 {
+        self.probability(logits, index).map_or(0, reduction_by_policy)
     }
 }
 
@@ -585,25 +613,22 @@ pub(super) fn reduction_by_policy(probability: f32) -> i32 {
     i32::from(probability < UNEXPECTED) - i32::from(probability > EXPECTED)
 }
 
-/// Returns `true` if a quiet move need not be searched.
-fn skips(
-    task: NodeTask,
-    facts: NodeFacts,
-    alpha: Score,
-    nth: usize,
-    quiet_count: usize,
-    history: i32,
-) -> bool {
+/// Returns `true` if a quiet move need not be searched because many were.
+fn skips_by_count(task: NodeTask, facts: NodeFacts, quiet_count: usize) -> bool {
     let depth = task.depth;
     let many = (4 + depth * depth) / if facts.improving { 1 } else { 2 };
-    if depth <= LATE_MOVE_DEPTH && quiet_count as i32 > many {
-        return true;
-    }
+    depth <= LATE_MOVE_DEPTH && quiet_count as i32 > many
+}
+
+/// Returns `true` if a quiet move need not be searched because it can hardly reach alpha.
+fn skips_by_score(task: NodeTask, facts: NodeFacts, alpha: Score, nth: usize) -> bool {
     let (max_depth, margin, margin_per_ply) = FUTILITY;
-    let reduced = (depth - reduction(depth, nth)).max(0);
-    if reduced <= max_depth && facts.eval + margin + margin_per_ply * reduced <= alpha {
-        return true;
-    }
+    let reduced = (task.depth - reduction(task.depth, nth)).max(0);
+    reduced <= max_depth && facts.eval + margin + margin_per_ply * reduced <= alpha
+}
+
+/// Returns `true` if a quiet move need not be searched because it did badly elsewhere.
+fn skips_by_history(depth: i32, history: i32) -> bool {
     let (max_depth, least) = HISTORY_PRUNING;
     depth <= max_depth && history < least * depth
 }

@@ -3,7 +3,7 @@
 use super::evaluation::StaticEvaluator;
 use super::histories::PieceSquare;
 use super::worker::Worker;
-use crate::rules::{Move, MoveFacts, PackedMove, Role};
+use crate::rules::{Move, MoveFacts, PackedMove, Role, Side};
 
 /// The order value of the table's move.
 const TABLE_MOVE: i32 = 100_000_000;
@@ -25,6 +25,51 @@ pub(super) fn piece_value(role: Role) -> i32 {
         Role::Rook => 500,
         Role::Queen => 900,
         Role::King => 2000,
+    }
+}
+
+/// Moves that are looked for one by one; most nodes need no more. The others are sorted.
+const LOOKED_FOR: usize = 3;
+
+/// Moves of a node, by their numbers among the legal ones, in the order in which they are to be searched.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MoveOrder {
+    /// Order value and number of each move, so that the greatest is the next one. Of equal values the first is.
+    keys: Vec<i64>,
+}
+
+impl MoveOrder {
+    pub(super) fn clear(&mut self) {
+        self.keys.clear();
+    }
+
+    /// Adds the move number `index`.
+    pub(super) fn push(&mut self, value: i32, index: usize) {
+        self.keys.push(i64::from(value) << 16 | i64::from(u16::MAX - index as u16));
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Returns the number of the move that is to be searched as number `nth`, once those before have been asked for.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(super) fn index(&mut self, nth: usize) -> usize {
+        let rest = &mut self.keys[nth..];
+        if nth < LOOKED_FOR {
+            let mut greatest = 0;
+            for other in 1..rest.len() {
+                if rest[other] > rest[greatest] {
+                    greatest = other;
+                }
+            }
+            rest.swap(0, greatest);
+        } else if nth == LOOKED_FOR {
+            rest.sort_unstable_by_key(|&key| std::cmp::Reverse(key));
+        }
+        usize::from(u16::MAX - rest[0] as u16)
     }
 }
 
@@ -65,10 +110,27 @@ impl<E: StaticEvaluator> Worker<E> {
         }
     }
 
+    /// Returns the move that is searched as number `nth` at `ply`, once those before have been asked for.
+    pub(super) fn next_candidate(&mut self, ply: usize, nth: usize) -> Candidate {
+        let frame = &mut self.frames[ply];
+        let m = frame.legal[frame.order.index(nth)];
+        self.candidate(ply, m)
+    }
+
     /// Returns the value of a quiet move by all histories.
-    pub(super) fn history_of(&self, ply: usize, packed: PackedMove, piece: PieceSquare) -> i32 {
+    pub(super) fn history_of(&self, ply: usize, candidate: Candidate) -> i32 {
         let side = self.frames[ply].position.turn();
         let before = self.before(ply).map(|(_, piece)| piece);
+        self.quiet_history(side, before, candidate.packed, candidate.piece)
+    }
+
+    fn quiet_history(
+        &self,
+        side: Side,
+        before: Option<PieceSquare>,
+        packed: PackedMove,
+        piece: PieceSquare,
+    ) -> i32 {
         self.histories.quiet(side, packed) + self.histories.continuation(before, piece)
     }
 
@@ -78,7 +140,10 @@ impl<E: StaticEvaluator> Worker<E> {
         order.clear();
         let frame = &self.frames[ply];
         let greatest = frame.logits.iter().copied().fold(f32::MIN, f32::max);
-        let counter = self.before(ply).map(|(before, _)| self.histories.counter(before));
+        let side = frame.position.turn();
+        let before = self.before(ply);
+        let counter = before.map(|(before, _)| self.histories.counter(before));
+        let piece_before = before.map(|(_, piece)| piece);
         for (index, &m) in frame.legal.iter().enumerate() {
             let packed = m.pack();
             let facts = frame.position.move_facts(m);
@@ -97,8 +162,8 @@ impl<E: StaticEvaluator> Worker<E> {
                     }
                 }
             } else {
-                let piece = PieceSquare::new(frame.position.turn(), facts, m);
-                let history = self.history_of(ply, packed, piece);
+                let piece = PieceSquare::new(side, facts, m);
+                let history = self.quiet_history(side, piece_before, packed, piece);
                 match logit {
                     Some(logit) => {
                         let killer = frame.killers.contains(&packed);
@@ -110,9 +175,8 @@ impl<E: StaticEvaluator> Worker<E> {
                     None => history,
                 }
             };
-            order.push((value, index as u16));
+            order.push(value, index);
         }
-        order.sort_unstable_by_key(|&(value, index)| (std::cmp::Reverse(value), index));
         self.frames[ply].order = order;
     }
 
@@ -142,9 +206,8 @@ impl<E: StaticEvaluator> Worker<E> {
             } else {
                 16 * gain(facts) - mover + self.histories.capture(packed) / 4
             };
-            order.push((value, index as u16));
+            order.push(value, index);
         }
-        order.sort_unstable_by_key(|&(value, index)| (std::cmp::Reverse(value), index));
         self.frames[ply].order = order;
         only_tactical
     }
@@ -153,4 +216,25 @@ impl<E: StaticEvaluator> Worker<E> {
 /// The order value of a logit, given its difference to the greatest.
 fn by_policy(gap: f32) -> i32 {
     (gap.max(-MAX_LOGIT_GAP) * LOGIT) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moves_come_in_order() {
+        let mut order = MoveOrder::default();
+        let values = [5, -TABLE_MOVE, 9, 5, TABLE_MOVE, i32::MIN, 9, 0];
+        for count in 0..=values.len() {
+            order.clear();
+            for (index, &value) in values[..count].iter().enumerate() {
+                order.push(value, index);
+            }
+            let mut expected: Vec<usize> = (0..count).collect();
+            expected.sort_by_key(|&index| std::cmp::Reverse(values[index]));
+            let found: Vec<usize> = (0..order.len()).map(|nth| order.index(nth)).collect();
+            assert_eq!(found, expected);
+        }
+    }
 }

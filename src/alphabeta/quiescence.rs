@@ -87,11 +87,8 @@ impl<E: StaticEvaluator> Worker<E> {
         }
         let first_alpha = alpha;
         let mut best_move: Option<PackedMove> = None;
-        // The frame is not used by the plies after it.
-        let order = std::mem::take(&mut self.frames[ply].order);
-        let legal = std::mem::take(&mut self.frames[ply].legal);
-        for (nth, &(_, index)) in order.iter().enumerate() {
-            let candidate = self.candidate(ply, legal[usize::from(index)]);
+        for nth in 0..self.frames[ply].order.len() {
+            let candidate = self.next_candidate(ply, nth);
             if evades && nth >= EVASIONS && best > -MATE_BOUND && !candidate.is_tactical {
                 continue;
             }
@@ -117,9 +114,6 @@ impl<E: StaticEvaluator> Worker<E> {
                 }
             }
         }
-        let frame = &mut self.frames[ply];
-        frame.order = order;
-        frame.legal = legal;
         if self.stopped {
             return 0;
         }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::evaluation::StaticEvaluator;
 use super::histories::{CorrectionKeys, Histories, PieceSquare};
+use super::ordering::MoveOrder;
 use super::score::{Score, TABLE_WIN, decided};
 use super::table::{Entry, TranspositionTable};
 use crate::nn::EvalError;
@@ -34,8 +35,8 @@ pub(super) struct Shared<'a> {
 pub(super) struct Frame {
     pub(super) position: Position,
     pub(super) legal: MoveList,
-    /// Order values and indices in `legal`.
-    pub(super) order: Vec<(i32, u16)>,
+    /// The order of moves in `legal`.
+    pub(super) order: MoveOrder,
     /// The logits of `legal`, if the policy was asked.
     pub(super) logits: Vec<f32>,
     /// Two quiet moves that refuted other moves here.
@@ -54,7 +55,7 @@ impl Frame {
         Frame {
             position: position.clone(),
             legal: MoveList::new(),
-            order: Vec::new(),
+            order: MoveOrder::default(),
             logits: Vec::new(),
             killers: [PackedMove::default(); 2],
             eval: 0,
