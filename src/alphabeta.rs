@@ -14,6 +14,7 @@
 mod evaluation;
 mod histories;
 mod iteration;
+mod move_order;
 mod node;
 mod ordering;
 mod quiescence;

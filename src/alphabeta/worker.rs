@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::evaluation::StaticEvaluator;
 use super::histories::{CorrectionKeys, Histories, PieceSquare};
-use super::ordering::MoveOrder;
+use super::move_order::MoveOrder;
 use super::score::{Score, TABLE_WIN, decided};
 use super::table::{Entry, TranspositionTable};
 use crate::nn::EvalError;
