@@ -63,7 +63,8 @@ pub struct SparseShape {
 /// Active inputs and move rows of one position. A reused value keeps its memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SparseInput {
-    /// Indices of the active inputs, each at most once, below [`SparseShape::inputs`].
+    /// Indices of the active inputs, each at most once, below [`SparseShape::inputs`]. After
+    /// [`SparseEncoding::write_placed`] there are padding rows among them.
     pub inputs: Vec<u16>,
     /// Rows of the legal moves in their order, [`SparseShape::rows_per_move`] each, at most
     /// [`SparseShape::move_rows`], which is the padding row.
