@@ -30,7 +30,7 @@ const CORRECTIONS: usize = 1 << 14;
 /// The limit of a correction.
 const CORRECTION_LIMIT: i32 = 1024;
 /// The weights of corrections by pawns, by the pieces of either side, and by the move before, of 512.
-const CORRECTION_WEIGHTS: [i32; 4] = [66, 50, 50, 50];
+const CORRECTION_WEIGHTS: [i32; 4] = [50, 38, 38, 38];
 
 /// What the corrections of the static evaluation of a position go by.
 #[derive(Clone, Copy, Debug)]
@@ -176,7 +176,7 @@ mod tests {
         for _ in 0..200 {
             histories.add_correction(keys, 3000, 8);
         }
-        assert_eq!(histories.correction(keys), 1024 * (66 + 50 + 50 + 50) / 512);
+        assert_eq!(histories.correction(keys), 1024 * CORRECTION_WEIGHTS.iter().sum::<i32>() / 512);
     }
 
     #[test]

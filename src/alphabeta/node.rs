@@ -7,27 +7,37 @@ use super::table::{Bound, Entry};
 use super::worker::{MAX_PLY, Shared, Worker};
 use crate::rules::{Key, PackedMove};
 
+// The numbers below are those of an SPSA run (Spall 1992) over seven variants; docs/history/search.md has the matches.
+
+/// A ply, in the units of reductions.
+const PLY: i32 = 1024;
 /// The depth from which on the policy orders the moves.
 const POLICY_DEPTH: i32 = 3;
 /// The greatest depth of reverse futility pruning, and its margin for each ply of depth.
-const REVERSE_FUTILITY: (i32, Score) = (7, 80);
+const REVERSE_FUTILITY: (i32, Score) = (7, 118);
 /// The greatest depth of razoring, and its margin for each ply of depth.
-const RAZORING: (i32, Score) = (3, 250);
+const RAZORING: (i32, Score) = (3, 265);
 /// The least depth of the null-move test.
 const NULL_MOVE_DEPTH: i32 = 3;
+/// By how much less a passed turn is searched, in 1,024ths of a ply: always, and for each ply of depth.
+const NULL_MOVE_REDUCTION: (i32, i32) = (2890, 326);
+/// The score above beta that is worth a ply more of it, up to three.
+const NULL_MOVE_SCORE: Score = 112;
 /// The least depth at which a node without a move of the table is searched a ply less.
 const NO_TABLE_MOVE_DEPTH: i32 = 4;
 /// The least depth of the search for alternatives to the table's move (singular extensions).
 const SINGULAR_DEPTH: i32 = 7;
+/// By how much all others must be worse, for each two plies of depth.
+const SINGULAR_MARGIN: Score = 5;
 /// The greatest depth at which late quiet moves are left out.
 const LATE_MOVE_DEPTH: i32 = 6;
 /// The greatest reduced depth of futility pruning, its margin, and that for each ply of depth.
-const FUTILITY: (i32, Score, Score) = (5, 60, 90);
+const FUTILITY: (i32, Score, Score) = (5, 76, 68);
 /// The greatest depth at which quiet moves of bad history are left out, and how bad, for each ply of depth.
-const HISTORY_PRUNING: (i32, i32) = (4, -2500);
+const HISTORY_PRUNING: (i32, i32) = (4, -3200);
 /// The greatest depth at which moves that lose an exchange are left out, and what they may lose for each ply of
 /// depth: tactical moves, others.
-const LOSING_EXCHANGES: (i32, i32, i32) = (6, 100, 50);
+const LOSING_EXCHANGES: (i32, i32, i32) = (6, 100, 70);
 /// The greatest depth at which checks are extended.
 const CHECK_DEPTH: i32 = 6;
 /// The least depth of late move reductions.
@@ -35,10 +45,19 @@ pub(super) const REDUCTION_DEPTH: i32 = 3;
 /// Moves of a principal variation that are never left out.
 const KEPT_MOVES: usize = 4;
 /// Moves of a greater probability are reduced a ply less, moves of a smaller one a ply more.
-const EXPECTED: f32 = 0.15;
-const UNEXPECTED: f32 = 0.004;
+const EXPECTED: f32 = 0.175;
+const UNEXPECTED: f32 = 0.005;
+/// The least reduction of late moves, and what the product of the logarithms of depth and number adds, in 1,024ths of
+/// a ply.
+const REDUCTION: (i32, i32) = (1035, 563);
+/// The reduction of tactical moves is this part of that of others, of 1,024.
+const TACTICAL_PART: i32 = 593;
+/// Further reductions, in 1,024ths of a ply: at nodes that a move is expected to refute, and at nodes that are not better
+/// than two plies before.
+const CUT_REDUCTION: i32 = 592;
+const WORSE_REDUCTION: i32 = 1318;
 /// A history of this much is worth a ply of reductions.
-const HISTORY_PER_PLY: i32 = 6000;
+const HISTORY_PER_PLY: i32 = 4800;
 /// Tried moves whose histories are lowered by a cutoff.
 const TRIED: usize = 64;
 
@@ -60,11 +79,11 @@ impl Kind {
     }
 }
 
-/// The plies by which late moves are searched less, by depth and number of the move.
+/// By how much less late moves are searched, by depth and number of the move, in 1,024ths of a ply.
 fn reduction(depth: i32, nth: usize) -> i32 {
     let log = |number: usize| LOGARITHMS[number.min(LOGARITHMS.len() - 1)];
-    // 0.6 + ln(depth) * ln(nth) / 2
-    (614 + log(depth.max(0) as usize) * log(nth) / 2048) / 1024
+    let product = log(depth.max(0) as usize) * log(nth) / 1024;
+    REDUCTION.0 + product * REDUCTION.1 / 1024
 }
 
 /// Natural logarithms of 0 (as 0) to 63, times 1,024.
@@ -267,7 +286,9 @@ impl<E: StaticEvaluator> Worker<E> {
             && beta.abs() < MATE_BOUND
             && self.pass(ply)
         {
-            let reduced = depth - 3 - depth / 4 - ((guess - beta) / 150).min(3);
+            let (always, per_ply) = NULL_MOVE_REDUCTION;
+            let by_score = ((guess - beta) * PLY / NULL_MOVE_SCORE).min(3 * PLY);
+            let reduced = depth - (always + depth * per_ply + by_score + PLY / 2) / PLY;
             let score = -self.node(
                 shared,
                 NodeTask {
@@ -515,7 +536,7 @@ impl<E: StaticEvaluator> Worker<E> {
         if !applies {
             return Singular::Extension(0);
         }
-        let target = score - 2 * depth;
+        let target = score - SINGULAR_MARGIN * depth / 2;
         self.frames[ply].excluded = Some(candidate.packed);
         let others = self.node(
             shared,
@@ -616,14 +637,14 @@ pub(super) fn reduction_by_policy(probability: f32) -> i32 {
 /// Returns `true` if a quiet move need not be searched because many were.
 fn skips_by_count(task: NodeTask, facts: NodeFacts, quiet_count: usize) -> bool {
     let depth = task.depth;
-    let many = (4 + depth * depth) / if facts.improving { 1 } else { 2 };
+    let many = (12 + depth * depth) / if facts.improving { 3 } else { 6 };
     depth <= LATE_MOVE_DEPTH && quiet_count as i32 > many
 }
 
 /// Returns `true` if a quiet move need not be searched because it can hardly reach alpha.
 fn skips_by_score(task: NodeTask, facts: NodeFacts, alpha: Score, nth: usize) -> bool {
     let (max_depth, margin, margin_per_ply) = FUTILITY;
-    let reduced = (task.depth - reduction(task.depth, nth)).max(0);
+    let reduced = (task.depth - reduction(task.depth, nth) / PLY).max(0);
     reduced <= max_depth && facts.eval + margin + margin_per_ply * reduced <= alpha
 }
 
@@ -652,15 +673,20 @@ pub(super) fn late_reduction(
     by_policy: i32,
     improving: bool,
 ) -> i32 {
-    let plies = reduction(late.depth, late.nth);
-    let plies = if candidate.is_tactical {
-        plies / 2
+    let by_number = reduction(late.depth, late.nth);
+    let by_move = if candidate.is_tactical {
+        by_number * TACTICAL_PART / 1024
     } else {
-        plies - (history / HISTORY_PER_PLY).clamp(-2, 2)
+        by_number - (history * PLY / HISTORY_PER_PLY).clamp(-2 * PLY, 2 * PLY)
     };
-    let by_kind = i32::from(late.kind == Kind::Cut) - i32::from(late.kind == Kind::Principal);
-    let by_node = by_kind - i32::from(late.checks) + i32::from(!improving);
-    (plies + by_policy + by_node).max(0)
+    let by_kind = match late.kind {
+        Kind::Principal => -PLY,
+        Kind::Cut => CUT_REDUCTION,
+        Kind::All => 0,
+    };
+    let by_node = by_kind + if improving { 0 } else { WORSE_REDUCTION };
+    let by_plies = by_policy - i32::from(late.checks);
+    (by_move + by_node + by_plies * PLY).max(0) / PLY
 }
 
 /// The key of a position, or of its alternatives to a move.
@@ -676,9 +702,10 @@ mod tests {
     fn reductions_grow_with_depth_and_number() {
         for depth in 1..64 {
             for nth in 1..64 {
-                let exact = 0.6 + f64::from(depth).ln() * (nth as f64).ln() / 2.0;
-                let found = f64::from(reduction(depth, nth));
-                assert!((exact - 1.01..=exact + 0.01).contains(&found), "{depth} {nth} {found}");
+                let [least, factor] = [REDUCTION.0, REDUCTION.1].map(|x| f64::from(x) / 1024.0);
+                let exact = least + f64::from(depth).ln() * (nth as f64).ln() * factor;
+                let found = f64::from(reduction(depth, nth)) / 1024.0;
+                assert!((found - exact).abs() < 0.01, "{depth} {nth} {found} {exact}");
             }
         }
         assert_eq!(reduction(200, 500), reduction(63, 63));

@@ -8,7 +8,7 @@ use crate::rules::{Move, MoveFacts, PackedMove, Role, Side};
 /// The order value of the table's move.
 const TABLE_MOVE: i32 = 100_000_000;
 /// The order value of a logit. Histories are up to 16,384.
-const LOGIT: f32 = 1500.0;
+const LOGIT: f32 = 1650.0;
 /// A logit that is so much below the greatest counts as this.
 const MAX_LOGIT_GAP: f32 = 20.0;
 /// What a killer is worth beside logits.

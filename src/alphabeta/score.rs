@@ -1,6 +1,6 @@
 //! Scores: log odds of the expected score in whole numbers, and mates.
 
-/// A score for the side to move. Up to 4,000 in absolute value it is 300 times the log odds of the
+/// A score for the side to move. Up to 4,000 in absolute value it is 440 times the log odds of the
 /// expected score; above 29,000 it is a forced mate; between them a win of unknown length.
 pub type Score = i32;
 
@@ -14,8 +14,8 @@ pub(super) const TABLE_WIN: Score = 20_000;
 pub(super) const INFINITE: Score = 31_000;
 /// The greatest static evaluation.
 pub(super) const MAX_EVAL: Score = 4_000;
-/// Units for a factor of e in the odds: about 200 for a pawn in chess. The margins of the search are in these units.
-const UNITS: f32 = 300.0;
+/// Units for a factor of e in the odds: about 300 for a pawn in chess. The margins of the search are in these units.
+const UNITS: f32 = 440.0;
 
 /// Returns the static evaluation for the probabilities of win, loss and draw.
 pub(super) fn score_of([win, loss, draw]: [f32; 3]) -> Score {
