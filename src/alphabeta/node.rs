@@ -7,7 +7,8 @@ use super::table::{Bound, Entry};
 use super::worker::{MAX_PLY, Shared, Worker};
 use crate::rules::{Key, PackedMove};
 
-// The numbers below are those of an SPSA run (Spall 1992) over seven variants; docs/history/search.md has the matches.
+// Margins and reductions come from an SPSA run (Spall 1992) over seven variants, see docs/history/search.md; depths were
+// set by hand.
 
 /// A ply, in the units of reductions.
 const PLY: i32 = 1024;
