@@ -27,7 +27,7 @@ pub struct Played {
     pub start: String,
     /// The turns after the opening, in the notation of UCI.
     pub turns: Vec<String>,
-    /// The milliseconds left to the mover after each turn, in bughouse with running clocks.
+    /// The milliseconds left to the mover after each turn, with its increment, if all players have clocks.
     pub left: Vec<u64>,
 }
 
@@ -72,6 +72,7 @@ pub fn play(
     let mut position = start.clone();
     let mut turns: Vec<String> = Vec::new();
     let mut plies: Vec<Vec<Move>> = Vec::new();
+    let mut left = Vec::new();
     let (scores, end, detail) = loop {
         if let Some(outcome) = position.result() {
             let scores: Vec<i8> = Side::all(seats.len()).map(|side| outcome.score(side)).collect();
@@ -94,6 +95,9 @@ pub fn play(
                     turns.push(position.turn_text(&turn));
                     plies.push(turn);
                     position = next;
+                    if clocks.iter().all(Option::is_some) {
+                        left.extend(player.clock());
+                    }
                     continue;
                 }
                 None => PlayerFault::IllegalTurn(format!("{turn:?}")),
@@ -118,7 +122,7 @@ pub fn play(
         detail,
         start: start.fen(),
         turns,
-        left: Vec::new(),
+        left,
     }))
 }
 

@@ -67,13 +67,23 @@ fn write(text: &mut String, variant: &Variant, schedule: &MatchSchedule, game: &
             words.push(turn.clone());
             continue;
         };
-        words.push(san::write(position, &plies));
+        let san = san::write(position, &plies);
+        words.push(
+            game.left.get(index).map_or(san.clone(), |&left| format!("{san} {}", clock(left))),
+        );
         for ply in plies {
             position.play_unchecked(ply);
         }
     }
     words.push(result.to_owned());
     wrap(text, &words);
+}
+
+/// Returns the comment that tells a clock of `milliseconds`, as chess servers write it.
+fn clock(milliseconds: u64) -> String {
+    let (hours, minutes) = (milliseconds / 3_600_000, milliseconds / 60_000 % 60);
+    let (seconds, thousandths) = (milliseconds / 1000 % 60, milliseconds % 1000);
+    format!("{{[%clk {hours}:{minutes:02}:{seconds:02}.{thousandths:03}]}}")
 }
 
 /// Writes the tags of the event.

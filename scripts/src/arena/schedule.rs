@@ -2,6 +2,7 @@
 
 use super::config::MatchConfig;
 use super::game::Played;
+use super::spec::TimeControl;
 
 /// The players of a match and all their seatings. Every opening is played once in each seating.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +11,8 @@ pub struct MatchSchedule {
     pub ids: Vec<usize>,
     /// The names of the players.
     pub names: Vec<String>,
+    /// The time control of each player of the configuration.
+    pub times: Vec<Option<TimeControl>>,
     /// For each seating, the player of the configuration that has each side.
     pub seatings: Vec<Vec<usize>>,
     /// The number of games: whole rounds of seatings.
@@ -35,7 +38,8 @@ impl MatchSchedule {
         let mut seatings = Vec::new();
         collect_seatings(&ids, &mut Vec::new(), &mut seatings);
         let games = config.games.next_multiple_of(seatings.len() as u64);
-        MatchSchedule { ids, names, seatings, games }
+        let times = players.iter().map(|player| player.tc).collect();
+        MatchSchedule { ids, names, times, seatings, games }
     }
 
     /// Returns `true` if these games, in order, are all of the match or more.

@@ -89,6 +89,11 @@ pub fn table(schedule: &MatchSchedule, sprt: Option<&Sprt>, games: &[Played]) ->
     for (reason, count) in count_endings(schedule, games) {
         let _ = writeln!(text, "{reason}: {count}");
     }
+    for (name, share) in schedule.names.iter().zip(clock_use(schedule, games)) {
+        if let Some(share) = share {
+            let _ = writeln!(text, "{name} used {:.0} % of its time", 100.0 * share);
+        }
+    }
     if let [first, _] = &schedule.names[..]
         && schedule.ids.len() == 2
     {
@@ -127,6 +132,28 @@ fn count_endings(schedule: &MatchSchedule, games: &[Played]) -> BTreeMap<String,
     reasons
 }
 
+/// Returns the share that each player used of the time that it had: the base and the increments up to the end of its
+/// games. `None` without clocks. In bughouse clocks run also for those who wait, so that the share says nothing.
+fn clock_use(schedule: &MatchSchedule, games: &[Played]) -> Vec<Option<f64>> {
+    let mut sums = vec![(0, 0); schedule.names.len()];
+    for game in games.iter().filter(|game| !game.start.contains('|')) {
+        let sides = game.seats.len();
+        // Clocks are for two sides, of which the second one is `b` in the FEN of any game.
+        let first = usize::from(game.start.split_whitespace().nth(1) == Some("b"));
+        for (side, &entry) in game.seats.iter().enumerate() {
+            let mut own = game.left.iter().skip((side + sides - first) % sides).step_by(sides);
+            let turns = own.len() as u64;
+            let Some((time, &left)) = schedule.times[entry].zip(own.next_back()) else { continue };
+            let available = time.base + time.increment * turns;
+            let (used, total) = &mut sums[schedule.ids[entry]];
+            *used += available.saturating_sub(left);
+            *total += available;
+        }
+    }
+    let share = |(used, total): (u64, u64)| (total > 0).then(|| used as f64 / total as f64);
+    sums.into_iter().map(share).collect()
+}
+
 /// Writes the Elo difference of two players, and the state of the sequential test.
 fn write_strength(text: &mut String, sprt: Option<&Sprt>, games: &[Played]) {
     let mut counted = Pentanomial::default();
@@ -153,5 +180,37 @@ fn write_strength(text: &mut String, sprt: Option<&Sprt>, games: &[Played]) {
     if let Some((after, verdict)) = decision(sprt, games) {
         let accepted = if verdict == Verdict::Elo1 { sprt.elo1 } else { sprt.elo0 };
         let _ = writeln!(text, "SPRT: Elo {accepted} is accepted after {after} games");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::MatchConfig;
+    use super::*;
+
+    #[test]
+    fn use_of_clocks_counts_increments() {
+        let players = ["uci:a,tc=10+1", "uci:b,tc=20+0"];
+        let players = players.iter().map(|text| text.parse().unwrap()).collect();
+        let schedule = MatchSchedule::new(&MatchConfig::new("chess", players));
+        let game = |start: &str, seats: [usize; 2], left: &[u64]| Played {
+            number: 0,
+            seats: seats.to_vec(),
+            scores: vec![0, 0],
+            end: "draw".to_owned(),
+            detail: String::new(),
+            start: start.to_owned(),
+            turns: vec!["e2e4".to_owned(); left.len()],
+            left: left.to_vec(),
+        };
+        let white_first = game("8/8 w - -", [0, 1], &[9_000, 15_000, 6_000]);
+        // 12 seconds of which 6 are left; 20 of which 15 are left.
+        let share = clock_use(&schedule, std::slice::from_ref(&white_first));
+        assert_eq!(share, [Some(0.5), Some(0.25)]);
+        // The second player is Black and begins.
+        let black_first = game("8/8 b - -", [0, 1], &[5_000, 11_000]);
+        let games = [white_first, black_first, game("8/8 w - -", [1, 0], &[])];
+        assert_eq!(clock_use(&schedule, &games), [Some(6.0 / 23.0), Some(0.5)]);
+        assert_eq!(clock_use(&schedule, &games[2..]), [None, None]);
     }
 }

@@ -405,6 +405,30 @@ mod outside {
     }
 
     #[test]
+    fn arena_records_clocks() {
+        let folder = TempDir::new().expect("a folder");
+        let moves = "go) case $count in 7) echo bestmove f2f3;; 9) echo bestmove e7e5;; \
+                     10) echo bestmove g2g4;; *) echo bestmove d8h4;; esac;;";
+        let mate = engine(&folder, "mate", &["position) set -- $rest; count=$#;;", moves, UCI]);
+        let player = format!("uci:{mate},tc=60+0.5");
+        let config = MatchConfig { plies: Some(0), ..config("chess", &[&player, &player], 2) };
+        let (games, table) = play(folder.path(), &config, 1);
+        for game in &games {
+            assert_eq!((&*game.end, game.turns.len()), ("checkmate", 4), "{game:?}");
+            assert!(game.left.len() == 4, "{game:?}");
+            assert!(game.left.iter().all(|left| (30_000..=61_000).contains(left)), "{game:?}");
+        }
+        assert_eq!(table.matches(" % of its time").count(), 2, "{table}");
+        let reopened = Arena::open(folder.path(), config).expect("opened");
+        assert_eq!(reopened.games(), games);
+        let pgn = fs::read_to_string(folder.path().join("games.pgn")).expect("a file");
+        assert_eq!(pgn.matches("{[%clk 0:01:0").count() + pgn.matches("{[%clk 0:00:").count(), 8);
+        let variant = Catalogue::shipped().get("chess").expect("a shipped variant");
+        let found = readers::read_all(&[&folder.path().join("games.pgn")], &variant).expect("read");
+        assert!(found.errors.is_empty() && found.games.len() == 2, "{:?}", found.errors);
+    }
+
+    #[test]
     fn arena_engine_that_resigns_loses() {
         let folder = TempDir::new().expect("a folder");
         let xboard = engine(&folder, "xboard", &["go|usermove) echo resign;;", XBOARD]);
