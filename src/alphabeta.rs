@@ -8,7 +8,8 @@
 //! pruning, late move reductions, futility pruning, singular extensions, histories, corrections of the evaluation, and a
 //! quiescence search of captures and promotions. Several threads search the same root and share the table ("lazy SMP").
 //!
-//! It plays games of two sides on one board whose turns are one ply each ([`supports`]). It shares neither tree nor
+//! It plays games of two sides on one board ([`supports`]). Where a turn has two plies, as in duck chess, the side to move
+//! stays the same after the first one, and so do the score and the window. It shares neither tree nor
 //! proofs with [`search`](crate::search); mates are exact only in that a mate score is a forced win.
 
 mod evaluation;
@@ -30,9 +31,8 @@ pub use worker::Probe;
 
 use crate::rules::Position;
 
-/// Returns `true` if the game of `position` can be searched: it has two sides, one board, pieces that move, and turns
-/// of one ply each.
+/// Returns `true` if the game of `position` can be searched: it has two sides, one board, and pieces that move.
 pub fn supports(position: &Position) -> bool {
     let spec = position.game_spec();
-    spec.sides == 2 && !spec.two_boards && !spec.walls && !spec.roles.is_empty()
+    spec.sides == 2 && !spec.two_boards && !spec.roles.is_empty()
 }

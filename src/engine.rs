@@ -429,7 +429,7 @@ impl Session {
         let position = self.position();
         let is_wanted = self.options.search == "alphabeta";
         let reason = if !alphabeta::supports(position) {
-            "the variant has other turns, boards or sides than alphabeta can search"
+            "the variant has other boards or sides than alphabeta can search"
         } else if pool.direct().is_none() {
             "alphabeta needs a sparse int8 network on a CPU"
         } else if self.options.gumbel {

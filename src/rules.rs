@@ -352,6 +352,16 @@ impl Position {
         passed
     }
 
+    /// Returns the score of the side to move, 1 or -1, and the plies to the end of the game, if a capture of a king ends it
+    /// and that is plain without a search: the side to move has captured it or can do so, or it has moved, and no square
+    /// for the duck shields its own king. `None` in all games but duck chess.
+    pub fn king_capture(&self) -> Option<(i8, usize)> {
+        match &self.state {
+            State::ChessPosition(game) => game.king_capture(),
+            _ => None,
+        }
+    }
+
     /// Returns hashes of the pawns, and of the other pieces of White and of Black. 0 in games in which no piece moves.
     pub fn structure_keys(&self) -> [u64; 3] {
         match &self.state {

@@ -1,12 +1,14 @@
 //! Histories: how well moves did elsewhere in the search, for the order of moves.
 
+use crate::rules::MoveFacts;
 use crate::rules::{Move, PackedMove, Side, Square};
-use crate::rules::{MoveFacts, Role};
 
 /// The limit of a history value.
 const LIMIT: i32 = 8192;
-/// Pieces and squares: side, role, square of arrival.
-const PIECE_SQUARES: usize = 2 * 6 * 64;
+/// Pieces and walls.
+const PIECES: usize = 7;
+/// Pieces and squares: side, piece, square of arrival.
+const PIECE_SQUARES: usize = 2 * PIECES * 64;
 /// Packed moves.
 const MOVES: usize = 1 << 16;
 
@@ -16,12 +18,12 @@ pub(super) struct PieceSquare(usize);
 
 impl PieceSquare {
     pub(super) fn new(side: Side, facts: MoveFacts, m: Move) -> PieceSquare {
-        let role = facts.role.unwrap_or(Role::Pawn) as usize - 1;
+        let piece = facts.role.map_or(PIECES - 1, |role| role as usize - 1);
         let to = match m {
             Move::Step { to, .. } | Move::Drop { to, .. } | Move::Place(to) | Move::Wall(to) => to,
             Move::Pass => Square::A1,
         };
-        PieceSquare((usize::from(side != Side::WHITE) * 6 + role) * 64 + usize::from(to))
+        PieceSquare((usize::from(side != Side::WHITE) * PIECES + piece) * 64 + usize::from(to))
     }
 }
 

@@ -58,7 +58,8 @@ impl fmt::Debug for Request<'_> {
 /// A move of the root, and what the search knows of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RootLine {
-    /// The principal variation; its first move is that of the root. Other moves than the best ones have no more.
+    /// The principal variation, of at least a whole turn; its first move is that of the root. Other moves than the best
+    /// ones stand alone.
     pub moves: Vec<Move>,
     /// The score for the side to move, of the last iteration in which it was best.
     pub score: Score,
@@ -69,6 +70,21 @@ pub struct RootLine {
 }
 
 impl RootLine {
+    /// Returns the whole turns of the line, which begins at `root`.
+    pub fn turns(&self, root: &Position) -> Vec<Vec<Move>> {
+        let mut position = root.clone();
+        let mut turns = Vec::new();
+        let mut turn = Vec::new();
+        for &m in &self.moves {
+            turn.push(m);
+            position.play_unchecked(m);
+            if !position.mid_turn() {
+                turns.push(std::mem::take(&mut turn));
+            }
+        }
+        turns
+    }
+
     /// Returns the number of plies to a forced mate, positive if the side to move mates; `None` if there is none.
     pub fn mate_plies(&self) -> Option<i32> {
         mate_plies(self.score)
@@ -225,11 +241,30 @@ impl<E: StaticEvaluator> Worker<E> {
             if self.is_first {
                 state.permille = shared.table.permille();
             }
+            self.complete_turns(shared, &mut state.lines[..count]);
             if on_iteration(&state) == Verdict::Stop {
                 break;
             }
         }
+        self.complete_turns(shared, &mut state.lines[..count]);
         state
+    }
+
+    /// Completes the first turn of lines that end within it, by the move of the table or else by the policy.
+    fn complete_turns(&mut self, shared: &Shared<'_>, lines: &mut [RootLine]) {
+        for line in lines.iter_mut().filter(|line| line.moves.len() == 1) {
+            let candidate = self.candidate(0, line.moves[0]);
+            self.make(shared, 0, candidate.m, candidate.piece);
+            self.nodes -= 1;
+            if !self.frames[1].position.mid_turn() || self.generate(1).is_some() {
+                continue;
+            }
+            let entry = shared.table.probe(self.frames[1].position.key());
+            self.ask_policy(1);
+            self.order_all(1, entry.and_then(|entry| entry.best));
+            let Frame { legal, order, .. } = &mut self.frames[1];
+            line.moves.push(legal[order.index(0)]);
+        }
     }
 
     /// Returns the moves of the root, in the order of the policy. Their scores are the static evaluation.
@@ -312,14 +347,8 @@ impl<E: StaticEvaluator> Worker<E> {
             self.make(shared, 0, m, candidate.piece);
             let gives_check = self.in_check(1);
             let depth_after = depth - 1 + i32::from(lines.len() == 1 || gives_check && depth <= 6);
-            let full = NodeTask {
-                ply: 1,
-                depth: depth_after,
-                alpha: -beta,
-                beta: -alpha,
-                kind: Kind::Principal,
-            };
-            let null_window = NodeTask { alpha: -alpha - 1, kind: Kind::Cut, ..full };
+            let full = NodeTask { ply: 0, depth: depth_after, alpha, beta, kind: Kind::Principal };
+            let null_window = NodeTask { beta: alpha + 1, ..full };
             let mut score = alpha + 1;
             if nth > first {
                 let late = Late {
@@ -336,13 +365,14 @@ impl<E: StaticEvaluator> Worker<E> {
                     0
                 };
                 let reduced = (depth_after - plies).max(1).min(depth_after);
-                score = -self.node(shared, NodeTask { depth: reduced, ..null_window });
+                let window = NodeTask { depth: reduced, ..null_window };
+                score = self.successor(shared, window, Kind::Cut);
                 if score > alpha && reduced < depth_after {
-                    score = -self.node(shared, null_window);
+                    score = self.successor(shared, null_window, Kind::Cut);
                 }
             }
             if score > alpha && !self.stopped {
-                score = -self.node(shared, full);
+                score = self.successor(shared, full, Kind::Principal);
             }
             if self.stopped {
                 return best;

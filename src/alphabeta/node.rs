@@ -208,7 +208,7 @@ impl<E: StaticEvaluator> Worker<E> {
             None if is_quiet => self.evaluate(ply),
             None => 0,
         };
-        let eval_before = ply.checked_sub(2).map(|before| self.frames[before].eval);
+        let eval_before = self.eval_before(ply);
         let eval = match is_quiet {
             true => self.corrected(ply, static_eval),
             false => eval_before.unwrap_or(0),
@@ -248,6 +248,19 @@ impl<E: StaticEvaluator> Worker<E> {
             task.depth -= 1;
         }
         self.search_moves(shared, task, facts, key, found)
+    }
+
+    /// Searches the position after the move that was made at `task.ply`, to the depth of `task`, and returns its score for
+    /// the side that made it, whose window `task` has. `kind` is what is expected of it as a position of the opponent;
+    /// one in which the same side completes its turn is expected to confirm its move where an opponent would not refute it.
+    pub(super) fn successor(&mut self, shared: &Shared<'_>, task: NodeTask, kind: Kind) -> Score {
+        let NodeTask { ply, depth, alpha, beta, .. } = task;
+        if self.continues(ply) {
+            let kind = if kind == Kind::Principal { kind } else { kind.next() };
+            return self.node(shared, NodeTask { ply: ply + 1, depth, alpha, beta, kind });
+        }
+        let (alpha, beta) = (-beta, -alpha);
+        -self.node(shared, NodeTask { ply: ply + 1, depth, alpha, beta, kind })
     }
 
     /// Returns `true` if all legal moves at `ply` are tactical.
@@ -290,16 +303,8 @@ impl<E: StaticEvaluator> Worker<E> {
             let (always, per_ply) = NULL_MOVE_REDUCTION;
             let by_score = ((guess - beta) * PLY / NULL_MOVE_SCORE).min(3 * PLY);
             let reduced = depth - (always + depth * per_ply + by_score + PLY / 2) / PLY;
-            let score = -self.node(
-                shared,
-                NodeTask {
-                    ply: ply + 1,
-                    depth: reduced,
-                    alpha: -beta,
-                    beta: 1 - beta,
-                    kind: kind.next(),
-                },
-            );
+            let window = NodeTask { depth: reduced, alpha: beta - 1, beta, ..task };
+            let score = self.successor(shared, window, kind.next());
             if score >= beta && !self.stopped {
                 return Some(if score > MATE_BOUND { beta } else { score });
             }
@@ -400,13 +405,7 @@ impl<E: StaticEvaluator> Worker<E> {
             }
             let depth_after = depth - 1 + extension;
             let is_first = best == -INFINITE;
-            let null_window = NodeTask {
-                ply: ply + 1,
-                depth: depth_after,
-                alpha: -alpha - 1,
-                beta: -alpha,
-                kind: kind.next(),
-            };
+            let null_window = NodeTask { depth: depth_after, alpha, beta: alpha + 1, ..task };
             let mut score = alpha + 1;
             if depth >= REDUCTION_DEPTH && nth >= 2 && !facts.single {
                 let plies = late_reduction(
@@ -417,19 +416,17 @@ impl<E: StaticEvaluator> Worker<E> {
                     facts.improving,
                 );
                 let reduced = (depth_after - plies).max(1).min(depth_after);
-                score =
-                    -self.node(shared, NodeTask { depth: reduced, kind: Kind::Cut, ..null_window });
+                let window = NodeTask { depth: reduced, ..null_window };
+                score = self.successor(shared, window, Kind::Cut);
                 if score > alpha && reduced < depth_after {
-                    score = -self.node(shared, null_window);
+                    score = self.successor(shared, null_window, kind.next());
                 }
             } else if kind != Kind::Principal || !is_first {
-                score = -self.node(shared, null_window);
+                score = self.successor(shared, null_window, kind.next());
             }
             if kind == Kind::Principal && (is_first || score > alpha) {
-                score = -self.node(
-                    shared,
-                    NodeTask { alpha: -beta, beta: -alpha, kind: Kind::Principal, ..null_window },
-                );
+                let window = NodeTask { beta, ..null_window };
+                score = self.successor(shared, window, Kind::Principal);
             }
             if self.stopped {
                 break;
@@ -503,7 +500,9 @@ impl<E: StaticEvaluator> Worker<E> {
         table_move: Option<PackedMove>,
     ) -> Policy {
         self.frames[ply].logits.clear();
-        if depth >= POLICY_DEPTH && !single {
+        // A turn is completed in many ways, of which no history says much.
+        let completes = self.frames[ply].position.mid_turn();
+        if (depth >= POLICY_DEPTH || completes) && !single {
             self.ask_policy(ply);
         }
         self.order_all(ply, table_move);

@@ -99,7 +99,11 @@ impl<E: StaticEvaluator> Worker<E> {
                 continue;
             }
             self.make(shared, ply, candidate.m, candidate.piece);
-            let score = -self.quiescence(shared, ply + 1, depth - 1, -beta, -alpha);
+            let score = if self.continues(ply) {
+                self.quiescence(shared, ply + 1, depth, alpha, beta)
+            } else {
+                -self.quiescence(shared, ply + 1, depth - 1, -beta, -alpha)
+            };
             if self.stopped {
                 break;
             }

@@ -229,14 +229,34 @@ impl<E: StaticEvaluator> Worker<E> {
         Some(outcome.map_or(0, |outcome| decided(outcome.score(position.turn()), ply)))
     }
 
-    /// Returns the score of a position in which a player can claim the end of the game, or that is in endgame tables.
+    /// Returns the score of a position in which a player can claim the end of the game, or a king can be captured, or
+    /// that is in endgame tables.
     pub(super) fn known_score(&self, shared: &Shared<'_>, ply: usize) -> Option<Score> {
         let position = &self.frames[ply].position;
         if let Some(outcome) = position.claimable_outcome_in_search() {
             return Some(decided(outcome.score(position.turn()), ply));
         }
+        if let Some((score, plies)) = position.king_capture() {
+            return Some(decided(score, ply + plies));
+        }
         let value = shared.probe?(position)?;
         Some(Score::from(value.score) * (TABLE_WIN - ply as Score))
+    }
+
+    /// Returns `true` if the side to move at `ply` is also to move after its move there, because it has not completed its
+    /// turn.
+    pub(super) fn continues(&self, ply: usize) -> bool {
+        self.frames[ply].position.turn() == self.frames[ply + 1].position.turn()
+    }
+
+    /// Returns the evaluation of the last position before `ply` at which the same side was at the same part of its turn.
+    pub(super) fn eval_before(&self, ply: usize) -> Option<Score> {
+        let part = |ply: usize| {
+            let position = &self.frames[ply].position;
+            (position.turn(), position.mid_turn())
+        };
+        let mut before = [2, 4].iter().filter_map(|plies| ply.checked_sub(*plies));
+        before.find(|&before| part(before) == part(ply)).map(|before| self.frames[before].eval)
     }
 
     /// Returns the piece and square of the move before `ply`.

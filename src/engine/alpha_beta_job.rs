@@ -160,7 +160,7 @@ impl SearchJob {
         eval: RootEval,
         time: Duration,
     ) -> SearchInfo {
-        let score = line.map_or_else(|| ended_score(root), score_of);
+        let score = line.map_or_else(|| ended_score(root), |line| score_of(root, line));
         let table_score = line.and_then(|line| self.tablebases.root_score(line.moves[0]));
         let (expected, draw) = match (table_score, score) {
             (Some(table), _) => (f32::from(table), f32::from(u8::from(table == 0))),
@@ -217,13 +217,20 @@ fn values(root: &Position, expected: f32) -> PerSide<f32> {
 }
 
 /// Returns the score of a line for the side to move at the root.
-fn score_of(line: &RootLine) -> Score {
-    match line.mate_plies() {
-        // The side to move begins, so that its share of the turns is rounded up.
-        Some(plies @ 1..) => Score::Won(plies.unsigned_abs().div_ceil(2)),
-        Some(plies) => Score::Lost(plies.unsigned_abs().div_ceil(2)),
-        None => Score::Expected(expected_score(line.score)),
-    }
+fn score_of(root: &Position, line: &RootLine) -> Score {
+    let Some(plies) = line.mate_plies() else {
+        return Score::Expected(expected_score(line.score));
+    };
+    // The side to move begins, so that its share of the turns is rounded up.
+    let turns = plies.unsigned_abs().div_ceil(2 * turn_plies(root, line));
+    if plies > 0 { Score::Won(turns) } else { Score::Lost(turns) }
+}
+
+/// Returns the number of plies of a turn of the game, by the first move of a line.
+fn turn_plies(root: &Position, line: &RootLine) -> u32 {
+    let mut after = root.clone();
+    after.play_unchecked(line.moves[0]);
+    1 + u32::from(root.mid_turn() || after.mid_turn())
 }
 
 /// Returns the score of a game that is over.
@@ -235,12 +242,12 @@ fn ended_score(root: &Position) -> Score {
     }
 }
 
-/// Returns the turns of a line as text.
+/// Returns the whole turns of a line as text.
 fn turn_texts(root: &Position, line: &RootLine) -> Vec<String> {
     let mut position = root.clone();
-    let texts = line.moves.iter().map(|&m| {
-        let text = position.turn_text(&[m]);
-        position.play_unchecked(m);
+    let texts = line.turns(root).into_iter().map(|turn| {
+        let text = position.turn_text(&turn);
+        turn.into_iter().for_each(|m| position.play_unchecked(m));
         text
     });
     texts.collect()

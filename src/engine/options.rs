@@ -191,8 +191,8 @@ fn option_table(catalogue: &Catalogue) -> Vec<(OptionInfo, Setter)> {
             "Search",
             combo(words(["auto", "mcts", "alphabeta"])),
             set!(search, Text),
-            "Kind of search. `alphabeta` needs a sparse int8 network on a CPU, one board and turns of \
-             one ply; else, and for `Gumbel`, limited strength, `go mate` and solved tables, the \
+            "Kind of search. `alphabeta` needs a sparse int8 network on a CPU and one board; \
+             else, and for `Gumbel`, limited strength, `go mate` and solved tables, the \
              search is `mcts`. `auto` is what the key `search` of the variant says.",
         ),
         option(

@@ -117,12 +117,15 @@ fn lines_are_legal_and_searches_repeat_in_every_variant() {
             let moves = legal(root);
             assert_eq!(found.lines.len(), moves.len(), "{} {}", variant.name(), root.fen());
             assert!(found.nodes <= 3000);
-            for line in &found.lines {
+            for (nth, line) in found.lines.iter().enumerate() {
                 let mut position = root.clone();
+                let mut is_whole = false;
                 for &m in &line.moves {
                     assert!(legal(&position).contains(&m), "{} {}", variant.name(), root.fen());
                     position.play_unchecked(m);
+                    is_whole |= !position.mid_turn();
                 }
+                assert!(nth >= 2 || is_whole, "{} {} {line:?}", variant.name(), root.fen());
             }
         }
     }
@@ -207,6 +210,8 @@ fn mates_are_found() {
         ("kingofthehill", "8/8/8/7k/8/8/3K4/8 w - - 0 1", 3),
         ("3check", "7k/8/8/8/8/8/8/K6R w - - 1+3 0 1", 1),
         ("racingkings", "8/6K1/8/8/8/k7/8/8 w - - 0 1", 1),
+        // A turn of duck chess has two plies.
+        ("duck", "k7/8/8/8/8/8/8/R3K3 w - - 0 1", 2),
     ];
     for (name, fen, plies) in positions {
         let root = position(name, fen);
@@ -245,6 +250,39 @@ fn mates_are_sound() {
         }
     }
     assert!(wins > 20 && losses > 20, "{wins} {losses}");
+}
+
+/// Captures of the king that are found in duck chess are those of an exhaustive search.
+#[test]
+fn mates_in_duck_chess_are_sound() {
+    let start = variant("duck").start();
+    let (mut wins, mut longer, mut losses) = (0, 0, 0);
+    for seed in 0..40 {
+        for root in random_positions(&start, seed, 120).iter().step_by(3) {
+            let found = run(request(root, 6));
+            let Some(plies) = found.lines.first().and_then(|line| line.mate_plies()) else {
+                assert!(root.find_mate(1, u32::MAX).is_none(), "{}", root.fen());
+                continue;
+            };
+            let what = format!("{plies} plies in {}", root.fen());
+            match (root.find_mate(2, u32::MAX), root.is_king_lost(u32::MAX)) {
+                (Some(mate), _) => {
+                    let most = 2 * (2 * i32::from(mate.turns) - 1);
+                    assert!(plies > 0 && plies >= most - 1, "{what}: {mate:?}");
+                    assert!(mate.turns > 1 || plies <= most, "{what}: {mate:?}");
+                    wins += 1;
+                    longer += usize::from(mate.turns > 1);
+                }
+                (None, true) => {
+                    assert_eq!(plies, if root.mid_turn() { -3 } else { -4 }, "{what}");
+                    losses += 1;
+                }
+                // Longer mates are beyond the other search.
+                (None, false) => assert!(plies.abs() > 4, "{what}"),
+            }
+        }
+    }
+    assert!(wins > 50 && longer > 0 && losses > 10, "{wins} {longer} {losses}");
 }
 
 #[test]

@@ -143,6 +143,12 @@ fn mates_in_duck_chess_match_exhaustive_search() {
             let what = format!("{found:?} in {}", position.fen());
             assert_eq!(found.is_some_and(|mate| mate.turns == 1), now, "{what}");
             assert_eq!(position.is_king_lost(MAX_POSITIONS), king_is_lost(position), "{what}");
+            let plain = match (captured, now) {
+                (true, _) => Some((1, 1)),
+                (false, true) => Some((1, 2)),
+                _ => (position.mid_turn() && king_is_lost(position)).then_some((-1, 3)),
+            };
+            assert_eq!(position.king_capture(), plain, "{what}");
             assert!(!position.is_king_lost(0) || position.mid_turn());
             lost += usize::from(position.is_king_lost(MAX_POSITIONS));
             match found {

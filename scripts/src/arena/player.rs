@@ -212,10 +212,7 @@ impl AlphaBetaPlayer {
         nodes: u64,
         time: Option<Duration>,
     ) -> anyhow::Result<AlphaBetaPlayer> {
-        anyhow::ensure!(
-            supports(start),
-            "alpha-beta needs two sides, one board and turns of one ply"
-        );
+        anyhow::ensure!(supports(start), "alpha-beta needs two sides and one board");
         let network = network.direct();
         let network =
             network.ok_or_else(|| anyhow::anyhow!("alpha-beta needs a sparse int8 network"))?;
@@ -242,9 +239,9 @@ impl Player for AlphaBetaPlayer {
         };
         let is_time_up = || self.time.is_some_and(|time| begun.elapsed() >= time);
         let found = self.search.search(request, &is_time_up, &mut |_| Verdict::Continue)?;
-        let best = found.lines.first().and_then(|line| line.moves.first());
-        let best = best.ok_or_else(|| anyhow::anyhow!("no move in {}", game.position.fen()))?;
-        Ok(vec![*best])
+        let turns = found.lines.first().map(|line| line.turns(game.position));
+        let turn = turns.and_then(|turns| turns.into_iter().next());
+        Ok(turn.ok_or_else(|| anyhow::anyhow!("no move in {}", game.position.fen()))?)
     }
 }
 

@@ -266,8 +266,11 @@ fn arena_plays_by_alpha_beta() {
     let (games, _) = play(&folder.path().join("one"), &match_, 1);
     assert_eq!(play(&folder.path().join("two"), &match_, 2).0, games);
     assert_eq!(play(&folder.path().join("timed"), &short([&strong, &weak]), 1).0.len(), 2);
+    let duck = player("duck.int8.onnx", "nodes=200");
+    let match_ = MatchConfig { max_turns: Some(10), ..config("duck", &[&duck, &duck], 2) };
+    assert_eq!(play(&folder.path().join("turns"), &match_, 1).0.len(), 2);
     for (variant, net, words) in
-        [("duck", "duck.int8.onnx", "turns of one ply"), ("3x3", "3x3.onnx", "sparse int8")]
+        [("bughouse2", "bughouse2.onnx", "one board"), ("3x3", "3x3.onnx", "sparse int8")]
     {
         let players = [&*player(net, "nodes=9"), "random"];
         let mut arena = Arena::open(&folder.path().join(variant), config(variant, &players, 2));

@@ -99,8 +99,18 @@ impl ChessPosition {
         occupied: Bitboard,
         among: Bitboard,
     ) -> Bitboard {
+        self.attackers_through(square, color, occupied | self.closed(), among)
+    }
+
+    /// Returns the pieces of `among` that attack `square` of `color`, on lines that end at the `blocked` squares.
+    pub(super) fn attackers_through(
+        &self,
+        square: Square,
+        color: Color,
+        blocked: Bitboard,
+        among: Bitboard,
+    ) -> Bitboard {
         let board = &self.board;
-        let blocked = occupied | self.closed();
         among
             & ((attacks::rook_attacks(square, blocked) & board.rooks_and_queens())
                 | (attacks::bishop_attacks(square, blocked) & board.bishops_and_queens())

@@ -19,8 +19,11 @@ impl ChessPosition {
     ) -> bool {
         let Move::Step { from, to, promotion, .. } = m else { return true };
         let rules = &self.variant_rules;
-        // Where checks are not allowed, neither are the captures that would give check.
-        let is_exact = rules.blast.is_none() && !rules.must_capture && rules.checks.allowed;
+        // Where checks are not allowed, neither are the captures that would give check. A wall prevents recaptures.
+        let is_exact = rules.blast.is_none()
+            && !rules.must_capture
+            && rules.checks.allowed
+            && rules.walls.is_none();
         if !is_exact || self.castles(from, to).is_some() {
             return true;
         }

@@ -80,6 +80,30 @@ impl ChessPosition {
         search.is_inescapable(self) == Some(true)
     }
 
+    /// See [`Position::king_capture`](crate::rules::Position::king_capture).
+    pub(in crate::rules) fn king_capture(&self) -> Option<(i8, usize)> {
+        if self.variant_rules.walls.is_none() || !self.wins_by_king_capture() {
+            return None;
+        }
+        let own = self.kings(self.turn).single_square()?;
+        let Some(other) = self.kings(!self.turn).single_square() else {
+            // The duck ends the turn in which the king was captured.
+            return (self.mid_turn() && self.kings(!self.turn).is_empty()).then_some((1, 1));
+        };
+        let attackers = |king, color: Color, blocked| {
+            self.attackers_through(king, color, blocked, self.board.by_color(!color))
+        };
+        if !self.mid_turn() {
+            let blocked = self.board.occupied() | self.closed();
+            return attackers(other, !self.turn, blocked).any().then_some((1, 2));
+        }
+        // The duck leaves its square, and may block one line or several.
+        let attackers = attackers(own, self.turn, self.board.occupied() | !self.area);
+        let between = |squares: Bitboard, attacker| squares & attacks::between(attacker, own);
+        let blocks = attackers.into_iter().fold(self.wall_squares(), between);
+        (attackers.any() && blocks.is_empty()).then_some((-1, 3))
+    }
+
     fn kings(&self, color: Color) -> Bitboard {
         self.board.kings() & self.board.by_color(color)
     }

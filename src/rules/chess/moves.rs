@@ -21,6 +21,9 @@ impl ChessPosition {
 
     /// See [`Position::add_tactical_moves`](crate::rules::Position::add_tactical_moves).
     pub(in crate::rules) fn add_tactical_moves(&self, out: &mut MoveList) {
+        if self.pending_wall.is_some() {
+            return;
+        }
         let region = self.variant_rules.flag.map_or(Bitboard::EMPTY, |flag| flag.region[self.turn]);
         self.add_steps(self.check_info(), self.board.by_color(!self.turn) | region, out);
         if self.restricted {

@@ -43,7 +43,8 @@ impl ChessPosition {
     pub(in crate::rules) fn may_stand_pat(&self) -> bool {
         let rules = &self.variant_rules;
         let must_drop = rules.drops.is_some_and(|drops| drops.must.is_some());
-        !self.mid_turn() && !rules.must_capture && !must_drop && self.variant_end().is_none()
+        let is_free = self.mid_turn() || !rules.must_capture && !must_drop;
+        is_free && self.variant_end().is_none()
     }
 
     /// Returns the outcome if a side has too few pieces of a kind. The side that has just moved is
