@@ -160,8 +160,7 @@ fn parse_variant(raw: &RawSection) -> Result<Variant, Vec<IniError>> {
     let start = Position::from_fen(&family, &start_fen, chess960)
         .map_err(|error| vec![IniError::Start { line, section: name.clone(), error }])?;
     let start_fen = Arc::from(start_fen);
-    // Games with drops have many quiet moves that decide, which alpha-beta leaves out.
-    let prefers_alpha_beta = alpha_beta.unwrap_or(start.game_spec().drops.is_empty());
+    let prefers_alpha_beta = alpha_beta.unwrap_or(true);
     Ok(Variant {
         name,
         family,
