@@ -380,7 +380,7 @@ impl Position {
 
     /// Returns `true` if a legal move wins at least `least` by the captures that follow on its square, if each side
     /// captures with its least valuable piece and may stop (static exchange evaluation). Pins are ignored. Drops, and moves of
-    /// games in which captures are compulsory or blow up pieces or checks are not allowed, always do.
+    /// games in which captures are compulsory or blow up pieces, checks are not allowed, or walls are placed, always do.
     pub fn exchange_wins(&self, m: Move, least: i32, value: fn(Role) -> i32) -> bool {
         match &self.state {
             State::ChessPosition(game) => game.exchange_wins(m, least, value),
@@ -398,7 +398,7 @@ impl Position {
     }
 
     /// Returns `true` if the side to move may decline all captures, unless it is in check: the game has not ended by a
-    /// rule of the variant, no turn is unfinished, and neither captures nor drops are compulsory. It may be
+    /// rule of the variant, and neither captures nor drops are compulsory, or a wall completes the turn. It may be
     /// stalemated. `false` in games in which no piece moves.
     pub fn may_stand_pat(&self) -> bool {
         match &self.state {

@@ -70,21 +70,6 @@ pub struct RootLine {
 }
 
 impl RootLine {
-    /// Returns the whole turns of the line, which begins at `root`.
-    pub fn turns(&self, root: &Position) -> Vec<Vec<Move>> {
-        let mut position = root.clone();
-        let mut turns = Vec::new();
-        let mut turn = Vec::new();
-        for &m in &self.moves {
-            turn.push(m);
-            position.play_unchecked(m);
-            if !position.mid_turn() {
-                turns.push(std::mem::take(&mut turn));
-            }
-        }
-        turns
-    }
-
     /// Returns the number of plies to a forced mate, positive if the side to move mates; `None` if there is none.
     pub fn mate_plies(&self) -> Option<i32> {
         mate_plies(self.score)

@@ -245,7 +245,7 @@ fn ended_score(root: &Position) -> Score {
 /// Returns the whole turns of a line as text.
 fn turn_texts(root: &Position, line: &RootLine) -> Vec<String> {
     let mut position = root.clone();
-    let texts = line.turns(root).into_iter().map(|turn| {
+    let texts = root.split_turns(&line.moves).into_iter().map(|turn| {
         let text = position.turn_text(&turn);
         turn.into_iter().for_each(|m| position.play_unchecked(m));
         text

@@ -207,7 +207,7 @@ impl SearchJob {
         }
         SearchInfo {
             // The last turn of a line may not have been searched yet.
-            seldepth: tree.deepest().max(line.turns(tree.root()).len()),
+            seldepth: tree.deepest().max(tree.root().split_turns(&line.moves).len()),
             score: Score::new(choice.proof, values[mover], sides),
             values,
             wdl: Wdl::new(values[mover], draw),
@@ -222,7 +222,7 @@ impl SearchJob {
     fn turn_texts(&self, tree: &Tree, line: &Line) -> Vec<String> {
         let mut position = tree.root().clone();
         let mut texts = Vec::new();
-        for turn in line.turns(tree.root()) {
+        for turn in tree.root().split_turns(&line.moves) {
             texts.push(position.turn_text(&turn));
             for ply in turn {
                 position.play_unchecked(ply);

@@ -1,8 +1,23 @@
-//! Notation of whole turns.
+//! Whole turns and their notation.
 
-use super::{Move, Position, Role, notation};
+use super::{Move, MoveList, Position, Role, notation};
 
 impl Position {
+    /// Splits legal plies from here into turns. An incomplete last turn is left out.
+    pub fn split_turns(&self, plies: &[Move]) -> Vec<MoveList> {
+        let mut position = self.clone();
+        let mut turns = Vec::new();
+        let mut turn = MoveList::new();
+        for &m in plies {
+            turn.push(m);
+            position.play_unchecked(m);
+            if !position.mid_turn() {
+                turns.push(std::mem::take(&mut turn));
+            }
+        }
+        turns
+    }
+
     /// Returns the plies of one turn in UCI notation, joined by commas.
     pub fn turn_text(&self, plies: &[Move]) -> String {
         self.write_turn(plies, Position::move_text)

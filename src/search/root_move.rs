@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::node::{Node, NodeId, State};
 use super::proof_bounds::ProofBounds;
 use super::tree::{RootHalving, Tree};
-use crate::rules::{Move, MoveList, PerSide, Position, Side};
+use crate::rules::{Move, PerSide, Side};
 
 /// The proven result of a position for one side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -248,22 +248,5 @@ fn proof(bounds: ProofBounds, mover: Side, turns: u8) -> Proof {
         Proof::Drawn
     } else {
         Proof::Open
-    }
-}
-
-impl Line {
-    /// Splits the line, which begins at `root`, into turns. An incomplete last turn is left out.
-    pub fn turns(&self, root: &Position) -> Vec<MoveList> {
-        let mut position = root.clone();
-        let mut turns = Vec::new();
-        let mut turn = MoveList::new();
-        for &m in &self.moves {
-            turn.push(m);
-            position.play_unchecked(m);
-            if !position.mid_turn() {
-                turns.push(std::mem::take(&mut turn));
-            }
-        }
-        turns
     }
 }

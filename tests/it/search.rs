@@ -179,7 +179,10 @@ fn lengths_count_whole_turns() {
     let tree = search(&test_tree("a(+a(b(aa)))", 2), 100, 1);
     assert_eq!(tree.proof(), Proof::Won(2));
     let line = &tree.lines(1)[0];
-    assert_eq!(line.turns(tree.root()).iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(
+        tree.root().split_turns(&line.moves).iter().map(Vec::len).collect::<Vec<_>>(),
+        [2, 1]
+    );
 }
 
 #[test]

@@ -239,9 +239,10 @@ impl Player for AlphaBetaPlayer {
         };
         let is_time_up = || self.time.is_some_and(|time| begun.elapsed() >= time);
         let found = self.search.search(request, &is_time_up, &mut |_| Verdict::Continue)?;
-        let turns = found.lines.first().map(|line| line.turns(game.position));
-        let turn = turns.and_then(|turns| turns.into_iter().next());
-        Ok(turn.ok_or_else(|| anyhow::anyhow!("no move in {}", game.position.fen()))?)
+        let line = found.lines.first();
+        let turn = line.and_then(|line| game.position.split_turns(&line.moves).into_iter().next());
+        let turn = turn.ok_or_else(|| anyhow::anyhow!("no move in {}", game.position.fen()))?;
+        Ok(turn.to_vec())
     }
 }
 
