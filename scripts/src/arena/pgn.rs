@@ -67,10 +67,12 @@ fn write(text: &mut String, variant: &Variant, schedule: &MatchSchedule, game: &
             words.push(turn.clone());
             continue;
         };
-        let san = san::write(position, &plies);
-        words.push(
-            game.left.get(index).map_or(san.clone(), |&left| format!("{san} {}", clock(left))),
-        );
+        let mut word = san::write(position, &plies);
+        if let Some(&left) = game.left.get(index) {
+            word.push(' ');
+            word.push_str(&clock(left));
+        }
+        words.push(word);
         for ply in plies {
             position.play_unchecked(ply);
         }

@@ -19,7 +19,7 @@ impl ChessPosition {
     ) -> bool {
         let Move::Step { from, to, promotion, .. } = m else { return true };
         let rules = &self.variant_rules;
-        // Where checks are not allowed, neither are the captures that would give check. A wall prevents recaptures.
+        // Where checks are not allowed, neither are the captures that would give check. A wall can prevent recaptures.
         let is_exact = rules.blast.is_none()
             && !rules.must_capture
             && rules.checks.allowed
