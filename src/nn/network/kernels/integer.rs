@@ -73,11 +73,11 @@ impl Layer<'_> {
         match level.set() {
             Set::Portable => portable::update(self, from, added, removed, sums, outputs),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: levels of these sets exist only where the CPU has AVX2. With few rows the memory decides
-            // the speed, for which wider vectors would not matter.
-            Set::Avx2 | Set::Avx512 => unsafe {
-                avx2::update(self, from, added, removed, sums, outputs);
-            },
+            // SAFETY: a level of this set exists only where the CPU has AVX2.
+            Set::Avx2 => unsafe { avx2::update(self, from, added, removed, sums, outputs) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a level of this set exists only where the CPU has AVX-512 BW and VNNI.
+            Set::Avx512 => unsafe { avx512::update(self, from, added, removed, sums, outputs) },
         }
     }
 
@@ -432,6 +432,8 @@ mod avx512 {
 
     /// Cache lines of each half whose sums are in registers at once: 16 vectors of 32.
     const AT_ONCE: usize = 4;
+    /// The same for updates, whose few rows are not worth as many.
+    const UPDATED_AT_ONCE: usize = 2;
 
     #[inline]
     #[target_feature(enable = "avx512f")]
@@ -459,8 +461,8 @@ mod avx512 {
 
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn bias(bias: &Wide) -> [__m512i; 2] {
-        let start = bias.as_ptr();
+    fn load_sums(sums: &Wide) -> [__m512i; 2] {
+        let start = sums.as_ptr();
         // SAFETY: the array has 64 numbers of two bytes, 32 in each vector.
         unsafe { [0, 32].map(|at| _mm512_loadu_si512(start.add(at).cast())) }
     }
@@ -490,8 +492,8 @@ mod avx512 {
         let half = layer.half();
         let first_bias = &layer.bias[at..][..N];
         let second_bias = &layer.bias[half + at..][..N];
-        let mut first: [[__m512i; 2]; N] = std::array::from_fn(|nth| bias(&first_bias[nth]));
-        let mut second: [[__m512i; 2]; N] = std::array::from_fn(|nth| bias(&second_bias[nth]));
+        let mut first: [[__m512i; 2]; N] = std::array::from_fn(|nth| load_sums(&first_bias[nth]));
+        let mut second: [[__m512i; 2]; N] = std::array::from_fn(|nth| load_sums(&second_bias[nth]));
         for &row in rows {
             let row = layer.table.row(row.into());
             let ours = &row[at..][..N];
@@ -503,19 +505,119 @@ mod avx512 {
                 second[nth][1] = _mm512_add_epi16(second[nth][1], load_wide::<1>(&theirs[nth]));
             }
         }
+        for (nth, outputs) in outputs.iter_mut().enumerate() {
+            write_outputs(layer, first[nth], second[nth], outputs);
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    pub(super) fn update(
+        layer: &Layer<'_>,
+        from: Option<&[Wide]>,
+        added: &[u16],
+        removed: &[u16],
+        sums: &mut [Wide],
+        outputs: &mut [u8],
+    ) {
+        let half = layer.half();
+        let lines = layer.table.lines();
+        // A few rows of a few lines each: to check every index would take as long as the sums.
+        for &row in added.iter().chain(removed) {
+            assert!((usize::from(row) + 1) * 2 * half <= lines.len());
+        }
+        let outputs = &mut outputs.as_chunks_mut::<LINE>().0[..half];
+        let (blocks, rest) = outputs.as_chunks_mut::<UPDATED_AT_ONCE>();
+        let whole = blocks.len() * UPDATED_AT_ONCE;
+        for (nth, block) in blocks.iter_mut().enumerate() {
+            let at = nth * UPDATED_AT_ONCE;
+            // SAFETY: all rows are in the table by the assertion above, and `outputs` has `half` lines.
+            unsafe { update_some(layer, from, added, removed, sums, at, block) };
+        }
+        for (nth, line) in rest.iter_mut().enumerate() {
+            let block = std::array::from_mut(line);
+            // SAFETY: as above.
+            unsafe { update_some(layer, from, added, removed, sums, whole + nth, block) };
+        }
+    }
+
+    /// The sums and outputs of `N` cache lines of each half from line `at` on.
+    ///
+    /// # Safety
+    /// All rows must be in the table, and `at + N` must not be above the lines of half a row.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    unsafe fn update_some<const N: usize>(
+        layer: &Layer<'_>,
+        from: Option<&[Wide]>,
+        added: &[u16],
+        removed: &[u16],
+        sums: &mut [Wide],
+        at: usize,
+        outputs: &mut [[u8; LINE]; N],
+    ) {
+        let half = layer.half();
+        let lines = layer.table.lines();
+        let before = from.unwrap_or(sums);
+        let first_before = &before[at..][..N];
+        let second_before = &before[half + at..][..N];
+        let mut first: [[__m512i; 2]; N] = std::array::from_fn(|nth| load_sums(&first_before[nth]));
+        let mut second: [[__m512i; 2]; N] =
+            std::array::from_fn(|nth| load_sums(&second_before[nth]));
+        macro_rules! sum {
+            ($rows:expr, $change:ident) => {
+                for &row in $rows {
+                    let start = usize::from(row) * 2 * half + at;
+                    // SAFETY: the caller sees to it that these lines are of the row, which is in the table.
+                    let [ours, theirs] = unsafe {
+                        [lines.get_unchecked(start..start + N), lines.get_unchecked(start + half..start + half + N)]
+                    };
+                    for nth in 0..N {
+                        first[nth][0] = $change(first[nth][0], load_wide::<0>(&ours[nth]));
+                        first[nth][1] = $change(first[nth][1], load_wide::<1>(&ours[nth]));
+                        second[nth][0] = $change(second[nth][0], load_wide::<0>(&theirs[nth]));
+                        second[nth][1] = $change(second[nth][1], load_wide::<1>(&theirs[nth]));
+                    }
+                }
+            };
+        }
+        sum!(added, _mm512_add_epi16);
+        sum!(removed, _mm512_sub_epi16);
+        for (nth, outputs) in outputs.iter_mut().enumerate() {
+            store_sums(&mut sums[at + nth], first[nth]);
+            store_sums(&mut sums[half + at + nth], second[nth]);
+            write_outputs(layer, first[nth], second[nth], outputs);
+        }
+    }
+
+    /// Writes the outputs of a cache line of sums of each half.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn write_outputs(
+        layer: &Layer<'_>,
+        first: [__m512i; 2],
+        second: [__m512i; 2],
+        outputs: &mut [u8; LINE],
+    ) {
         let zero = _mm512_setzero_si512();
         let one = _mm512_set1_epi16(1 << layer.log_one);
         let rounding = _mm512_set1_epi16(1 << (layer.shift() - 1));
         let shift = _mm_cvtsi32_si128(layer.shift() as i32);
-        for (nth, outputs) in outputs.iter_mut().enumerate() {
-            for (part, outputs) in outputs.as_chunks_mut::<32>().0.iter_mut().enumerate() {
-                let a = _mm512_min_epi16(_mm512_max_epi16(first[nth][part], zero), one);
-                let b = _mm512_min_epi16(_mm512_max_epi16(second[nth][part], zero), one);
-                let product = _mm512_add_epi16(_mm512_mullo_epi16(a, b), rounding);
-                let bytes = _mm512_cvtepi16_epi8(_mm512_srl_epi16(product, shift));
-                // SAFETY: `outputs` has 32 bytes, and an unaligned store has no other condition.
-                unsafe { _mm256_storeu_si256(outputs.as_mut_ptr().cast(), bytes) };
-            }
+        for (part, outputs) in outputs.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+            let a = _mm512_min_epi16(_mm512_max_epi16(first[part], zero), one);
+            let b = _mm512_min_epi16(_mm512_max_epi16(second[part], zero), one);
+            let product = _mm512_add_epi16(_mm512_mullo_epi16(a, b), rounding);
+            let bytes = _mm512_cvtepi16_epi8(_mm512_srl_epi16(product, shift));
+            // SAFETY: `outputs` has 32 bytes, and an unaligned store has no other condition.
+            unsafe { _mm256_storeu_si256(outputs.as_mut_ptr().cast(), bytes) };
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn store_sums(to: &mut Wide, sums: [__m512i; 2]) {
+        for (to, sums) in to.as_chunks_mut::<32>().0.iter_mut().zip(sums) {
+            // SAFETY: `to` has 64 bytes, and an unaligned store has no other condition.
+            unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), sums) };
         }
     }
 
@@ -619,6 +721,36 @@ mod tests {
                         layer.run(level, &rows, &mut outputs);
                         assert_eq!(outputs, expected, "{level:?} {columns} {log_one} {count}");
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn levels_agree_on_updates() {
+        let mut rng = SmallRng::seed_from_u64(3);
+        for columns in [128, 256, 384, 640, 1152, 1280] {
+            let table = random_table(&mut rng, 50, columns);
+            let bias: Vec<Wide> = (0..columns / LINE)
+                .map(|_| std::array::from_fn(|_| rng.random_range(-100..=300)))
+                .collect();
+            let layer = Layer { table: &table, bias: &bias, log_one: 6 };
+            for (kept, removed, added) in [(20, 0, 0), (20, 3, 4), (0, 12, 1), (30, 1, 0)] {
+                let mut rows =
+                    |count| (0..count).map(|_| rng.random_range(0..50)).collect::<Vec<u16>>();
+                let [kept, removed, added] = [kept, removed, added].map(&mut rows);
+                let expected = expected(&layer, &[&kept[..], &added].concat());
+                for level in Level::available() {
+                    let mut before = bias.clone();
+                    let mut outputs = vec![0; columns / 2];
+                    let rows = [&kept[..], &removed].concat();
+                    layer.update(level, None, &rows, &[], &mut before, &mut outputs);
+                    let mut after = vec![[7; LINE]; bias.len()];
+                    layer.update(level, Some(&before), &added, &removed, &mut after, &mut outputs);
+                    assert_eq!(outputs, expected, "{level:?} {columns}");
+                    outputs.fill(0);
+                    layer.update(level, None, &added, &removed, &mut before, &mut outputs);
+                    assert_eq!((&outputs, &before), (&expected, &after), "{level:?} {columns}");
                 }
             }
         }
