@@ -244,7 +244,7 @@ impl<E: StaticEvaluator> Worker<E> {
             if !self.frames[1].position.mid_turn() || self.generate(1).is_some() {
                 continue;
             }
-            let entry = shared.table.probe(self.frames[1].position.key());
+            let entry = shared.table.probe(self.frames[1].key);
             self.ask_policy(1);
             self.order_all(1, entry.and_then(|entry| entry.best));
             let Frame { legal, order, .. } = &mut self.frames[1];

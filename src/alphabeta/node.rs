@@ -1,5 +1,7 @@
 //! Inner nodes: pruning, extensions, reductions, and the loop over the moves.
 
+use arrayvec::ArrayVec;
+
 use super::evaluation::StaticEvaluator;
 use super::ordering::{Candidate, piece_value};
 use super::score::{INFINITE, MATE, MATE_BOUND, Score, to_table};
@@ -105,31 +107,22 @@ const fn logarithms() -> [i32; 64] {
     logarithms
 }
 
-/// The moves that were searched at a node before the one that refutes its predecessor.
+/// The moves that were searched at a node before the one that refutes its predecessor. Of very many, the last ones are
+/// left out.
+#[derive(Default)]
 struct Tried {
-    quiet: [Option<Candidate>; TRIED],
-    quiet_count: usize,
-    captures: [Option<PackedMove>; TRIED],
-    capture_count: usize,
+    quiet: ArrayVec<Candidate, TRIED>,
+    captures: ArrayVec<PackedMove, TRIED>,
 }
 
 impl Tried {
-    fn new() -> Tried {
-        Tried { quiet: [None; TRIED], quiet_count: 0, captures: [None; TRIED], capture_count: 0 }
-    }
-
     fn push(&mut self, candidate: Candidate) {
-        if candidate.is_tactical {
-            if let Some(slot) = self.captures.get_mut(self.capture_count) {
-                *slot = Some(candidate.packed);
-            }
-            self.capture_count += 1;
+        // Those that do not fit are too late to be learned from.
+        let _ = if candidate.is_tactical {
+            self.captures.try_push(candidate.packed).is_ok()
         } else {
-            if let Some(slot) = self.quiet.get_mut(self.quiet_count) {
-                *slot = Some(candidate);
-            }
-            self.quiet_count += 1;
-        }
+            self.quiet.try_push(candidate).is_ok()
+        };
     }
 }
 
@@ -183,7 +176,7 @@ impl<E: StaticEvaluator> Worker<E> {
             return task.alpha;
         }
         let excluded = self.frames[ply].excluded;
-        let key = keyed(self.frames[ply].position.key(), excluded);
+        let key = keyed(self.frames[ply].key, excluded);
         let found = self.probe(shared, key, ply);
         if let Some((entry, score)) = found
             && kind != Kind::Principal
@@ -327,7 +320,7 @@ impl<E: StaticEvaluator> Worker<E> {
         let table_move = found.and_then(|(entry, _)| entry.best);
         let first = table_move.and_then(|m| self.legal_index(ply, m));
         let mut policy = Policy::default();
-        let mut tried = Tried::new();
+        let mut tried = Tried::default();
         let mut best = -INFINITE;
         let mut best_move = None;
         let mut best_is_tactical = false;
@@ -376,7 +369,7 @@ impl<E: StaticEvaluator> Worker<E> {
                 && (kind != Kind::Principal || nth >= KEPT_MOVES);
             let is_late = may_skip
                 && !candidate.is_tactical
-                && (skips_by_count(task, facts, tried.quiet_count)
+                && (skips_by_count(task, facts, tried.quiet.len())
                     || skips_by_score(task, facts, alpha, nth)
                     || skips_by_history(depth, self.history_of(ply, candidate)));
             // Most late moves surely give no check, which is known without making them.
@@ -585,11 +578,11 @@ impl<E: StaticEvaluator> Worker<E> {
                 self.histories.set_counter(before, best.packed);
             }
             self.histories.add_quiet(side, best.packed, piece_before, best.piece, bonus);
-            for other in tried.quiet.iter().flatten() {
+            for other in &tried.quiet {
                 self.histories.add_quiet(side, other.packed, piece_before, other.piece, -bonus);
             }
         }
-        for &capture in tried.captures.iter().flatten() {
+        for &capture in &tried.captures {
             self.histories.add_capture(capture, -bonus);
         }
     }

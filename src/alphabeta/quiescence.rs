@@ -33,7 +33,7 @@ impl<E: StaticEvaluator> Worker<E> {
         if let Some(score) = self.known_score(shared, ply) {
             return score;
         }
-        let key = self.frames[ply].position.key();
+        let key = self.frames[ply].key;
         let found = self.probe(shared, key, ply);
         if let Some((entry, score)) = found
             && entry.depth >= depth

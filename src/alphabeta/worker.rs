@@ -8,7 +8,7 @@ use super::move_order::MoveOrder;
 use super::score::{Score, TABLE_WIN, decided};
 use super::table::{Entry, TranspositionTable};
 use crate::nn::EvalError;
-use crate::rules::{BoardId, Move, MoveList, PackedMove, Position, ProvenValue};
+use crate::rules::{BoardId, Key, Move, MoveList, PackedMove, Position, ProvenValue};
 
 /// The longest line, in plies from the root.
 pub(super) const MAX_PLY: usize = 120;
@@ -34,6 +34,8 @@ pub(super) struct Shared<'a> {
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) position: Position,
+    /// Its key.
+    pub(super) key: Key,
     pub(super) legal: MoveList,
     /// The order of moves in `legal`.
     pub(super) order: MoveOrder,
@@ -54,6 +56,7 @@ impl Frame {
     fn new(position: &Position) -> Frame {
         Frame {
             position: position.clone(),
+            key: position.key(),
             legal: MoveList::new(),
             order: MoveOrder::default(),
             logits: Vec::new(),
@@ -119,6 +122,7 @@ impl<E: StaticEvaluator> Worker<E> {
         }
         self.frames[0].position.clone_from(root);
         self.frames[0].position.begin_search();
+        self.frames[0].key = root.key();
         self.histories.age();
         self.nodes = 0;
         self.deepest = 0;
@@ -192,10 +196,11 @@ impl<E: StaticEvaluator> Worker<E> {
         let (before, after) = self.frames.split_at_mut(ply + 1);
         let frame = &mut before[ply];
         frame.moved = Some((m.pack(), piece));
-        let next = &mut after[0].position;
-        next.clone_from(&frame.position);
-        next.play_unchecked(m);
-        shared.table.prefetch(next.key());
+        let next = &mut after[0];
+        next.position.clone_from(&frame.position);
+        next.position.play_unchecked(m);
+        next.key = next.position.key();
+        shared.table.prefetch(next.key);
         self.nodes += 1;
         self.deepest = self.deepest.max(ply + 1);
     }
@@ -204,11 +209,12 @@ impl<E: StaticEvaluator> Worker<E> {
     pub(super) fn pass(&mut self, ply: usize) -> bool {
         let (before, after) = self.frames.split_at_mut(ply + 1);
         let frame = &mut before[ply];
-        let next = &mut after[0].position;
-        next.clone_from(&frame.position);
-        if !next.pass_turn() {
+        let next = &mut after[0];
+        next.position.clone_from(&frame.position);
+        if !next.position.pass_turn() {
             return false;
         }
+        next.key = next.position.key();
         frame.moved = None;
         self.nodes += 1;
         true
@@ -268,7 +274,7 @@ impl<E: StaticEvaluator> Worker<E> {
     pub(super) fn probe(
         &self,
         shared: &Shared<'_>,
-        key: crate::rules::Key,
+        key: Key,
         ply: usize,
     ) -> Option<(Entry, Score)> {
         let entry = shared.table.probe(key)?;
