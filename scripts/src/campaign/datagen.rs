@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use menagerie::encoding::SparseLayout;
 use menagerie::nn::Weights;
 
-use super::round::{RoundContext, RoundFolder, SELF_PLAY_GAMES, SELF_PLAY_PARTS};
+use super::round::{RoundContext, RoundFolder, SELF_PLAY_GAMES, SELF_PLAY_PARTS, sparse_encoding};
 use super::settings::EngineSettings;
 use super::shipped::{ShippedNetwork, file_name};
 use super::state::GamesResult;
@@ -18,6 +19,8 @@ use crate::datagen::{DatagenConfig, generate_until};
 use crate::record::{self, GameRecord, replace};
 use crate::rescore::{Evaluator, RescoreConfig, rescore};
 use crate::run::SelfPlayWorker;
+use crate::sparse::SparseNetwork;
+use crate::sparse::export::export_for_play;
 use crate::store::Store;
 
 /// Plays the games of a round; `None` if it was stopped.
@@ -92,7 +95,9 @@ fn play_self(
         }
     };
     worker.clear(SELF_PLAY_PARTS)?;
-    let mut source = format!("self-play, {} visits", settings.visits);
+    let player =
+        if plan.datagen.is_untrained(context.round) { " of an untrained network" } else { "" };
+    let mut source = format!("self-play{player}, {} visits", settings.visits);
     let scored = (plan.datagen.scored_games as usize).min(games.len());
     if scored > 0 {
         let file = engine_file(&plan.engine)?;
@@ -203,9 +208,12 @@ fn sorted_games(file: &Path, games: u64) -> anyhow::Result<Vec<u8>> {
 }
 
 /// Returns the network of self-play: a copy, made once, of the shipped one, or of that of the round before if none
-/// is shipped for the variant itself.
+/// is shipped for the variant itself; or a network that has not learned anything, if the settings ask for it.
 fn self_play_network(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Result<PathBuf> {
     let copy = folder.self_play_network();
+    if !copy.exists() && context.plan.datagen.is_untrained(context.round) {
+        replace(&copy, &untrained(context)?)?;
+    }
     if !copy.exists() {
         let shipped = ShippedNetwork::find(&context.settings.nets, &context.plan.variant)?;
         let bytes = match shipped {
@@ -220,4 +228,15 @@ fn self_play_network(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow
         replace(&copy, &bytes)?;
     }
     Ok(copy)
+}
+
+/// Returns the file of a network of random weights.
+fn untrained(context: &RoundContext<'_>) -> anyhow::Result<Vec<u8>> {
+    let plan = context.plan;
+    let name = plan.name();
+    let encoding = sparse_encoding(plan)?;
+    let network =
+        SparseNetwork::new(&SparseLayout::of(&encoding), plan.train.network, context.seed());
+    let description = format!("{name}: untrained");
+    Ok(export_for_play(&network.weights(), &encoding, name, &description)?.0)
 }

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use menagerie::encoding::SparseEncoding;
 
 use super::settings::{CampaignSettings, VariantPlan};
 
@@ -104,6 +105,12 @@ pub(super) struct RoundContext<'a> {
     pub(super) stop: &'a AtomicBool,
     /// To be called now and then, as after each game: keeps account of CPU time.
     pub(super) tick: &'a (dyn Fn() + Sync),
+}
+
+/// Returns the encoding of a variant's positions.
+pub(super) fn sparse_encoding(plan: &VariantPlan) -> anyhow::Result<SparseEncoding> {
+    let encoding = SparseEncoding::new(&plan.variant.start().game_spec());
+    encoding.ok_or_else(|| anyhow::anyhow!("{} has no pieces that move", plan.name()))
 }
 
 impl RoundContext<'_> {

@@ -189,6 +189,9 @@ pub enum GameSource {
     /// only, as `[fine_tune]` says.
     #[serde(rename = "self")]
     SelfPlay,
+    /// In round 1, self-play of a network of random weights. The first network is new, too, and learns from it as
+    /// `[train]` says.
+    Untrained,
 }
 
 /// Games to learn from.
@@ -197,7 +200,7 @@ pub enum GameSource {
 pub struct DatagenSettings {
     /// Games of a round; 0 to train from `records` alone.
     pub games: u64,
-    /// Who plays the games of round 1. Self-play needs a network in `nets` then.
+    /// Who plays the games of round 1. `"self"` needs a network in `nets`; `"untrained"` begins with nothing but the rules.
     pub first: GameSource,
     /// Who plays the games from round 2 on.
     pub later: GameSource,
@@ -238,7 +241,12 @@ impl DatagenSettings {
     /// Returns whether the games of a round, counted from 0, are of self-play.
     pub fn is_self_play(&self, round: usize) -> bool {
         let source = if round == 0 { self.first } else { self.later };
-        source == GameSource::SelfPlay
+        source != GameSource::Engine
+    }
+
+    /// Returns whether the games of a round, counted from 0, are played by a network that has not learned anything.
+    pub fn is_untrained(&self, round: usize) -> bool {
+        round == 0 && self.first == GameSource::Untrained
     }
 }
 
@@ -297,7 +305,7 @@ pub struct VariantPlan {
     pub self_play: SelfPlayConfig,
     /// Games of a round.
     pub datagen: DatagenSettings,
-    /// Training of a round with games of the reference engine.
+    /// Training of a round with games of the reference engine, or of an untrained network.
     pub train: SparseConfig,
     /// Training of a round of self-play.
     pub fine_tune: SparseConfig,
@@ -315,7 +323,8 @@ impl VariantPlan {
 
     /// Returns the settings of the training of a round, counted from 0.
     pub fn training(&self, round: usize) -> &SparseConfig {
-        if self.datagen.is_self_play(round) { &self.fine_tune } else { &self.train }
+        let has_start = self.datagen.is_self_play(round) && !self.datagen.is_untrained(round);
+        if has_start { &self.fine_tune } else { &self.train }
     }
 }
 
@@ -534,6 +543,10 @@ impl Reader {
             if plan.variant.has_two_boards() {
                 return unfit("no engine scores positions of two boards".to_owned());
             }
+        }
+        if plan.datagen.later == GameSource::Untrained {
+            let reason = "later is \"untrained\", which only first can be".to_owned();
+            return Err(self.wrong("datagen", name, reason));
         }
         if !(0.0..=1.0).contains(&random) {
             return Err(self.wrong("datagen", name, format!("random is {random}, not 0 to 1")));

@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use menagerie::encoding::SparseEncoding;
 use menagerie::nn::network::verify;
 
-use super::round::RoundContext;
+use super::round::{RoundContext, sparse_encoding};
 use super::shipped::file_name;
 use super::state::{CampaignState, ExportResult, TrainingResult};
 use crate::csv_log;
@@ -27,7 +26,8 @@ pub(super) fn train(
     let plan = context.plan;
     let folder = context.folder().training();
     let mut config = plan.training(context.round).clone();
-    let start = if plan.datagen.is_self_play(context.round) {
+    let untrained = plan.datagen.is_untrained(context.round);
+    let start = if plan.datagen.is_self_play(context.round) && !untrained {
         first_weights(context, state, config.start.take())
     } else {
         config.start.take().map(StartWeights::of_file)
@@ -128,8 +128,7 @@ pub(super) fn export(
     let bytes =
         fs::read(&weights).map_err(|error| anyhow::anyhow!("{}: {error}", weights.display()))?;
     let weights = SparseWeights::from_bytes(&bytes)?;
-    let encoding = SparseEncoding::new(&plan.variant.start().game_spec())
-        .ok_or_else(|| anyhow::anyhow!("{name} has no pieces that move"))?;
+    let encoding = sparse_encoding(plan)?;
     let SparseSizes { hidden_size, policy_size, .. } = plan.train.network;
     let description = format!(
         "{name}: {hidden_size}/{policy_size}, {:.1} M positions, round {} of a campaign",

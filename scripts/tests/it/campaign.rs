@@ -358,6 +358,24 @@ fn self_play_goes_on_from_the_best_network() {
     await_engines(folder.path());
 }
 
+#[test]
+fn campaign_begins_with_nothing_but_the_rules() {
+    let settings = SELF_PLAY.replace("first = \"self\"", "first = \"untrained\"");
+    let settings = settings.replace("rounds = 3", "rounds = 2").replace("scored_games = 6", "");
+    let settings = settings.replace("[engine]\nfile = \"engine\"\nnodes = 12\n", "");
+    let (folder, file) = new_campaign(&settings.replace("[train]", "[train]\nepochs = 3.0"));
+    finish(&file);
+    let state = CampaignState::read(&folder.path().join("campaign")).expect("a state");
+    let [first, second] = &state.variants["3x3"][..] else { panic!("not two rounds") };
+    let source = &first.datagen.as_ref().expect("games").source;
+    assert_eq!(source, "self-play of an untrained network, 8 visits");
+    let result = first.train.as_ref().expect("a training");
+    assert!(result.start.is_none() && result.epochs >= 3.0, "{result:?}");
+    let source = &second.datagen.as_ref().expect("games").source;
+    assert_eq!(source, "self-play, 8 visits");
+    assert_eq!(second.train.as_ref().expect("a training").start.as_deref(), Some("round 1"));
+}
+
 /// The state of a round whose match is won, with the number of the variant's games.
 const WON: &str = r#"
 [[variants.gardner]]
@@ -415,6 +433,7 @@ fn invalid_settings_are_quoted() {
         ("nodes = 12", "nodes = \"many\"", "many"),
         ("games = 16", "games = 16\ngame = 3", "`game`"),
         ("later = \"self\"", "later = \"others\"", "others"),
+        ("later = \"self\"", "later = \"untrained\"", "later is \"untrained\""),
         ("positions = 3072", "possitions = 3072", "possitions"),
         ("hidden_size = 128", "hidden_size = 96", "hidden_size"),
         ("hidden_size = 128", "hiden_size = 128", "hiden_size"),
