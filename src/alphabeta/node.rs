@@ -117,12 +117,11 @@ struct Tried {
 
 impl Tried {
     fn push(&mut self, candidate: Candidate) {
-        // Those that do not fit are too late to be learned from.
-        let _ = if candidate.is_tactical {
-            self.captures.try_push(candidate.packed).is_ok()
+        if candidate.is_tactical {
+            let _ = self.captures.try_push(candidate.packed);
         } else {
-            self.quiet.try_push(candidate).is_ok()
-        };
+            let _ = self.quiet.try_push(candidate);
+        }
     }
 }
 

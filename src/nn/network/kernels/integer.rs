@@ -86,6 +86,19 @@ impl Layer<'_> {
         self.table.lines_per_row() / 2
     }
 
+    /// Checks rows once, so that their lines need no check: they are a few of a few lines each, and to check every index
+    /// would take as long as the sums.
+    ///
+    /// # Panics
+    /// If a row is not in the table.
+    #[cfg(target_arch = "x86_64")]
+    fn check_rows(&self, added: &[u16], removed: &[u16]) {
+        let lines = self.table.lines().len();
+        for &row in added.iter().chain(removed) {
+            assert!((usize::from(row) + 1) * self.table.lines_per_row() <= lines);
+        }
+    }
+
     /// What a product of sums is shifted by to the right, to be in units of 1 / [`UNIT`].
     fn shift(&self) -> u32 {
         2 * self.log_one - UNIT.ilog2()
@@ -288,10 +301,7 @@ mod avx2 {
     ) {
         let half = layer.half();
         let lines = layer.table.lines();
-        // A few rows of a few lines each: to check every index would take as long as the sums.
-        for &row in added.iter().chain(removed) {
-            assert!((usize::from(row) + 1) * 2 * half <= lines.len());
-        }
+        layer.check_rows(added, removed);
         let (first_sums, second_sums) = sums.split_at_mut(half);
         let sums = first_sums.iter_mut().zip(second_sums);
         let outputs = outputs.as_chunks_mut::<LINE>().0.iter_mut();
@@ -303,7 +313,7 @@ mod avx2 {
                     for &row in $rows {
                         let start = usize::from(row) * 2 * half + at;
                         // SAFETY: `at` is below `half` by the split above, so that both lines are of the row, which is
-                        // in the table by the assertion above.
+                        // in the table by `check_rows`.
                         let [ours, theirs] = unsafe {
                             [lines.get_unchecked(start), lines.get_unchecked(start + half)]
                         };
@@ -520,17 +530,13 @@ mod avx512 {
         outputs: &mut [u8],
     ) {
         let half = layer.half();
-        let lines = layer.table.lines();
-        // A few rows of a few lines each: to check every index would take as long as the sums.
-        for &row in added.iter().chain(removed) {
-            assert!((usize::from(row) + 1) * 2 * half <= lines.len());
-        }
+        layer.check_rows(added, removed);
         let outputs = &mut outputs.as_chunks_mut::<LINE>().0[..half];
         let (blocks, rest) = outputs.as_chunks_mut::<UPDATED_AT_ONCE>();
         let whole = blocks.len() * UPDATED_AT_ONCE;
         for (nth, block) in blocks.iter_mut().enumerate() {
             let at = nth * UPDATED_AT_ONCE;
-            // SAFETY: all rows are in the table by the assertion above, and `outputs` has `half` lines.
+            // SAFETY: all rows are in the table by `check_rows`, and `outputs` has `half` lines.
             unsafe { update_some(layer, from, added, removed, sums, at, block) };
         }
         for (nth, line) in rest.iter_mut().enumerate() {
