@@ -11,7 +11,8 @@
 //! - `opponent`: the likelihood of the opponent's moves.
 //! - `sense`: the choice of a sense.
 //! - `choice`: the choice of a request.
-//! - `tactics`: the alpha-beta search of one board.
+//! - `score_table`: scores of requests on boards.
+//! - `tactics`: the alpha-beta search of one board without a network.
 //! - `policy_network`: the interface of a network that sees both sides.
 //! - `player`: one game of one side, with its time management.
 
@@ -22,12 +23,15 @@ mod expansion;
 mod opponent;
 mod player;
 mod policy_network;
+mod score_table;
 mod sense;
 mod tactics;
 
 pub use belief::{Belief, Certainty, DEFAULT_CAPACITY};
-pub use choice::Combination;
 pub use opponent::{Habits, OpponentModel, Prediction, Replies, UniformOpponent};
 pub use player::{Player, Preset, Settings, Weighting};
-pub use policy_network::{PolicyNetwork, PolicyNetworkError, RequestPolicy, SharedNetwork};
+pub use policy_network::{
+    BoardScorer, PolicyNetwork, PolicyNetworkError, RequestPolicy, SharedNetwork,
+};
+pub use score_table::Combination;
 pub use sense::{RequestValues, SensePolicy};

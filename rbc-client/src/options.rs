@@ -11,6 +11,7 @@ use crate::players::Players;
 const MAX_SIMULATIONS: u64 = 10_000;
 /// More boards do not fit into the memory of most machines.
 const MAX_BOARDS: u64 = 20_000_000;
+const MAX_NODES: u64 = 1_000_000_000;
 const MAX_THREADS: u64 = 256;
 const MAX_DEPTH_PLIES: u64 = 20;
 const MAX_TURN_MILLISECONDS: u64 = 3_600_000;
@@ -40,7 +41,11 @@ pub struct PlayerOptions {
     /// Maximum number of boards on which requests are evaluated [default: 512]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_BOARDS))]
     samples: Option<u64>,
-    /// Maximum search depth in plies after a request [default: 5]
+    /// Maximum number of nodes that a network searches on a board after a request, 0 for a search by depth
+    /// [default: 65536, paper: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_NODES))]
+    nodes: Option<u64>,
+    /// Maximum search depth in plies after a request, without a network [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_DEPTH_PLIES))]
     depth: Option<u64>,
     /// Simulations with the network on each board that votes, 0 for a search by depth [default: 0, paper: 100]
@@ -145,6 +150,9 @@ impl PlayerOptions {
         }
         if let Some(depth) = self.depth {
             settings.depth = depth as u32;
+        }
+        if let Some(nodes) = self.nodes {
+            settings.nodes = nodes;
         }
         if let Some(simulations) = self.simulations {
             settings.simulations = simulations as u32;

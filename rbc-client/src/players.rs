@@ -55,10 +55,13 @@ impl Players {
 
     fn open(&self) -> Opened {
         let mut notes = Vec::new();
-        let Some(network) = BoardNetwork::open(&self.network_file, &mut notes) else {
+        let for_alpha_beta = self.settings.searches_by_network();
+        let opened = BoardNetwork::open(&self.network_file, for_alpha_beta, &mut notes);
+        let Some(network) = opened else {
             return Opened { network: None, is_requested: false, notes };
         };
-        let is_requested = !network.is_substitute();
+        let can_search = network.has_alpha_beta() || !for_alpha_beta;
+        let is_requested = can_search && !network.is_substitute();
         Opened { network: Some(Arc::new(FairMutex::new(network))), is_requested, notes }
     }
 }

@@ -71,6 +71,29 @@ pub fn open_network(
     Some(VariantNetwork { evaluator, params: pool.params, is_substitute: pool.is_substitute })
 }
 
+/// Opens the shipped network of the variant that the section of `variant` names, in a form that evaluates one position
+/// at a time, for alpha-beta. Messages for the user are appended to `notes`. Returns `None` if there is none.
+pub fn open_direct_substitute(variant: &Variant, notes: &mut Vec<String>) -> Option<DirectNetwork> {
+    let options = Options::new(Catalogue::shipped());
+    let (networks, made_for) = embedded_nets::substitutes(variant)?;
+    for weights in networks {
+        let opened = weights.map_err(NetworkRefusal::from).and_then(|weights| {
+            load_runtime(&options, notes)?;
+            open(variant, &options, &weights, made_for, notes)
+        });
+        match opened {
+            Ok((evaluators, _)) => {
+                let direct = evaluators.first().and_then(|evaluator| evaluator.direct());
+                if direct.is_some() {
+                    return direct;
+                }
+            }
+            Err(refusal) => notes.push(refusal.to_string()),
+        }
+    }
+    None
+}
+
 /// The settings on which the choice of an evaluator depends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct EvaluatorKey {

@@ -1,23 +1,15 @@
 //! The choice of a request over the possible boards.
 
-use std::thread;
+use std::convert::Infallible;
 use std::time::Instant;
 
 use super::belief::Belief;
-use super::policy_network::{SharedNetwork, vote_by_simulations};
+use super::policy_network::{BoardScorer, PolicyNetworkError, SharedNetwork, vote_by_simulations};
+use super::score_table::{Combination, ScoreTable};
 use super::sense::RequestValues;
 use super::tactics::{DECIDED, PossibleBoard, Tactics};
-use crate::rules::rbc::{Army, Request, Taken};
+use crate::rules::rbc::{Army, Request, Taken, board_fen};
 use crate::rules::{ByColor, Color, Role};
-
-/// How the values of a request on many boards are combined.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Combination {
-    /// The weighted mean and a lower quantile.
-    MeanAndQuantile,
-    /// The request that is best on most boards, as in the paper.
-    Vote,
-}
 
 /// A request is made at once if it captures the king with at least this probability.
 const MIN_KING_CAPTURE: f64 = 0.5;
@@ -26,8 +18,22 @@ const MIN_KING_CAPTURE: f64 = 0.5;
 const MAX_KING_RISK: f64 = 0.02;
 /// The maximum number of boards on which the risk of the king is computed.
 const MAX_RISK_BOARDS: usize = 20_000;
-/// The number of requests that are searched deeper than one ply.
+/// The number of requests that are searched deeper than one ply, or by a network.
 const DEEPENED_REQUESTS: usize = 8;
+/// Before a network searches, requests are chosen by a search of this number of plies.
+const SCREENING_DEPTH: u32 = 2;
+/// The maximum number of boards that a network searches, so that there is time for a few hundred nodes on each.
+const NETWORK_BOARDS: usize = 128;
+/// The nodes on a board after a request in the first round of a network, and by what each further round multiplies
+/// them.
+const FIRST_NODES: u64 = 256;
+const NODE_FACTOR: u64 = 4;
+/// The number of requests after the first round.
+const KEPT_REQUESTS: usize = 4;
+/// Requests that are worse than the best one by more than this expected score are not searched further.
+const MAX_DEFICIT: f64 = 0.1;
+/// What the opponent wins if it does not notice is searched with a part of the nodes.
+const UNNOTICED_DIVISOR: u64 = 8;
 /// The probability that the opponent does not notice what has happened.
 const UNNOTICED: f32 = 0.2;
 /// After this number of own turns without a pawn move or a capture by either side, requests that make one
@@ -40,9 +46,6 @@ const REPETITION_PENALTY: f64 = 0.01;
 /// Requests are equal to the best one if they are worse by at most this number of centipawns. The player
 /// chooses between them at random, so that an opponent cannot prepare for it.
 const EQUAL_CENTIPAWNS: f64 = 5.0;
-/// The quantile of [`Combination::MeanAndQuantile`], and its share of the combined value.
-const QUANTILE: f64 = 0.1;
-const QUANTILE_SHARE: f64 = 0.2;
 /// The number of centipawns that multiplies the odds by 10, as in the Elo formula.
 const CENTIPAWNS_PER_DECADE: f64 = 400.0;
 
@@ -99,6 +102,32 @@ fn search_score(
     let Some(next) = board.after_request(request) else { return Some(1.0) };
     let noticed = -tactics.value(&next, depth, deadline)?;
     Some(mixed_score(tactics, &next, noticed))
+}
+
+/// Returns the expected score of a request on a board after a search of a network of `nodes` nodes, or `None` if the time
+/// is over before.
+///
+/// # Errors
+/// If the scorer fails.
+fn network_score(
+    scorer: &mut dyn BoardScorer,
+    board: &PossibleBoard,
+    request: Option<Request>,
+    nodes: u64,
+    deadline: Instant,
+) -> Result<Option<f32>, PolicyNetworkError> {
+    let Some(next) = board.after_request(request) else { return Ok(Some(1.0)) };
+    let mut score = |board: &PossibleBoard, nodes: u64| {
+        if board.can_capture_king() {
+            return Ok(Some(1.0));
+        }
+        scorer.score(&board_fen(&board.armies, board.turn, 0, 1), nodes, deadline)
+    };
+    let Some(loss) = score(&next, nodes)? else { return Ok(None) };
+    let Some(unnoticed) = score(&next.after_pass(), nodes / UNNOTICED_DIVISOR)? else {
+        return Ok(None);
+    };
+    Ok(Some((1.0 - UNNOTICED) * (1.0 - loss) + UNNOTICED * unnoticed))
 }
 
 /// Returns the expected score of the player that left the board `next`. It is worth `noticed` centipawns if
@@ -199,6 +228,8 @@ pub(super) struct ChoiceInput<'a> {
     pub(super) max_depth: u32,
     /// The network and the number of simulations on a board, if boards vote by simulations.
     pub(super) simulations: Option<(&'a SharedNetwork, u32)>,
+    /// The maximum number of nodes that a network searches on a board after a request.
+    pub(super) max_nodes: u64,
     /// The number of own turns since the last own pawn move and the last capture.
     pub(super) idle_turns: u32,
     /// The own pieces after each of these turns.
@@ -207,57 +238,147 @@ pub(super) struct ChoiceInput<'a> {
     pub(super) deadline: Instant,
 }
 
-/// Returns the best requests, at least one and the best first. `None` is a pass.
-pub(super) fn choose(belief: &Belief, input: ChoiceInput<'_>) -> Vec<Option<Request>> {
+/// Returns the best requests, at least one and the best first. `None` is a pass. With `scorers`, one a thread, a
+/// network searches the best of them.
+///
+/// # Errors
+/// If a scorer fails.
+pub(super) fn choose(
+    belief: &Belief,
+    input: ChoiceInput<'_>,
+    scorers: &mut [Box<dyn BoardScorer>],
+) -> Result<Vec<Option<Request>>, PolicyNetworkError> {
     let requests = candidate_requests(belief);
     let effects = effects(belief, &requests);
     if let Some(index) = king_capture(&effects, input.combination) {
-        return vec![requests[index]];
+        return Ok(vec![requests[index]]);
     }
     let (indices, weights) = belief.sample(input.max_boards, input.even);
     let boards: Vec<PossibleBoard> =
         indices.into_iter().map(|index| possible_board(belief, index)).collect();
     if let Some((network, simulations)) = input.simulations {
         match vote_by_simulations(network, &boards, simulations, input.deadline) {
-            Ok(request) => return vec![request],
+            Ok(request) => return Ok(vec![request]),
             Err(error) => log::warn!("no vote by simulations, searching by depth: {error}"),
         }
     }
-    let adjustments = adjustments(belief, &requests, &effects, &input);
-    let mut candidates: Vec<usize> = match input.combination {
+    let candidates: Vec<usize> = match input.combination {
         Combination::MeanAndQuantile => safe_requests(&effects),
         Combination::Vote => (0..requests.len()).collect(),
     };
-    let mut table = ValueTable { rows: vec![Vec::new(); boards.len()], weights };
-    let workers = input.threads.clamp(1, boards.len().max(1));
-    let mut workers: Vec<_> = (0..workers).map(|_| Tactics::default()).collect();
-    let mut scores = Vec::new();
-    for depth in 1..=input.max_depth.max(1) {
-        let task = SearchTask {
-            requests: &requests,
-            candidates: &candidates,
-            depth,
-            deadline: input.deadline,
+    let search = RequestSearch {
+        adjustments: adjustments(belief, &requests, &effects, &input),
+        requests,
+        boards,
+        weights,
+        input,
+    };
+    let has_scorers = !scorers.is_empty() && input.combination == Combination::MeanAndQuantile;
+    let (table, mut ranking) = search.by_depth(candidates, has_scorers);
+    if input.combination == Combination::Vote {
+        return Ok(vec![table.vote().and_then(|index| search.requests[index])]);
+    }
+    if has_scorers && ranking.len() > 1 {
+        ranking = search.by_network(ranking, scorers)?;
+    }
+    let best = ranking.first().map_or(0.0, |&(_, score)| score);
+    let min_score = best - equal_margin(best);
+    let equal = ranking.iter().filter(|&&(_, score)| score >= min_score);
+    Ok(equal.map(|&(index, _)| search.requests[index]).collect())
+}
+
+/// Indices of requests with their scores, the best first.
+type Ranking = Vec<(usize, f64)>;
+
+/// The search of requests on a sample of the possible boards.
+struct RequestSearch<'a> {
+    requests: Vec<Option<Request>>,
+    /// One for each request.
+    adjustments: Vec<Adjustment>,
+    boards: Vec<PossibleBoard>,
+    /// One for each board.
+    weights: Vec<f32>,
+    input: ChoiceInput<'a>,
+}
+
+impl RequestSearch<'_> {
+    /// Returns the candidates by their scores in a table, which are combined over boards and adjusted.
+    fn rank(&self, table: &ScoreTable, candidates: &[usize]) -> Ranking {
+        let score = |&index: &usize| {
+            let Adjustment { bonus, penalty } = self.adjustments[index];
+            (index, table.combine(index, self.input.combination) + bonus - penalty)
         };
-        let is_complete = table.search(&boards, task, &mut workers);
-        let score = |index: usize| {
-            let Adjustment { bonus, penalty } = adjustments[index];
-            table.combine(index, input.combination) + bonus - penalty
-        };
-        candidates.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
-        candidates.truncate(DEEPENED_REQUESTS);
-        scores = candidates.iter().map(|&index| score(index)).collect();
-        if !is_complete || candidates.len() == 1 {
-            break;
+        let mut ranking: Ranking = candidates.iter().map(score).collect();
+        ranking.sort_by(|a, b| b.1.total_cmp(&a.1));
+        ranking
+    }
+
+    /// Searches the candidates deeper and deeper by [`Tactics`]. `is_screening`: only to choose what a network
+    /// searches.
+    fn by_depth(&self, mut candidates: Vec<usize>, is_screening: bool) -> (ScoreTable, Ranking) {
+        let input = &self.input;
+        let max_depth =
+            if is_screening { SCREENING_DEPTH.min(input.max_depth) } else { input.max_depth };
+        let mut table = ScoreTable::new(self.requests.len(), self.weights.clone());
+        let workers = input.threads.clamp(1, self.boards.len().max(1));
+        let mut workers: Vec<_> = (0..workers).map(|_| Tactics::default()).collect();
+        let mut ranking = Ranking::new();
+        for depth in 1..=max_depth.max(1) {
+            let score_board = |tactics: &mut Tactics, board: &PossibleBoard, is_first: bool| {
+                let deadline = if is_first && depth == 1 { None } else { Some(input.deadline) };
+                let requests = candidates.iter().map(|&index| self.requests[index]);
+                let scores = requests.map(|r| search_score(tactics, board, r, depth, deadline));
+                Ok::<_, Infallible>(scores.collect())
+            };
+            let Ok(is_complete) = table.fill(&self.boards, &candidates, &mut workers, score_board);
+            ranking = self.rank(&table, &candidates);
+            ranking.truncate(DEEPENED_REQUESTS);
+            candidates = ranking.iter().map(|&(index, _)| index).collect();
+            if !is_complete || candidates.len() == 1 {
+                break;
+            }
+        }
+        (table, ranking)
+    }
+
+    /// Searches the requests of a ranking by a network, in rounds of more and more nodes on fewer and fewer requests.
+    /// Returns the ranking of the last round, or the given one if there is no time.
+    ///
+    /// # Errors
+    /// If a scorer fails.
+    fn by_network(
+        &self,
+        mut ranking: Ranking,
+        scorers: &mut [Box<dyn BoardScorer>],
+    ) -> Result<Ranking, PolicyNetworkError> {
+        let input = &self.input;
+        let boards = &self.boards[..self.boards.len().min(NETWORK_BOARDS)];
+        let mut table = ScoreTable::new(self.requests.len(), self.weights.clone());
+        let mut nodes = FIRST_NODES.min(input.max_nodes);
+        loop {
+            let candidates: Vec<usize> = ranking.iter().map(|&(index, _)| index).collect();
+            let score_board = |scorer: &mut Box<dyn BoardScorer>, board: &PossibleBoard, _| {
+                let requests = candidates.iter().map(|&index| self.requests[index]);
+                let scorer = &mut **scorer;
+                requests.map(|r| network_score(scorer, board, r, nodes, input.deadline)).collect()
+            };
+            let is_complete = table.fill(boards, &candidates, scorers, score_board)?;
+            if table.is_empty() {
+                return Ok(ranking);
+            }
+            ranking = self.rank(&table, &candidates);
+            if !is_complete || nodes >= input.max_nodes {
+                return Ok(ranking);
+            }
+            let best = ranking.first().map_or(0.0, |&(_, score)| score);
+            ranking.truncate(KEPT_REQUESTS);
+            ranking.retain(|&(_, score)| score >= best - MAX_DEFICIT);
+            if ranking.len() <= 1 {
+                return Ok(ranking);
+            }
+            nodes = (nodes * NODE_FACTOR).min(input.max_nodes);
         }
     }
-    if input.combination == Combination::Vote {
-        return vec![table.vote(requests.len()).and_then(|index| requests[index])];
-    }
-    let best = scores.first().copied().unwrap_or_default();
-    let min_score = best - equal_margin(best);
-    let equal = candidates.iter().zip(scores).filter(|&(_, score)| score >= min_score);
-    equal.map(|(&index, _)| requests[index]).collect()
 }
 
 /// Returns the request that is most likely to capture the king, if it is likely enough.
@@ -313,118 +434,4 @@ fn adjustments(
 fn equal_margin(score: f64) -> f64 {
     let slope = score * (1.0 - score) * std::f64::consts::LN_10 / CENTIPAWNS_PER_DECADE;
     (EQUAL_CENTIPAWNS * slope).max(0.0)
-}
-
-/// What is searched on each board.
-#[derive(Clone, Copy)]
-struct SearchTask<'a> {
-    requests: &'a [Option<Request>],
-    /// The indices of the requests that are searched.
-    candidates: &'a [usize],
-    /// The number of plies after the request.
-    depth: u32,
-    deadline: Instant,
-}
-
-/// The expected scores of requests on boards.
-struct ValueTable {
-    /// A row for each board, which is empty if there was no time for it. A request that was not searched has
-    /// the value -1.
-    rows: Vec<Vec<f32>>,
-    weights: Vec<f32>,
-}
-
-impl ValueTable {
-    /// Searches the candidates on all boards with one thread per worker. Returns `false` if the time was over
-    /// before the end.
-    fn search(
-        &mut self,
-        boards: &[PossibleBoard],
-        task: SearchTask<'_>,
-        workers: &mut [Tactics],
-    ) -> bool {
-        if let [tactics] = workers {
-            return search_boards(tactics, boards, &mut self.rows, task, true);
-        }
-        let share = boards.len().div_ceil(workers.len().max(1)).max(1);
-        thread::scope(|scope| {
-            let parts = boards.chunks(share).zip(self.rows.chunks_mut(share)).zip(workers);
-            let mut running = Vec::new();
-            for (i, ((boards, rows), tactics)) in parts.enumerate() {
-                running
-                    .push(scope.spawn(move || search_boards(tactics, boards, rows, task, i == 0)));
-            }
-            running.into_iter().all(|worker| worker.join().unwrap_or(false))
-        })
-    }
-
-    /// Combines the values of a request on all boards.
-    fn combine(&self, request: usize, combination: Combination) -> f64 {
-        let mut values: Vec<(f32, f64)> = Vec::with_capacity(self.rows.len());
-        for (row, &weight) in self.rows.iter().zip(&self.weights) {
-            if !row.is_empty() {
-                values.push((row[request], f64::from(weight)));
-            }
-        }
-        let sum: f64 = values.iter().map(|value| value.1).sum();
-        let sum = if sum > 0.0 { sum } else { 1.0 };
-        let weighted = values.iter().map(|&(value, weight)| f64::from(value) * weight);
-        let mean = weighted.sum::<f64>() / sum;
-        if combination == Combination::Vote {
-            return mean;
-        }
-        values.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut below = 0.0;
-        let quantile = values.iter().find(|value| {
-            below += value.1;
-            below >= QUANTILE * sum
-        });
-        let quantile = quantile.map_or(mean, |value| f64::from(value.0));
-        (1.0 - QUANTILE_SHARE) * mean + QUANTILE_SHARE * quantile
-    }
-
-    /// Returns the request that is best on most boards.
-    fn vote(&self, requests: usize) -> Option<usize> {
-        let mut votes = vec![0_u32; requests];
-        for row in self.rows.iter().filter(|row| !row.is_empty()) {
-            if let Some(best) = (0..requests).max_by(|&a, &b| row[a].total_cmp(&row[b])) {
-                votes[best] += 1;
-            }
-        }
-        (0..requests).max_by_key(|&request| votes[request])
-    }
-}
-
-/// Writes the values of the candidates on each board to its row. If `is_first_part` is `true`, the first
-/// board is searched at depth 1 whatever the time. Returns `false` if the time was over before the end.
-fn search_boards(
-    tactics: &mut Tactics,
-    boards: &[PossibleBoard],
-    rows: &mut [Vec<f32>],
-    task: SearchTask<'_>,
-    is_first_part: bool,
-) -> bool {
-    let SearchTask { requests, candidates, depth, deadline } = task;
-    for (i, (board, row)) in boards.iter().zip(rows).enumerate() {
-        let is_mandatory = is_first_part && i == 0 && depth == 1;
-        if !is_mandatory && Instant::now() >= deadline {
-            return false;
-        }
-        let deadline = if is_mandatory { None } else { Some(deadline) };
-        let mut values = Vec::with_capacity(candidates.len());
-        for &request in candidates {
-            match search_score(tactics, board, requests[request], depth, deadline) {
-                Some(value) => values.push(value),
-                // An incomplete board does not count.
-                None => return false,
-            }
-        }
-        if row.is_empty() {
-            *row = vec![-1.0; requests.len()];
-        }
-        for (&request, value) in candidates.iter().zip(values) {
-            row[request] = value;
-        }
-    }
-    true
 }

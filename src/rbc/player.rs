@@ -7,9 +7,10 @@ use rand::rngs::SmallRng;
 use rand::seq::IteratorRandom;
 
 use super::belief::{Belief, Certainty, DEFAULT_CAPACITY};
-use super::choice::{ChoiceInput, Combination, choose, quiescence_values};
+use super::choice::{ChoiceInput, choose, quiescence_values};
 use super::opponent::{Habits, Prediction, UniformOpponent};
-use super::policy_network::SharedNetwork;
+use super::policy_network::{BoardScorer, SharedNetwork};
+use super::score_table::Combination;
 use super::sense::{RequestValues, SensePolicy};
 use crate::rules::rbc::{Army, Request, Sensed, Truth, board_fen};
 use crate::rules::{ByColor, Color, Role, Square};
@@ -40,8 +41,11 @@ pub struct Settings {
     pub threads: usize,
     /// The maximum number of boards on which requests are searched.
     pub samples: usize,
-    /// The maximum search depth in plies after a request.
+    /// The maximum search depth in plies after a request, without a network.
     pub depth: u32,
+    /// The maximum number of nodes that a network searches by alpha-beta on a board after a request; 0 for a search
+    /// without a network.
+    pub nodes: u64,
     /// The number of simulations with the network on each board that votes. With 0 or without a network
     /// boards vote by the alpha-beta search.
     pub simulations: u32,
@@ -56,9 +60,16 @@ impl Settings {
         if is_used { Some(self.simulations) } else { None }
     }
 
+    /// Returns `true` if a network searches boards after requests.
+    pub fn searches_by_network(&self) -> bool {
+        self.combination == Combination::MeanAndQuantile && self.nodes > 0
+    }
+
     /// Returns `true` if the player uses a network.
     pub fn uses_network(&self) -> bool {
-        self.weighting == Weighting::Network || self.vote_simulations().is_some()
+        self.weighting == Weighting::Network
+            || self.vote_simulations().is_some()
+            || self.searches_by_network()
     }
 }
 
@@ -86,6 +97,7 @@ impl Preset {
             threads: 1,
             samples: 512,
             depth: 5,
+            nodes: 65_536,
             simulations: 0,
             turn: Duration::from_secs(10),
         };
@@ -96,6 +108,7 @@ impl Preset {
                 sense: SensePolicy::Reduction,
                 combination: Combination::Vote,
                 simulations: 100,
+                nodes: 0,
                 ..best
             },
         }
@@ -126,11 +139,13 @@ const ANTICIPATED_BOARDS: usize = 2000;
 ///
 /// A turn is [`Player::opponent_moved`], [`Player::sense`], [`Player::sensed`], [`Player::request`] and
 /// [`Player::moved`].
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Player {
     settings: Settings,
     belief: Belief,
     network: Option<SharedNetwork>,
+    /// The searches of the network after requests, one a thread; none if there is no network for it.
+    scorers: Vec<Box<dyn BoardScorer>>,
     /// The prediction of the opponent's next move, once the network was called.
     prediction: Option<Prediction>,
     /// The number of own turns.
@@ -153,6 +168,7 @@ impl Player {
             settings,
             belief: Belief::new(start, color, settings.capacity, settings.threads),
             network: None,
+            scorers: Vec::new(),
             prediction: None,
             turns: 0,
             idle_turns: 0,
@@ -163,9 +179,15 @@ impl Player {
         }
     }
 
-    /// Returns the player with a network for [`Weighting::Network`] and [`Settings::simulations`].
+    /// Returns the player with a network for [`Weighting::Network`], [`Settings::nodes`] and
+    /// [`Settings::simulations`].
     pub fn with_network(self, network: Option<SharedNetwork>) -> Player {
-        Player { network, ..self }
+        let mut scorers = Vec::new();
+        if let Some(network) = network.as_ref().filter(|_| self.settings.searches_by_network()) {
+            let network = network.lock();
+            scorers.extend((0..self.settings.threads.max(1)).map_while(|_| network.scorer()));
+        }
+        Player { network, scorers, ..self }
     }
 
     /// Returns what the player knows.
@@ -272,9 +294,14 @@ impl Player {
             simulations: self.network.as_ref().zip(self.settings.vote_simulations()),
             idle_turns: self.idle_turns,
             earlier_armies: &self.earlier_armies,
+            max_nodes: self.settings.nodes,
             deadline,
         };
-        let best = choose(&self.belief, input);
+        let best = choose(&self.belief, input, &mut self.scorers).unwrap_or_else(|error| {
+            log::warn!("network search disabled, searching by depth: {error}");
+            self.scorers.clear();
+            choose(&self.belief, input, &mut []).unwrap_or_default()
+        });
         let count = if self.turns <= RANDOM_TURNS { best.len() } else { 1 };
         best.iter().take(count).choose(&mut self.rng).copied().flatten()
     }

@@ -22,6 +22,9 @@ pub trait PolicyNetwork: Debug + Send {
     /// `PolicyNetworkError` if a board is not valid or cannot be evaluated.
     fn predict(&mut self, fens: &[String]) -> Result<Vec<RequestPolicy>, PolicyNetworkError>;
 
+    /// Returns a search that scores boards by alpha-beta, or `None` if there is no network for it.
+    fn scorer(&self) -> Option<Box<dyn BoardScorer>>;
+
     /// Returns the best request of the side to move after a tree search of `simulations` visits, or `None` if
     /// there is no move.
     ///
@@ -32,6 +35,21 @@ pub trait PolicyNetwork: Debug + Send {
         fen: &str,
         simulations: u32,
     ) -> Result<Option<Request>, PolicyNetworkError>;
+}
+
+/// Scores boards whose pieces are all visible, one at a time. Each thread has its own.
+pub trait BoardScorer: Debug + Send {
+    /// Returns the expected score, from 0 to 1, of the side to move after a search of about `nodes` nodes, or `None` if
+    /// `deadline` passes before. Only a captured king is worth 0 or 1.
+    ///
+    /// # Errors
+    /// `PolicyNetworkError` if the board is not valid or cannot be evaluated.
+    fn score(
+        &mut self,
+        fen: &str,
+        nodes: u64,
+        deadline: Instant,
+    ) -> Result<Option<f32>, PolicyNetworkError>;
 }
 
 /// Why a network has no result for a board.

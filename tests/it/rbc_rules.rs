@@ -2,13 +2,19 @@
 //! reference program, reconchess 1.6.9.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use menagerie::rbc::{Player, Preset, Settings, Weighting};
+use menagerie::rbc::{
+    BoardScorer, Player, PolicyNetwork, PolicyNetworkError, Preset, RequestPolicy, Settings,
+    SharedNetwork, Weighting,
+};
 use menagerie::rules::rbc::{
     RbcClocks, Request, Taken, Truth, WinReason, attackers, generate_steps, sense_window,
 };
 use menagerie::rules::{Bitboard, ByColor, Color, Square};
+use parking_lot::FairMutex;
 use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -184,6 +190,72 @@ fn rbc_player_varies_equal_requests_by_seed() {
     let games: BTreeSet<_> = (0..8).map(first_requests).collect();
     assert!(games.len() > 1, "{games:?}");
     assert_eq!(first_requests(5), first_requests(5));
+}
+
+/// A network whose search prefers boards with a rank as in FENs for White.
+#[derive(Clone, Debug)]
+struct RankLover {
+    rank: &'static str,
+    /// The number of searches, and after how many they fail.
+    searches: Arc<AtomicUsize>,
+    max_searches: usize,
+}
+
+impl PolicyNetwork for RankLover {
+    fn predict(&mut self, fens: &[String]) -> Result<Vec<RequestPolicy>, PolicyNetworkError> {
+        Ok(vec![RequestPolicy::new(); fens.len()])
+    }
+
+    fn scorer(&self) -> Option<Box<dyn BoardScorer>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn search(&mut self, _: &str, _: u32) -> Result<Option<Request>, PolicyNetworkError> {
+        Ok(None)
+    }
+}
+
+impl BoardScorer for RankLover {
+    fn score(&mut self, fen: &str, _: u64, _: Instant) -> Result<Option<f32>, PolicyNetworkError> {
+        if self.searches.fetch_add(1, Ordering::Relaxed) >= self.max_searches {
+            return Err(PolicyNetworkError::Evaluation("no more searches".into()));
+        }
+        let for_white = if fen.contains(self.rank) { 0.9 } else { 0.5 };
+        Ok(Some(if fen.contains(" w ") { for_white } else { 1.0 - for_white }))
+    }
+}
+
+/// Plays the first turn of White with a network, and returns the request.
+fn first_request(network: &RankLover, settings: Settings) -> Option<Request> {
+    let mut truth = Truth::default();
+    let network: SharedNetwork = Arc::new(FairMutex::new(network.clone()));
+    let player = Player::new(settings, &truth, Color::White, 1);
+    play_turn(&mut player.with_network(Some(network)), &mut truth)
+}
+
+#[test]
+fn rbc_player_requests_what_the_network_prefers() {
+    let best = Settings { weighting: Weighting::Habits, ..Preset::Best.settings() };
+    for (rank, to, threads) in [("/2N5/", Square::C3, 1), ("/5N2/", Square::F3, 2)] {
+        let network = RankLover { rank, searches: Arc::default(), max_searches: usize::MAX };
+        let request = first_request(&network, Settings { threads, ..best });
+        assert_eq!(request.map(|request| request.to), Some(to));
+        assert!(network.searches.load(Ordering::Relaxed) > 0);
+    }
+    let network = RankLover { rank: "/2N5/", searches: Arc::default(), max_searches: 0 };
+    first_request(&network, Settings { nodes: 0, ..best });
+    assert_eq!(network.searches.load(Ordering::Relaxed), 0, "without nodes there is no search");
+}
+
+#[test]
+fn rbc_player_does_without_a_network_that_fails() {
+    let best = Settings { weighting: Weighting::Habits, ..Preset::Best.settings() };
+    for max_searches in [0, 5, 12] {
+        let network = RankLover { rank: "/2N5/", searches: Arc::default(), max_searches };
+        assert!(first_request(&network, best).is_some(), "a request in spite of the failure");
+        let searches = network.searches.load(Ordering::Relaxed);
+        assert_eq!(searches, max_searches + 1, "a search that failed is not repeated");
+    }
 }
 
 proptest! {

@@ -70,7 +70,7 @@ impl Entrant {
         let players = spec.rbc_players()?;
         anyhow::ensure!(
             spec.kind != PlayerKind::Rbc || players.has_requested_network(),
-            "{spec}: network not available (weights=habits,simulations=0 needs none): {}",
+            "{spec}: network not available (weights=habits,nodes=0,simulations=0 needs none): {}",
             players.notes().join("; ")
         );
         Ok(Entrant { spec: spec.clone(), players })

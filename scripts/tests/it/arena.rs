@@ -58,7 +58,7 @@ fn arena_match_is_repeatable_with_any_number_of_threads() {
 #[test]
 fn arena_rbc_is_repeatable_and_keeps_valid_histories() {
     let folder = TempDir::new().expect("a folder");
-    let player = "rbc:samples=3,depth=1,boards=300,sense=entropy,turn=3600000";
+    let player = "rbc:samples=3,depth=1,nodes=300,boards=300,sense=entropy,turn=3600000";
     for (other, worst) in [("random", 0.9), ("attacker", 0.5)] {
         let config = MatchConfig { histories: true, ..config("rbc", &[player, other], 8) };
         let (one, three) = (folder.path().join(other), folder.path().join("three"));
