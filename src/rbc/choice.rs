@@ -32,7 +32,7 @@ const NODE_FACTOR: u64 = 4;
 const KEPT_REQUESTS: usize = 4;
 /// Requests that are worse than the best one by more than this expected score are not searched further.
 const MAX_DEFICIT: f64 = 0.1;
-/// What the opponent wins if it does not notice is searched with a part of the nodes.
+/// The score if the opponent does not notice is searched with the nodes divided by this.
 const UNNOTICED_DIVISOR: u64 = 8;
 /// The probability that the opponent does not notice what has happened.
 const UNNOTICED: f32 = 0.2;
