@@ -1,7 +1,7 @@
 //! Bughouse on one of two boards: pieces from the other board, messages to and from the partner, and sitting.
 //!
-//! By alpha-beta the engine searches its own board. By Monte-Carlo tree search two Menagerie engines send each
-//! other their boards and clocks, and each searches both boards as one team.
+//! Two Menagerie engines send each other their boards and clocks. By alpha-beta each of them searches its own board;
+//! by Monte-Carlo tree search it searches both boards as one team.
 
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,8 @@ use crate::search::Clock;
 const SIT_INTERVAL: Duration = Duration::from_millis(500);
 /// The minimum lead over the opponent on the other board with which the engine sits.
 const MIN_SIT_LEAD_MILLISECONDS: i64 = 1000;
+/// An engine whose game is lost sits until its clock has no more time than this (Fairy-Stockfish does the same).
+const LOST_SIT_RESERVE_MILLISECONDS: i64 = 1000;
 /// The time of a search if the engine must move at once.
 const HURRIED_TURN_TIME: Duration = Duration::from_millis(200);
 /// The engine's clock is divided by this if the partner asks for fast play.
@@ -99,15 +101,23 @@ impl XBoard {
         }
     }
 
-    /// Sends the engine's board to another Menagerie engine.
+    /// Sends the engine's board with both clocks to another Menagerie engine, or the clocks to any other engine.
     pub(super) fn send_board(&self) {
-        if !self.shares_boards() {
+        if !self.is_bughouse_board() {
             return;
         }
-        let clocks = self
-            .clocks_now()
-            .map_or("- -".to_owned(), |(white, black)| format!("{} {}", white / 10, black / 10));
-        self.send_to_partner(&format!("board {} {clocks}", self.session.position().fen()));
+        let clocks = self.clocks_now();
+        if self.partner.is_menagerie {
+            let clocks = clocks.map_or("- -".to_owned(), |(white, black)| {
+                format!("{} {}", white / 10, black / 10)
+            });
+            self.send_to_partner(&format!("board {} {clocks}", self.session.position().fen()));
+        } else if self.partner.is_engine
+            && let (Some(clocks), Some(side)) = (clocks, self.side())
+        {
+            self.send_to_partner(&format!("time {}", clock_of(side, clocks) / 10));
+            self.send_to_partner(&format!("otim {}", clock_of(side.after(1, 2), clocks) / 10));
+        }
     }
 
     /// Returns White's and Black's time now in milliseconds, if it is known.
@@ -123,13 +133,30 @@ impl XBoard {
     /// Returns how much more time the engine has than the opponent of the same colour on the other board, in
     /// milliseconds. These two wait for each other if both sit.
     fn lead(&self) -> Option<i64> {
-        let own = clock_of(self.side()?, self.clocks_now()?);
-        let partner_clocks = self.partner.board.as_ref().and_then(PartnerBoard::clocks_now);
-        let other = match partner_clocks {
+        let other = match self.partner_clocks() {
             Some(clocks) => clock_of(self.side()?, clocks),
             None => self.partner.opponent_time?,
         };
-        Some(own - other)
+        Some(self.own_time()? - other)
+    }
+
+    /// Returns the engine's time now in milliseconds, if it is known.
+    fn own_time(&self) -> Option<i64> {
+        Some(clock_of(self.side()?, self.clocks_now()?))
+    }
+
+    /// Returns White's and Black's time now on the partner's board in milliseconds, if it has sent them.
+    fn partner_clocks(&self) -> Option<(i64, i64)> {
+        self.partner.board.as_ref().and_then(PartnerBoard::clocks_now)
+    }
+
+    /// Returns the partner's time now in milliseconds, if it is known.
+    fn partner_time(&self) -> Option<i64> {
+        match self.partner_clocks() {
+            // The partner has the other colour.
+            Some(clocks) => Some(clock_of(self.side()?.after(1, 2), clocks)),
+            None => self.partner.time,
+        }
     }
 
     /// `holding [WHITE] [BLACK] BN`: the pockets, and the new piece. If there is a new piece, the pockets are
@@ -243,7 +270,7 @@ impl XBoard {
 
     /// Informs another Menagerie engine that the game on the engine's board is drawn.
     pub(super) fn send_drawn(&self) {
-        if self.shares_boards() {
+        if self.partner.is_menagerie && self.is_bughouse_board() {
             self.send_to_partner("board drawn");
         }
     }
@@ -295,8 +322,11 @@ impl XBoard {
         self.update_clock();
         let mover = self.session.position().turn();
         let mut clocks = self.clocks.clone();
-        if self.partner.fast || self.partner.dead {
-            clocks.hurry(FAST_DIVISOR);
+        match self.partner_time() {
+            // The partner sits, and loses when its time is up. The opponent spends about half of it.
+            Some(time) if self.partner.dead => clocks.limit_remaining(time / 2),
+            _ if self.partner.fast || self.partner.dead => clocks.hurry(FAST_DIVISOR),
+            _ => {}
         }
         let mut limits = clocks.limits(mover, overhead);
         if self.bughouse_turn.hurried {
@@ -357,25 +387,30 @@ impl XBoard {
         true
     }
 
-    /// Returns `true` if the engine should sit though it has found a move: the partner asked for it, or the
-    /// engine's game is lost. Never if the opponent can wait longer.
+    /// Returns `true` if the engine should sit though it has found a move: its game is lost, or the partner asked for
+    /// it and the opponent cannot wait longer. Never if there is nothing to wait for.
     pub(super) fn should_sit(&self) -> bool {
         let requested_at = self.partner.sit_requested_at;
         let is_lost = self.partner.sent.dead && !self.partner.dead;
+        let is_other_drawn = self.partner.board.as_ref().is_some_and(|board| board.drawn);
         if self.bughouse_turn.hurried
             || !self.is_bughouse_board()
             || self.shares_boards()
+            || is_other_drawn
             || requested_at.is_none() && !is_lost
+            // Two partners that both win must not wait for each other.
+            || matches!(self.last_score(), Some(Score::Won(_)))
         {
             return false;
+        }
+        let own = self.own_time();
+        // Its moves change nothing, only a piece or the other board does.
+        if is_lost && own.is_some_and(|own| own > LOST_SIT_RESERVE_MILLISECONDS) {
+            return true;
         }
         if let Some(lead) = self.lead() {
             return lead > MIN_SIT_LEAD_MILLISECONDS;
         }
-        let own = self.clocks_now().map(|clocks| match self.side() {
-            Some(side) => clock_of(side, clocks),
-            None => clocks.1,
-        });
         // The other clock is not known: half of the engine's time is for the partner.
         match (own, requested_at) {
             (Some(own), Some(at_request)) => {
@@ -409,15 +444,20 @@ impl XBoard {
         }
     }
 
+    /// Returns the score of the last search of the engine's turn.
+    fn last_score(&self) -> Option<Score> {
+        self.search_output.info().map(|info| info.score)
+    }
+
     /// Sends what has changed of the engine's prospects to a partner with which it does not share its board.
     pub(super) fn send_prospects(&mut self) {
         if !self.is_bughouse_board() || self.shares_boards() || self.partner.name.is_none() {
             return;
         }
-        let score = self.search_output.info().map(|info| info.score);
+        let score = self.last_score();
         let opponent_time = self.clocks.both().map(|(_, opponent)| opponent);
         // The opponent cannot wait for longer than the partner.
-        let partner_can_wait = match (opponent_time, self.partner.time) {
+        let partner_can_wait = match (opponent_time, self.partner_time()) {
             (Some(opponent), Some(partner)) => opponent < partner,
             _ => false,
         };

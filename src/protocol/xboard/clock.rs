@@ -149,6 +149,11 @@ impl EngineClocks {
         self.own /= i64::from(divisor.max(1));
     }
 
+    /// Reduces the engine's remaining time to `milliseconds`, if it has more.
+    pub(super) fn limit_remaining(&mut self, milliseconds: i64) {
+        self.own = self.own.min(milliseconds);
+    }
+
     /// Returns the limits of the next turn of `mover`, the engine's side.
     pub(super) fn limits(&self, mover: Side, overhead: Duration) -> Limits {
         let mut limits = Limits { depth: self.depth, ..Limits::default() };
