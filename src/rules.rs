@@ -181,7 +181,15 @@ impl MateFinder {
     pub fn find(&mut self, position: &Position, turns: u8, positions: u32) -> Option<Mate> {
         match &position.state {
             State::ChessPosition(game) => game.find_mate(turns, positions, &mut self.buffers),
-            State::ConnectN(grid) if turns > 0 => grid.winning_move().map(|m| Mate { m, turns: 1 }),
+            _ => self.find_exact(position, turns, positions),
+        }
+    }
+
+    /// Searches like [`MateFinder::find`] in games in which a win that it finds is proven, as there are neither
+    /// repetitions nor counters: games of n in a row.
+    pub fn find_exact(&self, position: &Position, turns: u8, positions: u32) -> Option<Mate> {
+        match &position.state {
+            State::ConnectN(grid) => grid.find_win(turns, positions),
             _ => None,
         }
     }
@@ -504,8 +512,8 @@ impl Position {
     /// check, visiting at most `positions` positions. Repetitions and counters are ignored.
     ///
     /// Works in games in which checkmate loses and neither walls nor blasts interfere with checks. In
-    /// duck chess it searches for a capture of the king in at most two turns, in games of n in a row for a
-    /// move that completes a row. In bughouse it returns `None`; search the boards one by one with
+    /// duck chess it searches for a capture of the king in at most two turns, in games of n in a row for a win
+    /// by moves that each threaten to complete rows. In bughouse it returns `None`; search the boards one by one with
     /// [`Position::board_position`].
     pub fn find_mate(&self, turns: u8, positions: u32) -> Option<Mate> {
         MateFinder::default().find(self, turns, positions)

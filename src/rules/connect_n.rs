@@ -6,6 +6,8 @@
 //! board is a draw. A position is written as the rows from the top, with digits for gaps and a letter
 //! for each claimed cell, then the letter of the side to move: `5/1a3/b1c2 a`.
 
+mod threats;
+
 use std::sync::Arc;
 
 use shakmaty::{Bitboard, Board, Color, Square};
@@ -165,15 +167,6 @@ impl Grid {
         } else {
             empty
         }
-    }
-
-    /// Returns a move with which the side to move completes a row, if the game has not ended.
-    pub(super) fn winning_move(&self) -> Option<Move> {
-        if self.winner.is_some() {
-            return None;
-        }
-        let own = self.cells[self.turn];
-        self.open().into_iter().find(|&to| self.has_row(own.with(to))).map(Move::Place)
     }
 }
 

@@ -88,12 +88,14 @@ impl Gatherer {
             let leaf = &mut self.leaves[self.batch.len()];
             match tree.select(leaf) {
                 Selection::NeedsEvaluation => {
-                    if !leaf.is_root()
-                        && let Some(value) = evaluator.proven_value(&leaf.position)
-                    {
-                        tree.prove(leaf, value);
-                        step.visits += 1;
-                        continue;
+                    if !leaf.is_root() {
+                        let value = evaluator.proven_value(&leaf.position);
+                        let value = value.or_else(|| self.mate_search.proven_value(&leaf.position));
+                        if let Some(value) = value {
+                            tree.prove(leaf, value);
+                            step.visits += 1;
+                            continue;
+                        }
                     }
                     let query = Query {
                         encoding: &self.encoding,

@@ -2,7 +2,7 @@
 
 use super::params::Params;
 use crate::nn::{CachedEval, Query};
-use crate::rules::MateFinder;
+use crate::rules::{Mate, MateFinder, Position, ProvenValue};
 
 /// Searches for short mates within the limits of [`Params::mate_turns`] and [`Params::mate_positions`].
 ///
@@ -23,6 +23,14 @@ impl MateSearch {
             turns: params.mate_turns as u8,
             positions: params.mate_positions as u32,
         }
+    }
+
+    /// Returns the value of a position in which the search finds a win that no repetition and no counter can change,
+    /// as in games of n in a row; `None` in other games.
+    pub fn proven_value(&mut self, position: &Position) -> Option<ProvenValue> {
+        let Mate { turns, .. } = self.finder.find_exact(position, self.turns, self.positions)?;
+        // A longer win may take fewer turns than the search has found.
+        Some(ProvenValue { score: 1, plies: (turns == 1).then_some(1) })
     }
 
     /// Writes the evaluation of a position to `into` if a short mate decides it: one by the side to move, or

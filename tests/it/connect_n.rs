@@ -4,7 +4,7 @@ use crate::support::golden;
 
 use menagerie::encoding::Encoding;
 use menagerie::nn::Uniform;
-use menagerie::rules::{MoveList, Position, perft};
+use menagerie::rules::{MoveList, Position, Side, perft};
 use menagerie::search::{Params, Searcher, Tree};
 use menagerie::variant::Catalogue;
 use rand::rngs::SmallRng;
@@ -155,4 +155,64 @@ fn connect_n_proven_moves_for_three_sides_are_sound() {
         }
     }
     assert!(proven > 100, "{proven} positions were proven");
+}
+
+/// Returns `true` if `winner` wins in at most `turns` of its turns whatever the others do, by exhaustive search.
+fn forces_win(position: &Position, winner: Side, turns: u8) -> bool {
+    if let Some(outcome) = position.outcome() {
+        return outcome.winner == Some(winner);
+    }
+    let is_own = position.turn() == winner;
+    if is_own && turns == 0 {
+        return false;
+    }
+    let mut legal = MoveList::new();
+    position.legal_moves(&mut legal);
+    let mut results = legal.into_iter().map(|m| {
+        let mut next = position.clone();
+        next.play_unchecked(m);
+        forces_win(&next, winner, turns - u8::from(is_own))
+    });
+    if is_own { results.any(|wins| wins) } else { results.all(|wins| wins) }
+}
+
+#[test]
+fn connect_n_forced_wins_match_exhaustive_search() {
+    const POSITIONS: u32 = 1000;
+    let mut rng = SmallRng::seed_from_u64(2);
+    let mut legal = MoveList::new();
+    for (name, cells, longest) in
+        [("tictactoe", 9, 3), ("tictacmo", 15, 3), ("connect4", 42, 3), ("connect3", 21, 1)]
+    {
+        let mut found = [0; 4];
+        for _ in 0..600 {
+            let mut position = game(name, "");
+            for free in (0..=cells).rev() {
+                position.legal_moves(&mut legal);
+                if position.outcome_given(&legal).is_some() {
+                    break;
+                }
+                if free <= 9 || name == "connect4" {
+                    assert_eq!(position.find_mate(0, POSITIONS), None);
+                    let win = position.find_mate(3, POSITIONS);
+                    let turns = win.map_or(0, |mate| mate.turns);
+                    let wins = |turns| forces_win(&position, position.turn(), turns);
+                    let what = format!("{name}: {win:?} in {}", position.fen());
+                    // Only moves that threaten are searched, so that there may be a win when none is found.
+                    assert!(turns <= longest, "{what}");
+                    assert!(turns == 0 || wins(turns), "{what}");
+                    assert_eq!(turns == 1, wins(1), "{what}");
+                    if let Some(mate) = win {
+                        let mut next = position.clone();
+                        next.play_unchecked(mate.m);
+                        assert!(forces_win(&next, position.turn(), turns - 1), "{what}");
+                    }
+                    found[usize::from(turns)] += 1;
+                }
+                position.play_unchecked(legal[rng.random_range(0..legal.len())]);
+            }
+        }
+        let least = [50, 50, if longest > 1 { 20 } else { 0 }, 0];
+        assert!(found.iter().zip(least).all(|(&found, least)| found >= least), "{name}: {found:?}");
+    }
 }

@@ -203,27 +203,3 @@ fn mates_are_not_searched_in_unsupported_games() {
     let two = Catalogue::shipped().get("bughouse2").expect("shipped").start();
     assert_eq!(two.find_mate(3, MAX_POSITIONS), None);
 }
-
-#[test]
-fn mates_in_games_of_n_in_a_row_complete_a_row() {
-    let mut found = 0;
-    for name in ["tictactoe", "tictacmo", "connect3", "connect4"] {
-        for seed in 0..40 {
-            random_game(name, seed, 100, |_, position, moves| {
-                let wins = |m| {
-                    let mut next = position.clone();
-                    next.play_unchecked(m);
-                    next.outcome().is_some_and(|outcome| outcome.winner == Some(position.turn()))
-                };
-                assert_eq!(position.find_mate(0, 100), None);
-                let mate = position.find_mate(3, 100);
-                found += usize::from(mate.is_some());
-                match mate {
-                    Some(mate) => assert!(mate.turns == 1 && wins(mate.m), "{}", position.fen()),
-                    None => assert!(!moves.iter().any(|&m| wins(m)), "{}", position.fen()),
-                }
-            });
-        }
-    }
-    assert!(found > 100, "{found} positions with a winning move");
-}
