@@ -6,8 +6,8 @@ use crate::rules::{Mate, MateFinder, Position, ProvenValue};
 
 /// Searches for short mates within the limits of [`Params::mate_turns`] and [`Params::mate_positions`].
 ///
-/// A mate is an evaluation and no proof: repetitions and counters are ignored, so that only the tree search
-/// proves the win.
+/// Where there are repetitions or counters, which are ignored, a mate is an evaluation and no proof: only the tree
+/// search proves the win.
 #[derive(Debug)]
 pub struct MateSearch {
     finder: MateFinder,
@@ -27,7 +27,7 @@ impl MateSearch {
 
     /// Returns the value of a position in which the search finds a win that no repetition and no counter can change,
     /// as in games of n in a row; `None` in other games.
-    pub fn proven_value(&mut self, position: &Position) -> Option<ProvenValue> {
+    pub fn proven_value(&self, position: &Position) -> Option<ProvenValue> {
         let Mate { turns, .. } = self.finder.find_exact(position, self.turns, self.positions)?;
         // A longer win may take fewer turns than the search has found.
         Some(ProvenValue { score: 1, plies: (turns == 1).then_some(1) })

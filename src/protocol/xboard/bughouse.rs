@@ -126,7 +126,8 @@ impl XBoard {
         let mover = self.session.position().turn();
         let side = self.side().unwrap_or(mover);
         let elapsed = self.bughouse_turn.clocks_since.elapsed().as_millis() as i64;
-        *if mover == side { &mut own } else { &mut opponent } -= elapsed;
+        let running = if mover == side { &mut own } else { &mut opponent };
+        *running = running.saturating_sub(elapsed);
         Some(if side == Side::WHITE { (own, opponent) } else { (opponent, own) })
     }
 
@@ -137,7 +138,7 @@ impl XBoard {
             Some(clocks) => clock_of(self.side()?, clocks),
             None => self.partner.opponent_time?,
         };
-        Some(self.own_time()? - other)
+        Some(self.own_time()?.saturating_sub(other))
     }
 
     /// Returns the engine's time now in milliseconds, if it is known.

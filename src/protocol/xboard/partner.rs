@@ -32,7 +32,11 @@ impl PartnerBoard {
         let (white, black) = self.clocks?;
         let elapsed = if self.drawn { 0 } else { self.since.elapsed().as_millis() as i64 };
         let black_moves = self.fen.split_whitespace().nth(1) == Some("b");
-        Some(if black_moves { (white, black - elapsed) } else { (white - elapsed, black) })
+        Some(if black_moves {
+            (white, black.saturating_sub(elapsed))
+        } else {
+            (white.saturating_sub(elapsed), black)
+        })
     }
 }
 

@@ -18,9 +18,7 @@ impl Grid {
             return Some(Mate { m, turns: 1 });
         }
         let longest = if self.rules.gravity && self.rules.sides > 2 { 1 } else { turns };
-        let longer = 2..=longest;
-        longer
-            .into_iter()
+        (2..=longest)
             .find_map(|turns| self.forcing_move(turns, &mut positions).map(|m| Mate { m, turns }))
     }
 
