@@ -217,8 +217,9 @@ impl XBoard {
         if let Some(turn) = self.search_output.best_turn(position.key()) {
             return self.print_hint(turn);
         }
-        let is_searching = self.searching_session().is_searching();
-        if !is_searching && position.outcome().is_none() && !self.position_refused {
+        if position.outcome().is_none() && !self.position_refused {
+            // A search in the background that has not reported yet starts again after the hint.
+            self.cancel_search();
             self.searches_team = false;
             let limits = Limits { time: Some(HINT_TIME), ..Limits::default() };
             self.start_search(SearchKind::Hint, limits, Instant::now());
