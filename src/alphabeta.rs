@@ -12,6 +12,7 @@
 //! stays the same after the first one, and so do the score and the window. It shares neither tree nor
 //! proofs with [`search`](crate::search); mates are exact only in that a mate score is a forced win.
 
+mod candidate;
 mod evaluation;
 mod histories;
 mod iteration;

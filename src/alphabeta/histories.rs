@@ -132,6 +132,11 @@ impl Histories {
         self.counter[usize::from(before.0)] = m;
     }
 
+    /// Adds to the value of a quiet move by itself.
+    pub(super) fn add_quiet_alone(&mut self, side: Side, m: PackedMove, bonus: i32) {
+        add(&mut self.quiet[Histories::quiet_index(side, m)], bonus, LIMIT);
+    }
+
     /// Adds to the value of a quiet move, also after the move before it.
     pub(super) fn add_quiet(
         &mut self,
@@ -141,7 +146,7 @@ impl Histories {
         piece: PieceSquare,
         bonus: i32,
     ) {
-        add(&mut self.quiet[Histories::quiet_index(side, m)], bonus, LIMIT);
+        self.add_quiet_alone(side, m, bonus);
         if let Some(before) = before {
             add(&mut self.continuation[before.0 * PIECE_SQUARES + piece.0], bonus, LIMIT);
         }

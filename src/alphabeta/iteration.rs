@@ -239,7 +239,7 @@ impl<E: StaticEvaluator> Worker<E> {
     fn complete_turns(&mut self, shared: &Shared<'_>, lines: &mut [RootLine]) {
         for line in lines.iter_mut().filter(|line| line.moves.len() == 1) {
             let candidate = self.candidate(0, line.moves[0]);
-            self.make(shared, 0, candidate.m, candidate.piece);
+            self.make(shared, 0, candidate);
             self.nodes -= 1;
             if !self.frames[1].position.mid_turn() || self.generate(1).is_some() {
                 continue;
@@ -261,6 +261,7 @@ impl<E: StaticEvaluator> Worker<E> {
         }
         let score = self.evaluate(0);
         self.frames[0].eval = score;
+        self.frames[0].is_evaluated = !self.in_check(0);
         self.frames[0].legal.clone_from(&legal);
         self.ask_policy(0);
         let entry = shared.table.probe(request.root.key());
@@ -329,7 +330,7 @@ impl<E: StaticEvaluator> Worker<E> {
             let m = lines[nth].moves[0];
             let nodes_before = self.nodes;
             let candidate = self.candidate(0, m);
-            self.make(shared, 0, m, candidate.piece);
+            self.make(shared, 0, candidate);
             let gives_check = self.in_check(1);
             let depth_after = depth - 1 + i32::from(lines.len() == 1 || gives_check && depth <= 6);
             let full = NodeTask { ply: 0, depth: depth_after, alpha, beta, kind: Kind::Principal };
@@ -341,6 +342,7 @@ impl<E: StaticEvaluator> Worker<E> {
                     nth: nth - first,
                     kind: Kind::Principal,
                     checks: gives_check || in_check,
+                    was_principal: true,
                 };
                 let plies = if late.nth >= FULL_MOVES && depth >= REDUCTION_DEPTH {
                     let history = self.history_of(0, candidate);

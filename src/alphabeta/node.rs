@@ -2,15 +2,17 @@
 
 use arrayvec::ArrayVec;
 
+use super::candidate::Candidate;
 use super::evaluation::StaticEvaluator;
-use super::ordering::{Candidate, piece_value};
+use super::ordering::piece_value;
 use super::score::{INFINITE, MATE, MATE_BOUND, Score, to_table};
 use super::table::{Bound, Entry};
 use super::worker::{MAX_PLY, Shared, Worker};
 use crate::rules::{Key, PackedMove};
 
 // Margins and reductions come from an SPSA run (Spall 1992) over seven variants, see docs/history/search.md; depths were
-// set by hand.
+// set by hand. What positions of former principal variations, changes of the evaluation and missing refutations mean for
+// reductions and histories is as in Stockfish, with rounded numbers.
 
 /// A ply, in the units of reductions.
 const PLY: i32 = 1024;
@@ -61,6 +63,12 @@ const CUT_REDUCTION: i32 = 592;
 const WORSE_REDUCTION: i32 = 1318;
 /// A history of this much is worth a ply of reductions.
 const HISTORY_PER_PLY: i32 = 4800;
+/// The reduction is smaller by this at nodes that are or were on a principal variation.
+const PRINCIPAL_REDUCTION: i32 = 1024;
+/// The greatest change of a quiet move's history by its change of the evaluation.
+const EVALUATION_BONUS: Score = 600;
+/// What is added to the history of a quiet move that nothing refutes, for each ply of depth, and up to which depth.
+const FAILURE_BONUS: (i32, i32) = (40, 10);
 /// Tried moves whose histories are lowered by a cutoff.
 const TRIED: usize = 64;
 
@@ -149,6 +157,8 @@ struct NodeFacts {
     forced: bool,
     /// There is one legal move.
     single: bool,
+    /// The position is on a principal variation, or was on one before.
+    was_principal: bool,
 }
 
 impl<E: StaticEvaluator> Worker<E> {
@@ -212,8 +222,14 @@ impl<E: StaticEvaluator> Worker<E> {
             improving: eval_before.is_some_and(|before| eval > before),
             forced,
             single: !may_stand_pat && self.frames[ply].legal.len() == 1,
+            was_principal: kind == Kind::Principal
+                || found.is_some_and(|(entry, _)| entry.was_principal),
         };
         self.frames[ply].eval = eval;
+        self.frames[ply].is_evaluated = is_quiet;
+        if is_quiet && excluded.is_none() {
+            self.learn_from_evaluation(ply);
+        }
         self.frames[ply + 1].excluded = None;
         // The score of the table is the better evaluation, if its bound allows.
         let guess = match found {
@@ -383,7 +399,7 @@ impl<E: StaticEvaluator> Worker<E> {
             {
                 continue;
             }
-            self.make(shared, ply, candidate.m, candidate.piece);
+            self.make(shared, ply, candidate);
             let gives_check = self.in_check(ply + 1);
             if is_late && !gives_check {
                 self.nodes -= 1;
@@ -401,7 +417,13 @@ impl<E: StaticEvaluator> Worker<E> {
             let mut score = alpha + 1;
             if depth >= REDUCTION_DEPTH && nth >= 2 && !facts.single {
                 let plies = late_reduction(
-                    Late { depth, nth, kind, checks: gives_check || facts.in_check },
+                    Late {
+                        depth,
+                        nth,
+                        kind,
+                        checks: gives_check || facts.in_check,
+                        was_principal: facts.was_principal,
+                    },
                     candidate,
                     self.history_of(ply, candidate),
                     policy.reduction(&self.frames[ply].logits, index),
@@ -471,12 +493,16 @@ impl<E: StaticEvaluator> Worker<E> {
             {
                 self.correct(ply, best - facts.eval, depth);
             }
+            if bound == Bound::Upper {
+                self.learn_from_failure(ply, depth);
+            }
             let entry = Entry {
                 score: to_table(best, ply),
                 eval: facts.static_eval,
                 best: best_move,
                 depth,
                 bound,
+                was_principal: facts.was_principal,
             };
             shared.table.store(key, entry);
         }
@@ -565,7 +591,7 @@ impl<E: StaticEvaluator> Worker<E> {
         let bonus = (150 * depth).min(1600);
         let side = self.frames[ply].position.turn();
         let before = self.before(ply);
-        let piece_before = before.map(|(_, piece)| piece);
+        let piece_before = before.map(|before| before.piece);
         if best.is_tactical {
             self.histories.add_capture(best.packed, bonus);
         } else {
@@ -573,8 +599,8 @@ impl<E: StaticEvaluator> Worker<E> {
             if killers[0] != best.packed {
                 *killers = [best.packed, killers[0]];
             }
-            if let Some((before, _)) = before {
-                self.histories.set_counter(before, best.packed);
+            if let Some(before) = before {
+                self.histories.set_counter(before.packed, best.packed);
             }
             self.histories.add_quiet(side, best.packed, piece_before, best.piece, bonus);
             for other in &tried.quiet {
@@ -584,6 +610,33 @@ impl<E: StaticEvaluator> Worker<E> {
         for &capture in &tried.captures {
             self.histories.add_capture(capture, -bonus);
         }
+    }
+
+    /// Returns the quiet move before `ply`, if the opponent made it.
+    fn quiet_before(&self, ply: usize) -> Option<Candidate> {
+        self.before(ply).filter(|before| !before.is_tactical && !self.continues(ply - 1))
+    }
+
+    /// Learns by how much the quiet move before `ply` changed the evaluation.
+    fn learn_from_evaluation(&mut self, ply: usize) {
+        let Some(m) = self.quiet_before(ply) else { return };
+        let frame = &self.frames[ply - 1];
+        if frame.is_evaluated {
+            let gain = -self.frames[ply].eval - frame.eval;
+            let side = frame.position.turn();
+            let bonus = gain.clamp(-EVALUATION_BONUS, EVALUATION_BONUS);
+            self.histories.add_quiet_alone(side, m.packed, bonus);
+        }
+    }
+
+    /// Learns that no move at `ply` refutes the quiet move before it.
+    fn learn_from_failure(&mut self, ply: usize, depth: i32) {
+        let Some(m) = self.quiet_before(ply) else { return };
+        let (per_ply, max_depth) = FAILURE_BONUS;
+        let side = self.frames[ply - 1].position.turn();
+        let before = self.before(ply - 1).map(|before| before.piece);
+        let bonus = per_ply * depth.min(max_depth);
+        self.histories.add_quiet(side, m.packed, before, m.piece, bonus);
     }
 }
 
@@ -655,6 +708,8 @@ pub(super) struct Late {
     pub(super) kind: Kind,
     /// The move gives or answers a check.
     pub(super) checks: bool,
+    /// The node is on a principal variation, or was on one before.
+    pub(super) was_principal: bool,
 }
 
 /// Returns the plies by which a late move is searched less at first.
@@ -676,7 +731,8 @@ pub(super) fn late_reduction(
         Kind::Cut => CUT_REDUCTION,
         Kind::All => 0,
     };
-    let by_node = by_kind + if improving { 0 } else { WORSE_REDUCTION };
+    let by_line = if late.was_principal { -PRINCIPAL_REDUCTION } else { 0 };
+    let by_node = by_kind + by_line + if improving { 0 } else { WORSE_REDUCTION };
     let by_plies = by_policy - i32::from(late.checks);
     (by_move + by_node + by_plies * PLY).max(0) / PLY
 }

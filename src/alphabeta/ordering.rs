@@ -1,5 +1,6 @@
 //! The order of moves: the best move of the table, then by policy, captures and histories.
 
+use super::candidate::{Candidate, is_tactical};
 use super::evaluation::StaticEvaluator;
 use super::histories::PieceSquare;
 use super::worker::Worker;
@@ -28,23 +29,6 @@ pub(super) fn piece_value(role: Role) -> i32 {
     }
 }
 
-/// A move with what the search must know of it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
-    pub(super) m: Move,
-    pub(super) packed: PackedMove,
-    pub(super) piece: PieceSquare,
-    /// Captures, promotions to the best piece, and arrivals in the region of a flag rule.
-    pub(super) is_tactical: bool,
-}
-
-/// Returns `true` if a move changes the material or may end the game at once.
-pub(super) fn is_tactical(facts: MoveFacts) -> bool {
-    facts.captured.is_some()
-        || facts.reaches_flag
-        || matches!(facts.promotion, Some(Role::Queen | Role::King))
-}
-
 /// Returns what a tactical move gains.
 fn gain(facts: MoveFacts) -> i32 {
     let captured = facts.captured.map_or(0, piece_value);
@@ -55,14 +39,7 @@ fn gain(facts: MoveFacts) -> i32 {
 impl<E: StaticEvaluator> Worker<E> {
     /// Returns the move number `index` of the legal ones at `ply`.
     pub(super) fn candidate(&self, ply: usize, m: Move) -> Candidate {
-        let position = &self.frames[ply].position;
-        let facts = position.move_facts(m);
-        Candidate {
-            m,
-            packed: m.pack(),
-            piece: PieceSquare::new(position.turn(), facts, m),
-            is_tactical: is_tactical(facts),
-        }
+        Candidate::new(&self.frames[ply].position, m)
     }
 
     /// Returns the move that is searched as number `nth` at `ply`, once those before have been asked for.
@@ -75,7 +52,7 @@ impl<E: StaticEvaluator> Worker<E> {
     /// Returns the value of a quiet move by all histories.
     pub(super) fn history_of(&self, ply: usize, candidate: Candidate) -> i32 {
         let side = self.frames[ply].position.turn();
-        let before = self.before(ply).map(|(_, piece)| piece);
+        let before = self.before(ply).map(|before| before.piece);
         self.quiet_history(side, before, candidate.packed, candidate.piece)
     }
 
@@ -97,8 +74,8 @@ impl<E: StaticEvaluator> Worker<E> {
         let greatest = frame.logits.iter().copied().fold(f32::MIN, f32::max);
         let side = frame.position.turn();
         let before = self.before(ply);
-        let counter = before.map(|(before, _)| self.histories.counter(before));
-        let piece_before = before.map(|(_, piece)| piece);
+        let counter = before.map(|before| self.histories.counter(before.packed));
+        let piece_before = before.map(|before| before.piece);
         for (index, &m) in frame.legal.iter().enumerate() {
             let packed = m.pack();
             let facts = frame.position.move_facts(m);

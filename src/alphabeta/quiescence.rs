@@ -71,8 +71,14 @@ impl<E: StaticEvaluator> Worker<E> {
             };
             if best >= beta {
                 if found.is_none() {
-                    let (score, eval) = (best, static_eval);
-                    let entry = Entry { score, eval, best: None, depth, bound: Bound::Lower };
+                    let entry = Entry {
+                        score: best,
+                        eval: static_eval,
+                        best: None,
+                        depth,
+                        bound: Bound::Lower,
+                        was_principal: false,
+                    };
                     shared.table.store(key, entry);
                 }
                 return best;
@@ -98,7 +104,7 @@ impl<E: StaticEvaluator> Worker<E> {
             {
                 continue;
             }
-            self.make(shared, ply, candidate.m, candidate.piece);
+            self.make(shared, ply, candidate);
             let score = if self.continues(ply) {
                 self.quiescence(shared, ply + 1, depth, alpha, beta)
             } else {
@@ -124,9 +130,15 @@ impl<E: StaticEvaluator> Worker<E> {
         let bound = if best >= beta { Bound::Lower } else { Bound::Upper };
         // A score above alpha is exact only for the moves that were searched.
         if best > first_alpha || bound == Bound::Upper {
-            let score = to_table(best, ply);
-            let eval = static_eval;
-            shared.table.store(key, Entry { score, eval, best: best_move, depth, bound });
+            let entry = Entry {
+                score: to_table(best, ply),
+                eval: static_eval,
+                best: best_move,
+                depth,
+                bound,
+                was_principal: found.is_some_and(|(entry, _)| entry.was_principal),
+            };
+            shared.table.store(key, entry);
         }
         best
     }

@@ -29,6 +29,8 @@ pub(super) struct Entry {
     /// The depth of the search; 0 and less in the quiescence search.
     pub(super) depth: i32,
     pub(super) bound: Bound,
+    /// The position was on a principal variation before.
+    pub(super) was_principal: bool,
 }
 
 impl Entry {
@@ -55,7 +57,7 @@ impl Entry {
 /// Entries of a bucket.
 const WAYS: usize = 4;
 /// Searches that are distinguished.
-const AGES: u8 = 64;
+const AGES: u8 = 32;
 /// A result of the current search is replaced like one of an earlier search that is this much deeper.
 const AGE_DEPTH: i32 = 8;
 
@@ -171,7 +173,8 @@ impl TranspositionTable {
     }
 }
 
-/// An entry in a word, which is never 0: score, evaluation, move (16 bits each), depth (8), age (6), bound (2).
+/// An entry in a word, which is never 0: score, evaluation, move (16 bits each), depth (8), age (5), whether it was on a
+/// principal variation (1), bound (2).
 fn pack(entry: &Entry, age: u8) -> u64 {
     let bound: u64 = match entry.bound {
         Bound::Upper => 1,
@@ -185,6 +188,7 @@ fn pack(entry: &Entry, age: u8) -> u64 {
         | u64::from(best) << 32
         | u64::from(entry.depth.clamp(-128, 127) as i8 as u8) << 48
         | u64::from(age) << 56
+        | u64::from(entry.was_principal) << 61
         | bound << 62
 }
 
@@ -206,6 +210,7 @@ fn unpack(data: u64) -> Option<(Entry, u8)> {
         best: (best != NO_MOVE).then_some(PackedMove(best)),
         depth: i32::from((data >> 48) as u8 as i8),
         bound,
+        was_principal: data >> 61 & 1 != 0,
     };
     Some((entry, (data >> 56) as u8 % AGES))
 }
@@ -216,7 +221,8 @@ mod tests {
 
     fn entry(depth: i32) -> Entry {
         let best = Some(PackedMove(0x0301));
-        Entry { score: -29_998, eval: -17, best, depth, bound: Bound::Upper }
+        let was_principal = depth % 2 != 0;
+        Entry { score: -29_998, eval: -17, best, depth, bound: Bound::Upper, was_principal }
     }
 
     #[test]
@@ -225,7 +231,7 @@ mod tests {
             for depth in [-12, 0, 1, 100] {
                 for best in [None, Some(PackedMove(0xf123))] {
                     let entry = Entry { bound, best, ..entry(depth) };
-                    assert_eq!(unpack(pack(&entry, 63)), Some((entry, 63)));
+                    assert_eq!(unpack(pack(&entry, AGES - 1)), Some((entry, AGES - 1)));
                 }
             }
         }

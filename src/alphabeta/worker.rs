@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::candidate::Candidate;
 use super::evaluation::StaticEvaluator;
-use super::histories::{CorrectionKeys, Histories, PieceSquare};
+use super::histories::{CorrectionKeys, Histories};
 use super::move_order::MoveOrder;
 use super::score::{Score, TABLE_WIN, decided};
 use super::table::{Entry, TranspositionTable};
@@ -43,9 +44,11 @@ pub(super) struct Frame {
     pub(super) logits: Vec<f32>,
     /// Two quiet moves that refuted other moves here.
     pub(super) killers: [PackedMove; 2],
+    /// The corrected evaluation; that of two plies before where `is_evaluated` says that there is none.
     pub(super) eval: Score,
+    pub(super) is_evaluated: bool,
     /// The move that led from here to the next position; `None` for a passed turn.
-    pub(super) moved: Option<(PackedMove, PieceSquare)>,
+    pub(super) moved: Option<Candidate>,
     /// The move that a search for alternatives leaves out.
     pub(super) excluded: Option<PackedMove>,
     /// The principal variation from here.
@@ -62,6 +65,7 @@ impl Frame {
             logits: Vec::new(),
             killers: [PackedMove::default(); 2],
             eval: 0,
+            is_evaluated: false,
             moved: None,
             excluded: None,
             line: Vec::new(),
@@ -162,7 +166,7 @@ impl<E: StaticEvaluator> Worker<E> {
         CorrectionKeys {
             side: position.turn(),
             structure: position.structure_keys(),
-            before: self.before(ply).map(|(_, piece)| piece),
+            before: self.before(ply).map(|before| before.piece),
         }
     }
 
@@ -192,13 +196,13 @@ impl<E: StaticEvaluator> Worker<E> {
     }
 
     /// Plays a legal move at `ply`.
-    pub(super) fn make(&mut self, shared: &Shared<'_>, ply: usize, m: Move, piece: PieceSquare) {
+    pub(super) fn make(&mut self, shared: &Shared<'_>, ply: usize, candidate: Candidate) {
         let (before, after) = self.frames.split_at_mut(ply + 1);
         let frame = &mut before[ply];
-        frame.moved = Some((m.pack(), piece));
+        frame.moved = Some(candidate);
         let next = &mut after[0];
         next.position.clone_from(&frame.position);
-        next.position.play_unchecked(m);
+        next.position.play_unchecked(candidate.m);
         next.key = next.position.key();
         shared.table.prefetch(next.key);
         self.nodes += 1;
@@ -265,8 +269,8 @@ impl<E: StaticEvaluator> Worker<E> {
         before.find(|&before| part(before) == part(ply)).map(|before| self.frames[before].eval)
     }
 
-    /// Returns the piece and square of the move before `ply`.
-    pub(super) fn before(&self, ply: usize) -> Option<(PackedMove, PieceSquare)> {
+    /// Returns the move before `ply`; `None` at the root and after a passed turn.
+    pub(super) fn before(&self, ply: usize) -> Option<Candidate> {
         self.frames[ply.checked_sub(1)?].moved
     }
 
