@@ -11,8 +11,8 @@ use super::worker::{MAX_PLY, Shared, Worker};
 use crate::rules::{Key, PackedMove};
 
 // Margins and reductions come from an SPSA run (Spall 1992) over seven variants, see docs/history/search.md; depths were
-// set by hand. What positions of former principal variations, changes of the evaluation and missing refutations mean for
-// reductions and histories is as in Stockfish, with rounded numbers.
+// set by hand. The reduction at positions of former principal variations and the bonuses for changes of the evaluation and
+// after fail lows follow Stockfish, in rounded numbers.
 
 /// A ply, in the units of reductions.
 const PLY: i32 = 1024;
@@ -67,8 +67,8 @@ const HISTORY_PER_PLY: i32 = 4800;
 const PRINCIPAL_REDUCTION: i32 = 1024;
 /// The greatest change of a quiet move's history by its change of the evaluation.
 const EVALUATION_BONUS: Score = 600;
-/// What is added to the history of a quiet move that nothing refutes, for each ply of depth, and up to which depth.
-const FAILURE_BONUS: (i32, i32) = (40, 10);
+/// What a fail low adds to the history of the quiet move before it, for each ply of depth, and up to which depth.
+const FAIL_LOW_BONUS: (i32, i32) = (40, 10);
 /// Tried moves whose histories are lowered by a cutoff.
 const TRIED: usize = 64;
 
@@ -494,7 +494,7 @@ impl<E: StaticEvaluator> Worker<E> {
                 self.correct(ply, best - facts.eval, depth);
             }
             if bound == Bound::Upper {
-                self.learn_from_failure(ply, depth);
+                self.learn_from_fail_low(ply, depth);
             }
             let entry = Entry {
                 score: to_table(best, ply),
@@ -629,10 +629,10 @@ impl<E: StaticEvaluator> Worker<E> {
         }
     }
 
-    /// Learns that no move at `ply` refutes the quiet move before it.
-    fn learn_from_failure(&mut self, ply: usize, depth: i32) {
+    /// Learns from a fail low at `ply`: no move there refutes the quiet move before it.
+    fn learn_from_fail_low(&mut self, ply: usize, depth: i32) {
         let Some(m) = self.quiet_before(ply) else { return };
-        let (per_ply, max_depth) = FAILURE_BONUS;
+        let (per_ply, max_depth) = FAIL_LOW_BONUS;
         let side = self.frames[ply - 1].position.turn();
         let before = self.before(ply - 1).map(|before| before.piece);
         let bonus = per_ply * depth.min(max_depth);
