@@ -162,6 +162,28 @@ fn tactical_moves_are_those_of_the_legal_moves() {
     assert!(compared > 10_000, "{compared}");
 }
 
+/// Where captures are compulsory a side may stand pat if there are none, and other moves.
+#[test]
+fn captures_and_stalemate_forbid_standing_pat() {
+    for name in ["antichess", "giveaway", "suicide", "codrus"] {
+        let start = variant(name).start();
+        let (mut may, mut may_not) = (0, 0);
+        for seed in 0..8 {
+            for position in random_positions(&start, seed, 80) {
+                let all = legal(&position);
+                let is_capture = |m: &Move| position.move_facts(*m).captured.is_some();
+                let captures = all.iter().filter(|m| is_capture(m)).count();
+                let may_stand_pat = captures == 0 && !all.is_empty();
+                assert_eq!(position.may_stand_pat(), may_stand_pat, "{name} {}", position.fen());
+                assert!(captures == 0 || captures == all.len(), "{name} {}", position.fen());
+                let count = if may_stand_pat { &mut may } else { &mut may_not };
+                *count += 1;
+            }
+        }
+        assert!(may > 50 && may_not > 50, "{name} {may} {may_not}");
+    }
+}
+
 /// A move that surely gives no check gives none.
 #[test]
 fn moves_that_cannot_give_check_do_not() {

@@ -10,6 +10,15 @@ impl ChessPosition {
     /// Adds the legal moves at the beginning of a turn.
     pub(super) fn add_moves(&self, out: &mut MoveList) {
         let check_info = self.check_info();
+        if self.variant_rules.must_capture && self.may_capture() {
+            self.add_steps(check_info, self.board.by_color(!self.turn), out);
+            // Promotions are among them.
+            out.retain(|&m| self.captures(m));
+            self.restrict(out);
+            if !out.is_empty() {
+                return;
+            }
+        }
         self.add_steps(check_info, Bitboard::FULL, out);
         self.add_castlings(check_info, out);
         self.add_drops(check_info, out);
@@ -84,6 +93,30 @@ impl ChessPosition {
         let Move::Step { from, to, .. } = m else { return false };
         self.board.by_color(!self.turn).contains(to)
             || self.board.pawns().contains(from) && from.file() != to.file()
+    }
+
+    /// Returns `true` if a piece of the side to move attacks one of the other side, or a pawn has just passed one. The
+    /// rules may forbid the capture all the same.
+    pub(super) fn may_capture(&self) -> bool {
+        self.en_passant.is_some() || self.attacks_some(&Role::ALL, self.board.by_color(!self.turn))
+    }
+
+    /// Returns `true` if a piece of the side to move can go to an empty square. The rules may forbid it all the same.
+    pub(super) fn may_step(&self) -> bool {
+        let pawns = self.board.by_color(self.turn) & self.board.pawns();
+        let pieces = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
+        (forward(self.turn, pawns) & self.empty()).any() || self.attacks_some(&pieces, self.empty())
+    }
+
+    /// Returns `true` if a piece of the side to move with one of the roles attacks one of the squares.
+    fn attacks_some(&self, roles: &[Role], squares: Bitboard) -> bool {
+        let blocked = self.board.occupied() | self.closed();
+        roles.iter().any(|&role| {
+            let piece = Piece { color: self.turn, role };
+            let mut pieces =
+                (self.board.by_color(self.turn) & self.board.by_role(role)).into_iter();
+            pieces.any(|from| (attacks::attacks(from, piece, blocked) & squares).any())
+        })
     }
 
     /// Returns the squares without piece and wall.

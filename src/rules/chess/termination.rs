@@ -43,7 +43,9 @@ impl ChessPosition {
     pub(in crate::rules) fn may_stand_pat(&self) -> bool {
         let rules = &self.variant_rules;
         let must_drop = rules.drops.is_some_and(|drops| drops.must.is_some());
-        let is_free = self.mid_turn() || !rules.must_capture && !must_drop;
+        // Where captures are compulsory, stalemate is a frequent end.
+        let is_bound = || rules.must_capture && (self.may_capture() || !self.may_step());
+        let is_free = self.mid_turn() || !must_drop && !is_bound();
         is_free && self.variant_end().is_none()
     }
 
