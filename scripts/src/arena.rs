@@ -282,7 +282,7 @@ impl Arena {
 /// If the folder holds no match, or a file cannot be read.
 pub fn folder_results(folder: &Path) -> anyhow::Result<String> {
     let (config, games) = Folder::read(folder)?;
-    Ok(results(&config, &games))
+    Ok(results(config, &games))
 }
 
 /// Returns the results of the match in a store, without playing.
@@ -291,12 +291,14 @@ pub fn folder_results(folder: &Path) -> anyhow::Result<String> {
 /// If the store holds no match, or an object cannot be read.
 pub fn shared_results(store: &Store) -> anyhow::Result<String> {
     let (config, games) = SharedMatch::read(store)?;
-    Ok(results(&config, &games))
+    Ok(results(config, &games))
 }
 
-fn results(config: &MatchConfig, games: &[Played]) -> String {
-    let schedule = MatchSchedule::new(config);
-    table::table(&schedule, config.sprt.as_ref(), counted_games(config, &schedule, games))
+fn results(mut config: MatchConfig, games: &[Played]) -> String {
+    // The number of games is that of the first command; a later one may have extended the match.
+    config.games = games.last().map_or(config.games, |game| config.games.max(game.number + 1));
+    let schedule = MatchSchedule::new(&config);
+    table::table(&schedule, config.sprt.as_ref(), counted_games(&config, &schedule, games))
 }
 
 /// Returns the games that count: all that are scheduled, or those up to the decision of the sequential test.

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use menagerie::rules::{MoveList, PackedMove, Position};
 use menagerie::variant::{Catalogue, Variant};
 use tempfile::TempDir;
-use trainer::arena::Arena;
 use trainer::arena::config::MatchConfig;
 use trainer::arena::game::Played;
 use trainer::arena::player::{Player, PlyChooser};
 use trainer::arena::spec::{PlayerKind, PlayerSpec};
+use trainer::arena::{Arena, folder_results};
 use trainer::readers::{self, Games};
 use trainer::record::End;
 
@@ -53,6 +53,18 @@ fn arena_match_is_repeatable_with_any_number_of_threads() {
     }
     let other = MatchConfig { seed: 2, ..config };
     assert_ne!(play(&folder.path().join("other"), &other, 2).0, games);
+}
+
+#[test]
+fn arena_results_are_those_of_all_games_of_an_extended_match() {
+    let folder = TempDir::new().expect("a folder");
+    let of = |games| config("tictactoe", &["random", "random"], games);
+    let (_, first) = play(folder.path(), &of(10), 1);
+    assert_eq!(folder_results(folder.path()).expect("read"), first);
+    let (games, table) = play(folder.path(), &of(24), 1);
+    assert_eq!(games.len(), 24);
+    assert_ne!(table, first);
+    assert_eq!(folder_results(folder.path()).expect("read"), table);
 }
 
 #[test]
