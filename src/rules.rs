@@ -407,7 +407,7 @@ impl Position {
 
     /// Returns `true` if the side to move may decline all captures, unless it is in check: the game has not ended by a
     /// rule of the variant, and it has no captures or drops that are compulsory, or a wall completes the turn. It may be
-    /// stalemated, but surely not in antichess. `false` in games in which no piece moves.
+    /// stalemated, though not in antichess. `false` in games in which no piece moves.
     pub fn may_stand_pat(&self) -> bool {
         match &self.state {
             State::ChessPosition(game) => game.may_stand_pat(),

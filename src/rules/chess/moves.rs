@@ -12,7 +12,7 @@ impl ChessPosition {
         let check_info = self.check_info();
         if self.variant_rules.must_capture && self.may_capture() {
             self.add_steps(check_info, self.board.by_color(!self.turn), out);
-            // Promotions are among them.
+            // Promotions without a capture are among them.
             out.retain(|&m| self.captures(m));
             self.restrict(out);
             if !out.is_empty() {
