@@ -17,7 +17,7 @@ mod weights;
 pub use batch::{Batch, Evaluation};
 pub use cache::{Cache, Cached};
 pub use direct::DirectNetwork;
-pub use onnx::{NetworkMetadata, Onnx, UnfitNetwork};
+pub use onnx::{Fit, NetworkMetadata, Onnx, UnfitNetwork};
 pub use uniform::Uniform;
 pub use weights::{NetworkFile, Opened, Weights};
 

@@ -14,6 +14,12 @@ pub use values::ValueError;
 
 use crate::rules::{Bughouse, EndValue, Family, FenError, FenRepair, Position, TurnOrder};
 
+/// The name of the network that plays all chess-like variants.
+pub const BASE_NETWORK: &str = "base";
+
+/// The value of the key `network` of variants that only their own network plays.
+const NO_NETWORK: &str = "none";
+
 /// One variant of the catalogue.
 #[derive(Clone, Debug)]
 pub struct Variant {
@@ -22,6 +28,7 @@ pub struct Variant {
     start_fen: Arc<str>,
     self_play_pieces: Option<String>,
     network: Option<String>,
+    inherits_network: bool,
     prefers_alpha_beta: bool,
     chess960: bool,
     display: GuiDisplay,
@@ -115,12 +122,21 @@ impl Variant {
     /// Returns `true` if no network of another variant should evaluate this one, because its aim is too
     /// different.
     pub fn uses_own_network_only(&self) -> bool {
-        self.network.as_deref() == Some("none")
+        self.network.as_deref() == Some(NO_NETWORK)
     }
 
-    /// Returns the variant whose network evaluates this one if it has no network of its own.
+    /// Returns the other variant whose network evaluates this one if it has no network of its own. `None`: the base
+    /// network does, unless [`Variant::uses_own_network_only`].
     pub fn network(&self) -> Option<&str> {
-        self.network.as_deref().filter(|name| *name != "none")
+        let named = self.network.as_deref()?;
+        let is_other = ![NO_NETWORK, BASE_NETWORK, &self.name].contains(&named);
+        is_other.then_some(named)
+    }
+
+    /// Returns `true` if the section has [`Variant::network`] from its parent. The rules may have changed so much that the
+    /// network lacks inputs.
+    pub fn inherits_network(&self) -> bool {
+        self.inherits_network
     }
 
     /// Returns `true` if an alpha-beta search, where one is possible, plays it better than Monte-Carlo tree search.

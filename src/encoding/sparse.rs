@@ -151,6 +151,11 @@ impl SparseEncoding {
         format!("{NAME} {VERSION} {geometry} inputs: {input_list}; moves: {move_list}")
     }
 
+    /// Returns the board and its orientation, as `8x8 flip mirror`.
+    pub fn geometry(&self) -> String {
+        self.tables.geometry.to_string()
+    }
+
     /// Replaces `out` by the active inputs of `position` and the rows of its legal moves.
     ///
     /// `position` must be of the game of this encoding, and `legal` must be legal moves. Without moves, writing takes

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::encoding::Encoding;
 use crate::nn::runtime::executable_folder;
 use crate::nn::{NetworkFile, Weights};
-use crate::variant::Variant;
+use crate::variant::{BASE_NETWORK, Variant};
 
 /// The folder of networks.
 const FOLDER: &str = "nets";
@@ -14,9 +14,6 @@ const FOLDER: &str = "nets";
 /// The number of folders, from that of the executable upwards, in which [`FOLDER`] is searched: `deps`,
 /// `release`, a target triple, `target` and the checkout.
 const MAX_PARENTS: usize = 5;
-
-/// The base network, for variants that have no network of their own.
-const BASE_NETWORK: &str = "base";
 
 /// An embedded file: its name and its bytes.
 type EmbeddedFile = (&'static str, &'static [u8]);
@@ -44,18 +41,6 @@ pub(super) struct UnreadableNetwork {
 
 type ReadResult = Result<Weights, UnreadableNetwork>;
 
-/// Returns the networks of the variant that `variant` names as a substitute, and the name of that variant;
-/// `None` if it names none.
-pub(super) fn substitutes(variant: &Variant) -> Option<(Vec<ReadResult>, &str)> {
-    let name = variant.network()?;
-    Some((networks(name), name))
-}
-
-/// Returns the base network, if there is one.
-pub(super) fn base() -> Option<ReadResult> {
-    on_disk(BASE_NETWORK)
-}
-
 /// Returns the networks of a variant, the best first: that in the folder, and the embedded one.
 pub(super) fn networks(variant: &str) -> Vec<ReadResult> {
     on_disk(variant).into_iter().chain(embedded(variant).map(Ok)).collect()
@@ -67,15 +52,19 @@ fn embedded(variant: &str) -> Option<Weights> {
     Some(Weights::new(file, None))
 }
 
-/// Returns `true` if a network is shipped for a variant: its own, the base network, or the network that its
-/// section names. Whether it fits the variant is not known before it is opened.
+/// Returns the names of the networks that may evaluate a variant without a network of its own, the best first: that of
+/// the variant that its section names, and the base network.
+pub(super) fn related(variant: &Variant) -> impl Iterator<Item = &str> {
+    let plays_base =
+        !variant.uses_own_network_only() && Encoding::of(&variant.start()).sparse().is_some();
+    variant.network().into_iter().chain(plays_base.then_some(BASE_NETWORK))
+}
+
+/// Returns `true` if a network is shipped for a variant: its own, the network that its section names, or the base
+/// network. Whether it fits the variant is not known before it is opened.
 pub fn ships_network(variant: &Variant) -> bool {
     let is_shipped = |name: &str| path_on_disk(name).is_some() || embedded(name).is_some();
-    if is_shipped(variant.name()) || variant.uses_own_network_only() {
-        return is_shipped(variant.name());
-    }
-    let has_sparse = Encoding::of(&variant.start()).sparse().is_some();
-    has_sparse && is_shipped(BASE_NETWORK) || variant.network().is_some_and(is_shipped)
+    is_shipped(variant.name()) || related(variant).any(is_shipped)
 }
 
 /// Returns the path of the network of a variant in the first folder that has one.

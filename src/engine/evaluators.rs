@@ -11,11 +11,12 @@ use crate::encoding::Encoding;
 use crate::nn::network::Backend;
 use crate::nn::runtime::{Runtime, RuntimeError, executable_folder};
 use crate::nn::{
-    Cache, DirectNetwork, EvalError, Evaluator, Onnx, Opened, Query, UnfitNetwork, Uniform, Weights,
+    Cache, DirectNetwork, EvalError, Evaluator, Fit, Onnx, Opened, Query, UnfitNetwork, Uniform,
+    Weights,
 };
 use crate::rules::MoveList;
 use crate::search::Params;
-use crate::variant::{Catalogue, Variant};
+use crate::variant::{BASE_NETWORK, Catalogue, Variant};
 
 /// The part of `Hash` that the cache of evaluations takes.
 const CACHE_DIVISOR: usize = 4;
@@ -71,12 +72,11 @@ pub fn open_network(
     Some(VariantNetwork { evaluator, params: pool.params, is_substitute: pool.is_substitute })
 }
 
-/// Opens the shipped network of the variant that the section of `variant` names, in a form that evaluates one position
+/// Opens the best shipped network of another variant that can evaluate `variant`, in a form that evaluates one position
 /// at a time, for alpha-beta. Messages for the user are appended to `notes`. Returns `None` if there is none.
 pub fn open_direct_substitute(variant: &Variant, notes: &mut Vec<String>) -> Option<DirectNetwork> {
     let options = Options::new(Catalogue::shipped());
-    let (networks, made_for) = embedded_nets::substitutes(variant)?;
-    for weights in networks {
+    for Candidate { weights, made_for } in related_networks(variant, notes) {
         let opened = weights.map_err(NetworkRefusal::from).and_then(|weights| {
             load_runtime(&options, notes)?;
             open(variant, &options, &weights, made_for, notes)
@@ -205,9 +205,6 @@ impl EvaluatorPool {
                         key,
                     };
                 }
-                Ok(Err(_)) if made_for != name => {
-                    format!("{name}: the {made_for} network does not fit")
-                }
                 Ok(Err(refusal)) | Err(refusal) => refusal.to_string(),
             };
             if !notes.contains(&refusal) {
@@ -304,28 +301,31 @@ fn cache_bytes(options: &Options) -> usize {
     (options.hash << 20) / CACHE_DIVISOR
 }
 
-/// Returns the shipped networks for a variant, the best first: its own, or else the base network and then
-/// that of the variant that its section names.
+/// Returns the shipped networks for a variant, the best first: its own, or else related ones.
 fn shipped_networks<'a>(variant: &'a Variant, notes: &mut Vec<String>) -> Vec<Candidate<'a>> {
     let name = variant.name();
     let own = embedded_nets::networks(name);
     if !own.is_empty() {
         return own.into_iter().map(|weights| Candidate { weights, made_for: name }).collect();
     }
-    if variant.uses_own_network_only() {
-        return Vec::new();
-    }
-    let has_sparse = Encoding::of(&variant.start()).sparse().is_some();
-    let base = if has_sparse { embedded_nets::base() } else { None };
-    let mut candidates: Vec<_> =
-        base.into_iter().map(|weights| Candidate { weights, made_for: name }).collect();
-    if let Some((substitutes, made_for)) = embedded_nets::substitutes(variant) {
-        if candidates.is_empty() && substitutes.is_empty() {
+    related_networks(variant, notes)
+}
+
+/// Returns the shipped networks of other variants that may evaluate this one, the best first, see
+/// [`embedded_nets::related`].
+fn related_networks<'a>(variant: &'a Variant, notes: &mut Vec<String>) -> Vec<Candidate<'a>> {
+    let name = variant.name();
+    let mut candidates = Vec::new();
+    for network in embedded_nets::related(variant) {
+        let is_base = network == BASE_NETWORK;
+        let found = embedded_nets::networks(network);
+        if found.is_empty() && !is_base {
             notes.push(format!(
-                "{name}: there is no \"{made_for}\" network, which its section names"
+                "{name}: there is no \"{network}\" network, which its section names"
             ));
         }
-        candidates.extend(substitutes.into_iter().map(|weights| Candidate { weights, made_for }));
+        let made_for = if is_base { name } else { network };
+        candidates.extend(found.into_iter().map(|weights| Candidate { weights, made_for }));
     }
     candidates
 }
@@ -376,10 +376,15 @@ fn open(
         |error| NetworkRefusal::Unfit { name: weights.name().to_owned(), error: Box::new(error) };
     let failed = |error| NetworkRefusal::Eval { name: weights.name().to_owned(), error };
     let encoding = Encoding::of(&variant.start());
-    let Opened { network: mut first, file, notes: more } =
-        weights.open(&encoding, made_for, options.backend).map_err(unfit)?;
-    notes.extend(more);
     let name = variant.name();
+    let fit = match made_for {
+        own if own == name => Fit::Exact,
+        _ if variant.inherits_network() => Fit::Complete,
+        _ => Fit::Partial,
+    };
+    let Opened { network: mut first, file, notes: more } =
+        weights.open_related(&encoding, made_for, fit, options.backend).map_err(unfit)?;
+    notes.extend(more);
     if made_for != name {
         notes.push(format!("{name}: using the {made_for} network"));
     }
@@ -407,7 +412,8 @@ fn open(
     let backend = first.backend();
     let mut networks = vec![first];
     for _ in 1..threads {
-        networks.push(Onnx::open(&file.bytes, &encoding, made_for, backend, 1).map_err(unfit)?);
+        let network = Onnx::open_related(&file.bytes, &encoding, made_for, fit, backend, 1);
+        networks.push(network.map_err(unfit)?);
     }
     for network in &mut networks[1..] {
         warm_up(network, variant, &encoding).map_err(failed)?;

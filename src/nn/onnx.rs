@@ -82,24 +82,26 @@ pub enum UnfitNetwork {
         /// The corresponding part of the encoding's layout.
         wanted: String,
     },
-    /// A base network with an invalid layout.
-    #[error("the layout of the base network is invalid: {0}")]
-    BaseLayout(#[from] SparseLayoutError),
-    /// A base network for other boards.
-    #[error("the base network is for boards of {found}, but {variant} is played on {wanted}")]
-    BaseBoard {
-        /// The variant.
-        variant: String,
-        /// The boards of the base network.
+    /// A base or related network with an invalid layout.
+    #[error("the layout of the network is invalid: {0}")]
+    Layout(#[from] SparseLayoutError),
+    /// A base or related network for other boards.
+    #[error("the network is for boards of {found}, not {wanted}")]
+    Board {
+        /// The boards of the network, with the orientation of a related one.
         found: String,
         /// The board of the variant.
         wanted: String,
     },
-    /// A base network without most of the variant's move rows.
-    #[error("the base network does not have most moves of {variant}; missing: {missing}")]
-    BaseMoves {
-        /// The variant.
-        variant: String,
+    /// A base or related network without most of the variant's move rows.
+    #[error("the network does not have most moves; missing: {missing}")]
+    MissingMoves {
+        /// The missing blocks.
+        missing: String,
+    },
+    /// A related network without all inputs and moves of the variant.
+    #[error("the network has no input for {missing}")]
+    Incomplete {
         /// The missing blocks.
         missing: String,
     },
@@ -126,6 +128,17 @@ pub enum UnfitNetwork {
         /// The tensors of the encoding.
         wanted: Shape,
     },
+}
+
+/// How far the layout of a sparse network may differ from the one that is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// Not at all.
+    Exact,
+    /// It may have further inputs and moves.
+    Complete,
+    /// It may also lack inputs and some of the moves.
+    Partial,
 }
 
 impl NetworkMetadata {
@@ -229,26 +242,41 @@ impl NetworkMetadata {
         Ok(())
     }
 
-    /// Checks that the sparse network was trained for `variant`, whose sparse encoding is `encoding`.
+    /// Checks that the sparse network was trained for `variant`, and that it fits `encoding`. Returns the map from
+    /// indices of `encoding` to those of the network; `None` if they are the same.
     ///
     /// # Errors
-    /// [`UnfitNetwork::Variant`], [`UnfitNetwork::Encoding`] or [`UnfitNetwork::SparseLayout`] if it was not.
-    pub fn check_sparse(
+    /// [`UnfitNetwork::Variant`] if it was not, or another if it does not.
+    pub fn sparse_map(
         &self,
         encoding: &SparseEncoding,
         variant: &str,
-    ) -> Result<(), UnfitNetwork> {
+        fit: Fit,
+    ) -> Result<Option<IndexMap>, UnfitNetwork> {
         self.check_variant(variant)?;
         let wanted = NetworkMetadata::sparse(encoding, variant, "");
-        let variant = variant.to_owned();
         if self.encoding != wanted.encoding {
-            let found = self.encoding.clone();
+            let (variant, found) = (variant.to_owned(), self.encoding.clone());
             return Err(UnfitNetwork::Encoding { variant, found, wanted: wanted.encoding });
         }
         match first_difference(&self.layout, &wanted.layout) {
-            Some([found, wanted]) => Err(UnfitNetwork::SparseLayout { variant, found, wanted }),
-            None => Ok(()),
+            None => return Ok(None),
+            Some([found, wanted]) if fit == Fit::Exact => {
+                let variant = variant.to_owned();
+                return Err(UnfitNetwork::SparseLayout { variant, found, wanted });
+            }
+            Some(_) => {}
         }
+        let (found, layout) = SparseLayout::of_one_game(&self.layout)?;
+        let (wanted, own) = (encoding.geometry(), SparseLayout::of(encoding));
+        if found != wanted {
+            return Err(UnfitNetwork::Board { found, wanted });
+        }
+        let map = usable_map(&own, &layout, variant)?;
+        if fit == Fit::Complete && !map.missing().is_empty() {
+            return Err(UnfitNetwork::Incomplete { missing: list_names(map.missing()) });
+        }
+        Ok(Some(map))
     }
 
     /// Returns the map from indices of `encoding`, that of `variant`, to those of the base network.
@@ -268,18 +296,10 @@ impl NetworkMetadata {
         let layout: SparseLayout = self.layout.parse()?;
         if !layout.has_board(encoding) {
             let [files, ranks] = encoding.board();
-            return Err(UnfitNetwork::BaseBoard {
-                variant: variant.to_owned(),
-                found: layout.boards(),
-                wanted: format!("{files}x{ranks}"),
-            });
+            let wanted = format!("{files}x{ranks}");
+            return Err(UnfitNetwork::Board { found: layout.boards(), wanted });
         }
-        let map = IndexMap::new(&SparseLayout::of(encoding), &layout, variant);
-        if map.missing_move_rows() > MAX_MISSING_MOVE_ROWS {
-            let missing = list_names(map.missing());
-            return Err(UnfitNetwork::BaseMoves { variant: variant.to_owned(), missing });
-        }
-        Ok(map)
+        usable_map(&SparseLayout::of(encoding), &layout, variant)
     }
 
     fn check_variant(&self, variant: &str) -> Result<(), UnfitNetwork> {
@@ -298,6 +318,22 @@ impl NetworkMetadata {
         }
         PlaneAdapter::new(&self.layout, &wanted.layout, encoding.shape())
     }
+}
+
+/// Returns the map from the indices of a game to those of a network, see [`IndexMap::new`].
+///
+/// # Errors
+/// [`UnfitNetwork::MissingMoves`] if the network does not have most of the move rows.
+fn usable_map(
+    game: &SparseLayout,
+    network: &SparseLayout,
+    variant: &str,
+) -> Result<IndexMap, UnfitNetwork> {
+    let map = IndexMap::new(game, network, variant);
+    if map.missing_move_rows() > MAX_MISSING_MOVE_ROWS {
+        return Err(UnfitNetwork::MissingMoves { missing: list_names(map.missing()) });
+    }
+    Ok(map)
 }
 
 /// Returns the first names of a list, followed by the number of the others.
@@ -355,15 +391,31 @@ impl Onnx {
         backend: Backend,
         threads: usize,
     ) -> Result<Onnx, UnfitNetwork> {
+        Onnx::open_related(file, encoding, variant, Fit::Exact, backend, threads)
+    }
+
+    /// Does the same with a network that was trained for the variant `made_for`, which may differ from the one to play. A
+    /// sparse network need not have the layout of `encoding`, but must fit it as `fit` says.
+    ///
+    /// # Errors
+    /// If the file is not a network, does not fit, or cannot be run.
+    pub fn open_related(
+        file: &[u8],
+        encoding: &Encoding,
+        made_for: &str,
+        fit: Fit,
+        backend: Backend,
+        threads: usize,
+    ) -> Result<Onnx, UnfitNetwork> {
         let network = Network::open(file, backend, threads)?;
         let metadata = NetworkMetadata::read(|key| network.get(key))?;
         let reader = match network {
             Network::Planes(session) => {
-                let reader = PlaneReader::new(session, &metadata, encoding, variant)?;
+                let reader = PlaneReader::new(session, &metadata, encoding, made_for)?;
                 Reader::Planes(Box::new(reader))
             }
             Network::Sparse(session) => {
-                let reader = SparseReader::new(session, &metadata, encoding, variant)?;
+                let reader = SparseReader::new(session, &metadata, encoding, made_for, fit)?;
                 Reader::Sparse(Box::new(reader))
             }
         };

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::network::{Backend, verify};
-use super::onnx::{Onnx, UnfitNetwork};
+use super::onnx::{Fit, Onnx, UnfitNetwork};
 use crate::encoding::Encoding;
 
 /// The maximum size of a network file, a guard against endless files.
@@ -100,8 +100,26 @@ impl Weights {
         variant: &str,
         backend: Backend,
     ) -> Result<Opened<'_>, UnfitNetwork> {
+        self.open_related(encoding, variant, Fit::Exact, backend)
+    }
+
+    /// Does the same with a network that was trained for the variant `made_for`, which may differ from the one to play, see
+    /// [`Onnx::open_related`].
+    ///
+    /// # Errors
+    /// If the network is invalid, does not fit, or cannot be run.
+    pub fn open_related(
+        &self,
+        encoding: &Encoding,
+        made_for: &str,
+        fit: Fit,
+        backend: Backend,
+    ) -> Result<Opened<'_>, UnfitNetwork> {
         // Opened first, because that shows whether there is a GPU to run it.
-        let network = Onnx::open(&self.floats.bytes, encoding, variant, backend, 1)?;
+        let open = |file: &NetworkFile, backend| {
+            Onnx::open_related(&file.bytes, encoding, made_for, fit, backend, 1)
+        };
+        let network = open(&self.floats, backend)?;
         let mut notes: Vec<String> = network.note().map(str::to_owned).into_iter().collect();
         if network.backend() == Backend::Cuda || network.is_sparse() {
             return Ok(Opened { network, file: &self.floats, notes });
@@ -109,7 +127,7 @@ impl Weights {
         notes.extend(self.quantised_error.clone());
         if let Some(file) = &self.quantised {
             let name = &file.name;
-            match Onnx::open(&file.bytes, encoding, variant, Backend::Cpu, 1) {
+            match open(file, Backend::Cpu) {
                 Ok(network) if self.is_source_of(&network) => {
                     return Ok(Opened { network, file, notes });
                 }

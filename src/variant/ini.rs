@@ -130,6 +130,7 @@ fn parse_variant(raw: &RawSection) -> Result<Variant, Vec<IniError>> {
     let family_name = section.take("family", family).unwrap_or(FamilyName::Chess);
     let start_fen = section.take("startFen", text);
     let self_play_pieces = section.take("selfPlayMen", text);
+    let inherits_network = section.keys.is_inherited("network");
     let network = section.take("network", text);
     let alpha_beta = section.take("search", is_alpha_beta);
     let chess960 = section.take("chess960", flag).unwrap_or(false);
@@ -167,6 +168,7 @@ fn parse_variant(raw: &RawSection) -> Result<Variant, Vec<IniError>> {
         start_fen,
         self_play_pieces,
         network,
+        inherits_network,
         prefers_alpha_beta,
         chess960,
         display,

@@ -116,8 +116,13 @@ impl Keys {
         self.0.insert(key.to_owned(), key_value);
     }
 
+    /// Returns `true` if the section has a key from its parent.
+    pub(super) fn is_inherited(&self, key: &str) -> bool {
+        self.0.get(key).is_some_and(|key_value| key_value.inherited)
+    }
+
     fn remove_inherited(&mut self, key: &str) {
-        if self.0.get(key).is_some_and(|key_value| key_value.inherited) {
+        if self.is_inherited(key) {
             self.0.remove(key);
         }
     }

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use menagerie::encoding::{Encoding, Shape};
 use menagerie::nn::network::Backend;
-use menagerie::nn::{Batch, Cache, Cached, CachedEval, EvalError, Evaluator, Onnx, Query};
+use menagerie::nn::{
+    Batch, Cache, Cached, CachedEval, EvalError, Evaluator, Fit, Onnx, Query, UnfitNetwork,
+};
 use menagerie::rules::{MoveList, Position, Side};
 use menagerie::search::{MateSearch, Params};
 use menagerie::variant::{Catalogue, Variant};
@@ -270,11 +272,16 @@ fn direct_networks_agree_with_onnx_runtime() {
         ("duck", "duck"),
         ("chess", "base"),
         ("extinction", "base"),
+        ("loop", "crazyhouse"),
+        ("giveaway", "antichess"),
     ];
     for (game, network) in networks {
         let variant = Catalogue::shipped().get(game).expect("a shipped variant");
         let encoding = Encoding::of(&variant.start());
-        let mut onnx = Onnx::open(&shipped(network), &encoding, game, Backend::Cpu, 1)
+        let made_for = if network == "base" { game } else { network };
+        let fit = if made_for == game { Fit::Exact } else { Fit::Partial };
+        let file = shipped(network);
+        let mut onnx = Onnx::open_related(&file, &encoding, made_for, fit, Backend::Cpu, 1)
             .unwrap_or_else(|error| panic!("{network}: {error}"));
         let mut direct = onnx.direct().expect("an int8 network");
         let mut batch = onnx.new_batch();
@@ -313,6 +320,57 @@ fn direct_networks_agree_with_onnx_runtime() {
         1,
     );
     assert!(onnx.expect("a network").direct().is_none());
+}
+
+#[test]
+fn related_networks_fit_by_their_inputs() {
+    let open = |game: &str, made_for: &str, fit: Fit| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let file = fs::read(path.join(format!("nets/{made_for}.int8.onnx"))).expect("a network");
+        let variant = Catalogue::shipped().get(game).expect("a shipped variant");
+        let encoding = Encoding::of(&variant.start());
+        let network = Onnx::open_related(&file, &encoding, made_for, fit, Backend::Cpu, 1);
+        network.map(|network| network.unseen())
+    };
+    // Crazyhouse has all inputs of loop, and further ones.
+    let error = open("loop", "crazyhouse", Fit::Exact).expect_err("another layout");
+    assert!(matches!(error, UnfitNetwork::SparseLayout { .. }), "{error}");
+    assert_eq!(open("loop", "crazyhouse", Fit::Complete).expect("all inputs"), None);
+    // Antichess does not know castling.
+    let error = open("giveaway", "antichess", Fit::Complete).expect_err("no castling");
+    assert!(matches!(error, UnfitNetwork::Incomplete { .. }), "{error}");
+    assert!(error.to_string().contains("castling(own)"), "{error}");
+    let unseen = open("giveaway", "antichess", Fit::Partial).expect("most moves");
+    assert!(unseen.is_some_and(|unseen| unseen.contains("castling(own)")));
+    // Squares of other boards mean something else.
+    let error = open("losalamos", "chess", Fit::Partial).expect_err("another board");
+    assert!(matches!(error, UnfitNetwork::Board { .. }), "{error}");
+}
+
+/// Where the rules of two variants allow the same, a network sees the same.
+#[test]
+fn related_network_evaluates_shared_positions_equally() {
+    let fens = [
+        "4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1",
+        "r1bq1rk1/ppp2ppp/2np1n2/2b1p3/2B1P3/2NP1N2/PPP2PPP/R1BQ1RK1 b - - 3 7",
+    ];
+    let file = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("nets/chess.int8.onnx"));
+    let file = file.expect("a shipped network");
+    for fen in fens {
+        let found = ["chess", "nocastle"].map(|game| {
+            let variant = Catalogue::shipped().get(game).expect("a shipped variant");
+            let encoding = Encoding::of(&variant.start());
+            let onnx =
+                Onnx::open_related(&file, &encoding, "chess", Fit::Complete, Backend::Cpu, 1);
+            let mut direct = onnx.expect("it fits").direct().expect("an int8 network");
+            let position = variant.position(fen, false).expect("a position");
+            let mut legal = MoveList::new();
+            position.legal_moves(&mut legal);
+            let evaluation = direct.evaluate(&position, &legal).expect("evaluated");
+            (evaluation.outcome.to_vec(), evaluation.logits.to_vec(), evaluation.moves_left)
+        });
+        assert_eq!(found[0], found[1], "{fen}");
+    }
 }
 
 /// Returns the evaluation of a position in a search, from a mate search, a probe or a batch: outcome, most probable move and

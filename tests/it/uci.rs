@@ -400,8 +400,10 @@ fn networks_are_used_or_refused() {
 }
 
 #[test]
-fn base_network_is_used_for_variants_without_a_network() {
+fn related_network_or_the_base_is_used_for_variants_without_a_network() {
     let games = "[mine:crazyhouse]\npromotionPieceTypes = q\n\n\
+                 [stuck:giveaway]\nnetwork = antichess\ndoubleStep = false\n\n\
+                 [basic:crazyhouse]\nnetwork = base\n\n\
                  [counted:crazyhouse]\ncheckCounting = true\n\
                  startFen = rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 3+3 0 1\n\n\
                  [small:losalamos]\nnetwork = crazyhouse\n\n\
@@ -413,23 +415,47 @@ fn base_network_is_used_for_variants_without_a_network() {
     engine.say(&format!("setoption name RuntimeLibrary value {}", runtime.display()));
     engine.say("setoption name Backend value cpu");
     engine.say(&format!("setoption name VariantPath value {}", file.display()));
-    for (game, notes) in [
-        ("mine", vec!["using a base network trained on other variants"]),
-        ("counted", vec!["using a base network trained on other variants"]),
-        ("lost", vec!["using a base network trained on other variants"]),
-        ("small", vec!["the crazyhouse network does not fit"]),
-        ("alone", vec!["no network, using a uniform policy"]),
-    ] {
+    let expected: [(&str, &[&str]); 7] = [
+        ("mine", &["mine: using the crazyhouse network"]),
+        (
+            "stuck",
+            &[
+                "stuck: using the antichess network",
+                "stuck: the network has no input for castling(own), *",
+            ],
+        ),
+        ("basic", &["basic: using a base network trained on other variants"]),
+        (
+            "counted",
+            &[
+                "network nets/crazyhouse.int8.onnx is refused: the network has no input for *",
+                "counted: using a base network trained on other variants",
+            ],
+        ),
+        (
+            "lost",
+            &[
+                "lost: there is no \"nowhere\" network, which its section names",
+                "lost: using a base network trained on other variants",
+            ],
+        ),
+        (
+            "small",
+            &[
+                "network nets/crazyhouse.int8.onnx is refused: the network is for boards of 8x8*",
+                "network nets/base.int8.onnx is refused: the network is for boards of 8x8, not 6x6",
+                "small: no usable network, using a uniform policy",
+            ],
+        ),
+        ("alone", &["alone: no network, using a uniform policy"]),
+    ];
+    for (game, notes) in expected {
         engine.say(&format!("setoption name UCI_Variant value {game}"));
         engine.until("info string variant *");
         engine.say("isready");
-        for line in notes {
-            let mut next = engine.next("info string *");
-            // The base network is for boards of 8x8.
-            if game == "small" && next.contains("base.int8.onnx is refused") {
-                next = engine.next("info string *");
-            }
-            assert!(matches(&format!("info string {game}: {line}"), &next), "{game}: {next}");
+        for note in notes {
+            let next = engine.next("info string *");
+            assert!(matches(&format!("info string {note}"), &next), "{game}: {next}");
         }
         engine.until("readyok");
         engine.say("go nodes 30");

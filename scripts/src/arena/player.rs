@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use menagerie::alphabeta::{AlphaBeta, Request, Verdict, supports};
 use menagerie::encoding::Encoding;
 use menagerie::nn::network::Backend;
-use menagerie::nn::{Cache, DirectNetwork, Evaluator, Onnx, Uniform};
+use menagerie::nn::{Cache, DirectNetwork, Evaluator, Fit, Onnx, Uniform};
 use menagerie::rules::{Move, MoveList, Position};
 use menagerie::search::{Params, Searcher, Tree};
 use menagerie::variant::Variant;
@@ -108,8 +108,7 @@ pub fn create_player(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Resul
             }));
         }
         (PlayerKind::AlphaBeta, Some(path)) => {
-            let game = spec.trained_for.as_deref().unwrap_or(variant.name());
-            let network = open_network(path, game, &encoding)?;
+            let network = open_network(path, variant, spec.trained_for.as_deref(), &encoding)?;
             let time = spec.movetime.map(Duration::from_millis);
             let nodes = spec.visits.map_or(u64::MAX, u64::from);
             let player = AlphaBetaPlayer::new(&variant.start(), &network, nodes, time);
@@ -120,8 +119,7 @@ pub fn create_player(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Resul
             Box::new(Uniform::new(encoding.shape()))
         }
         (PlayerKind::Net, Some(path)) => {
-            let game = spec.trained_for.as_deref().unwrap_or(variant.name());
-            let network = open_network(path, game, &encoding)?;
+            let network = open_network(path, variant, spec.trained_for.as_deref(), &encoding)?;
             if network.is_sparse() {
                 defaults = Params::sparse();
             }
@@ -147,10 +145,19 @@ const TABLE_BYTES: usize = 32 << 20;
 /// Memory of the evaluation cache, which is not counted in [`TREE_BYTES`].
 const CACHE_BYTES: usize = 64 << 20;
 
-fn open_network(path: &Path, game: &str, encoding: &Encoding) -> anyhow::Result<Onnx> {
+fn open_network(
+    path: &Path,
+    variant: &Variant,
+    trained_for: Option<&str>,
+    encoding: &Encoding,
+) -> anyhow::Result<Onnx> {
     let name = path.display();
     let file = std::fs::read(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
-    Onnx::open(&file, encoding, game, Backend::Cpu, 1)
+    let (game, fit) = match trained_for {
+        Some(other) => (other, Fit::Partial),
+        None => (variant.name(), Fit::Exact),
+    };
+    Onnx::open_related(&file, encoding, game, fit, Backend::Cpu, 1)
         .map_err(|error| anyhow::anyhow!("{name}: {error}"))
 }
 

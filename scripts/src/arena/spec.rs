@@ -187,7 +187,7 @@ pub struct PlayerSpec {
     /// The name, short for the other settings if not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The variant for which the network was trained, if another one. It has the same planes and moves.
+    /// The variant for which the network was trained, if another one. It has most of the moves.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub trained_for: Option<String>,
     /// Visits of a turn; `nodes` of alpha-beta and of UCI engines.

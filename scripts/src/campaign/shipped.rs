@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use menagerie::encoding::Encoding;
 use menagerie::nn::network::Backend;
 use menagerie::nn::runtime::{Runtime, RuntimeError};
-use menagerie::nn::{Evaluator, Onnx};
-use menagerie::variant::Variant;
-
-use crate::sparse::BASE;
+use menagerie::nn::{Evaluator, Fit, Onnx};
+use menagerie::variant::{BASE_NETWORK, Variant};
 
 /// A network that plays a variant.
 #[derive(Clone, Debug)]
@@ -22,9 +20,9 @@ pub(super) struct ShippedNetwork {
 }
 
 impl ShippedNetwork {
-    /// Finds the network of a variant: its own, the base network, or that of the variant whose network plays it; the
-    /// int8 file before that of floats; `None` if there is none. A file that does not fit the variant any more is
-    /// passed over.
+    /// Finds the network that plays a variant: its own, that of the variant whose network plays it, or the base
+    /// network; the int8 file before that of floats; `None` if there is none. A file that does not fit the variant any
+    /// more is passed over.
     ///
     /// # Errors
     /// If no network can be run at all.
@@ -32,17 +30,38 @@ impl ShippedNetwork {
         nets: &Path,
         variant: &Variant,
     ) -> Result<Option<ShippedNetwork>, RuntimeError> {
+        ShippedNetwork::first(nets, variant, variant.network())
+    }
+
+    /// Finds the network that can learn from games of the variant: its own, or the base network.
+    ///
+    /// # Errors
+    /// If no network can be run at all.
+    pub(super) fn find_trainable(
+        nets: &Path,
+        variant: &Variant,
+    ) -> Result<Option<ShippedNetwork>, RuntimeError> {
+        ShippedNetwork::first(nets, variant, None)
+    }
+
+    fn first(
+        nets: &Path,
+        variant: &Variant,
+        related: Option<&str>,
+    ) -> Result<Option<ShippedNetwork>, RuntimeError> {
         // Otherwise all networks would be passed over.
         Runtime::load(None)?;
         let encoding = Encoding::of(&variant.start());
         let own = variant.name();
         let files = |game| [shipped_name(game), format!("{game}.onnx")].map(|name| (game, name));
-        let base = [(own, shipped_name(BASE))];
-        let related = variant.network().map(files).into_iter().flatten();
-        for (game, name) in files(own).into_iter().chain(base).chain(related) {
+        let base = [(own, shipped_name(BASE_NETWORK))];
+        let related_fit = if variant.inherits_network() { Fit::Complete } else { Fit::Partial };
+        let related = related.map(files).into_iter().flatten();
+        for (game, name) in files(own).into_iter().chain(related).chain(base) {
             let path = nets.join(name);
             let Ok(bytes) = std::fs::read(&path) else { continue };
-            if let Ok(network) = Onnx::open(&bytes, &encoding, game, Backend::Cpu, 1) {
+            let fit = if game == own { Fit::Exact } else { related_fit };
+            if let Ok(network) = Onnx::open_related(&bytes, &encoding, game, fit, Backend::Cpu, 1) {
                 let made_for = if game == own { None } else { Some(game.to_owned()) };
                 let is_direct = network.direct().is_some();
                 return Ok(Some(ShippedNetwork { path, bytes, made_for, is_direct }));

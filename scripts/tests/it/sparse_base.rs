@@ -214,15 +214,15 @@ fn base_is_refused_where_it_does_not_fit() {
         error
     };
     let error = refusal(&network_metadata, "gardner");
-    assert!(matches!(error, UnfitNetwork::BaseBoard { .. }), "{error}");
+    assert!(matches!(error, UnfitNetwork::Board { .. }), "{error}");
     let error = refusal(&network_metadata, "bughouse2");
-    assert!(matches!(error, UnfitNetwork::BaseMoves { .. }), "{error}");
+    assert!(matches!(error, UnfitNetwork::MissingMoves { .. }), "{error}");
     let error = refusal(&network_metadata, "connect4");
     assert!(matches!(error, UnfitNetwork::NoSparseEncoding(_)), "{error}");
     for text in ["", "sparse 1", "sparse 1 boards: 8x8; variants: a; inputs: a:2; moves: b:65536"] {
         let damaged = NetworkMetadata { layout: text.to_owned(), ..network_metadata.clone() };
         let error = refusal(&damaged, "chess");
-        assert!(matches!(error, UnfitNetwork::BaseLayout(_)), "{error}");
+        assert!(matches!(error, UnfitNetwork::Layout(_)), "{error}");
     }
     let newer =
         NetworkMetadata { encoding: "sparse-base/2".to_owned(), ..network_metadata.clone() };

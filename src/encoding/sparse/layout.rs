@@ -64,6 +64,26 @@ impl SparseLayout {
         }
     }
 
+    /// Reads the layout of one encoding, see [`SparseEncoding::layout`], and its [`SparseEncoding::geometry`].
+    ///
+    /// # Errors
+    /// [`SparseLayoutError`] if it is none.
+    pub fn of_one_game(text: &str) -> Result<(String, SparseLayout), SparseLayoutError> {
+        let malformed = || SparseLayoutError::Text(shortened(text));
+        let (head, blocks) = text.split_once(" inputs: ").ok_or_else(malformed)?;
+        let geometry = head.strip_prefix(&format!("{NAME} {VERSION} ")).ok_or_else(malformed)?;
+        let (inputs, moves) = blocks.split_once("; moves: ").ok_or_else(malformed)?;
+        let board = geometry.split(' ').next().unwrap_or_default();
+        let layout = SparseLayout {
+            boards: vec![parse_board(board)?],
+            variants: Vec::new(),
+            inputs: parse_blocks("inputs", inputs)?,
+            moves: parse_blocks("move rows", moves)?,
+        };
+        layout.check()?;
+        Ok((geometry.to_owned(), layout))
+    }
+
     /// Returns the layout of a base for several games, which are named. It does not depend on their order.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{NetworkMetadata, UnfitNetwork};
+use super::{Fit, NetworkMetadata, UnfitNetwork};
 use crate::encoding::sparse::IndexMap;
 use crate::encoding::{Encoding, SparseEncoding};
 use crate::nn::batch::softmax;
@@ -15,12 +15,12 @@ use crate::nn::{Batch, DirectNetwork};
 pub(super) struct SparseReader {
     session: SparseSession,
     encoding: SparseEncoding,
-    /// The map from indices of the encoding to those of the network, if it is a base.
+    /// The map from indices of the encoding to those of the network, if they differ.
     map: Option<Arc<IndexMap>>,
 }
 
 impl SparseReader {
-    /// Checks that the network can play `variant`, whose planes are those of `encoding`.
+    /// Checks that the network was made for `variant`, and that it fits the sparse form of `encoding`.
     ///
     /// # Errors
     /// [`UnfitNetwork`] if the variant, the layout or the sizes do not fit.
@@ -29,6 +29,7 @@ impl SparseReader {
         metadata: &NetworkMetadata,
         encoding: &Encoding,
         variant: &str,
+        fit: Fit,
     ) -> Result<SparseReader, UnfitNetwork> {
         let Some(encoding) = encoding.sparse() else {
             return Err(UnfitNetwork::NoSparseEncoding(variant.into()));
@@ -36,8 +37,7 @@ impl SparseReader {
         let map = if metadata.is_base() {
             Some(Arc::new(metadata.base_map(&encoding, variant)?))
         } else {
-            metadata.check_sparse(&encoding, variant)?;
-            None
+            metadata.sparse_map(&encoding, variant, fit)?.map(Arc::new)
         };
         let shape = encoding.shape();
         let found = [session.rows_per_move(), session.outcomes()];
