@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use menagerie::encoding::sparse::IndexMap;
 use menagerie::encoding::{SparseEncoding, SparseLayout};
-use menagerie::variant::Variant;
+use menagerie::variant::{BASE_NETWORK, Variant};
 
 /// Name of a run that trains a base.
-pub const BASE: &str = "base";
+pub const BASE: &str = BASE_NETWORK;
 
 /// Labelled games with the layout of the network that learns from them.
 #[derive(Debug)]
