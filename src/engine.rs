@@ -35,7 +35,7 @@ pub use debug::{EvalOutput, NetworkInput};
 use debug::{count_paths, eval, flipped_fen, whole_turns};
 pub use embedded_nets::ships_network;
 use evaluators::EvaluatorPool;
-pub use evaluators::{VariantNetwork, open_direct_substitute, open_network};
+pub use evaluators::{VariantNetwork, network_fit, open_direct_substitute, open_network};
 pub use game::GameError;
 use game::PlayedGame;
 pub use limits::Limits;

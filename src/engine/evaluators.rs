@@ -363,6 +363,17 @@ fn load_runtime(options: &Options, notes: &mut Vec<String>) -> Result<(), Runtim
     Ok(())
 }
 
+/// Returns how far the layout of a network that was made for the variant `made_for` may differ from that of
+/// `variant`; a base network counts as made for any. Rules that a section changes may need inputs that the network of
+/// its parent lacks: such a network must be named by the section itself.
+pub fn network_fit(variant: &Variant, made_for: &str) -> Fit {
+    match made_for {
+        own if own == variant.name() => Fit::Exact,
+        _ if variant.inherits_network() => Fit::Complete,
+        _ => Fit::Partial,
+    }
+}
+
 /// Opens a network that was made for the variant `made_for`, once for each thread, and evaluates a batch with
 /// each.
 fn open(
@@ -377,11 +388,7 @@ fn open(
     let failed = |error| NetworkRefusal::Eval { name: weights.name().to_owned(), error };
     let encoding = Encoding::of(&variant.start());
     let name = variant.name();
-    let fit = match made_for {
-        own if own == name => Fit::Exact,
-        _ if variant.inherits_network() => Fit::Complete,
-        _ => Fit::Partial,
-    };
+    let fit = network_fit(variant, made_for);
     let Opened { network: mut first, file, notes: more } =
         weights.open_related(&encoding, made_for, fit, options.backend).map_err(unfit)?;
     notes.extend(more);

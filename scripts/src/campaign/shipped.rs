@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use menagerie::encoding::Encoding;
+use menagerie::engine::network_fit;
 use menagerie::nn::network::Backend;
 use menagerie::nn::runtime::{Runtime, RuntimeError};
-use menagerie::nn::{Evaluator, Fit, Onnx};
+use menagerie::nn::{Evaluator, Onnx};
 use menagerie::variant::{BASE_NETWORK, Variant};
 
 /// A network that plays a variant.
@@ -55,12 +56,11 @@ impl ShippedNetwork {
         let own = variant.name();
         let files = |game| [shipped_name(game), format!("{game}.onnx")].map(|name| (game, name));
         let base = [(own, shipped_name(BASE_NETWORK))];
-        let related_fit = if variant.inherits_network() { Fit::Complete } else { Fit::Partial };
         let related = related.map(files).into_iter().flatten();
         for (game, name) in files(own).into_iter().chain(related).chain(base) {
             let path = nets.join(name);
             let Ok(bytes) = std::fs::read(&path) else { continue };
-            let fit = if game == own { Fit::Exact } else { related_fit };
+            let fit = network_fit(variant, game);
             if let Ok(network) = Onnx::open_related(&bytes, &encoding, game, fit, Backend::Cpu, 1) {
                 let made_for = if game == own { None } else { Some(game.to_owned()) };
                 let is_direct = network.direct().is_some();
