@@ -1,8 +1,60 @@
 //! Memory hints to the system and the processor: huge pages, release of pages, prefetch.
 
+use std::ops::{Deref, DerefMut};
+
 /// The size of a page.
 #[cfg(target_os = "linux")]
 const PAGE_BYTES: usize = 1 << 12;
+/// The size of a huge page.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+
+/// Less than this is not worth a huge page.
+const LEAST_HUGE_BYTES: usize = 1 << 20;
+
+/// Items that begin at a huge page, if they are large enough for that, so that random access has fewer TLB misses.
+#[derive(Debug)]
+pub(crate) struct HugePages<T> {
+    /// The items, after copies of one of them up to the first huge page.
+    storage: Vec<T>,
+    start: usize,
+}
+
+impl<T: Copy> HugePages<T> {
+    /// Returns a copy of `items`.
+    pub(crate) fn copy_of(items: &[T]) -> HugePages<T> {
+        let Some(&any) = items.first().filter(|_| size_of_val(items) >= LEAST_HUGE_BYTES) else {
+            return HugePages { storage: items.to_vec(), start: 0 };
+        };
+        // The items end within a huge page, which must belong to the allocation as a whole.
+        let mut storage = Vec::with_capacity(items.len() + 2 * HUGE_PAGE_BYTES / size_of::<T>());
+        prefer_huge_pages(&mut storage);
+        let address = storage.as_ptr() as usize;
+        let start = (address.next_multiple_of(HUGE_PAGE_BYTES) - address) / size_of::<T>();
+        storage.resize(start, any);
+        storage.extend_from_slice(items);
+        HugePages { storage, start }
+    }
+}
+
+impl<T> Deref for HugePages<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.storage[self.start..]
+    }
+}
+
+impl<T> DerefMut for HugePages<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.storage[self.start..]
+    }
+}
+
+impl<T: PartialEq> PartialEq for HugePages<T> {
+    fn eq(&self, other: &HugePages<T>) -> bool {
+        **self == **other
+    }
+}
 
 /// Asks the system to back the capacity of `reserved` by huge pages, which saves TLB misses in random access.
 /// Does nothing below 4 MiB, or on systems without such a call.
@@ -56,4 +108,24 @@ pub(crate) fn prefetch<T>(one: &T) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = one;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_tables_begin_at_a_huge_page() {
+        for count in [0, 1, 1000, LEAST_HUGE_BYTES / 8, LEAST_HUGE_BYTES] {
+            let items: Vec<u64> = (0..count as u64).collect();
+            let mut table = HugePages::copy_of(&items);
+            assert_eq!(*table, *items);
+            assert!(table == HugePages::copy_of(&items), "the place of a table matters");
+            if count * 8 >= LEAST_HUGE_BYTES {
+                assert!((table.as_ptr() as usize).is_multiple_of(HUGE_PAGE_BYTES));
+                table[count - 1] = 7;
+                assert_eq!((table[count - 2], table[count - 1]), (count as u64 - 2, 7));
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Histories: how well moves did elsewhere in the search, for the order of moves.
 
+use crate::memory::HugePages;
 use crate::rules::MoveFacts;
 use crate::rules::{Move, PackedMove, Side, Square};
 
@@ -63,7 +64,7 @@ pub(super) struct Histories {
     /// Captures, by move.
     capture: Vec<i16>,
     /// Quiet moves, by the move before and by piece and square.
-    continuation: Vec<i16>,
+    continuation: HugePages<i16>,
     /// The quiet refutation of each move.
     counter: Vec<PackedMove>,
     /// How much searches found more than the static evaluation, by side and what [`CorrectionKeys`] says.
@@ -75,7 +76,7 @@ impl Histories {
         Histories {
             quiet: vec![0; 2 * MOVES],
             capture: vec![0; MOVES],
-            continuation: vec![0; PIECE_SQUARES * PIECE_SQUARES],
+            continuation: HugePages::copy_of(&vec![0; PIECE_SQUARES * PIECE_SQUARES]),
             counter: vec![PackedMove::default(); MOVES],
             correction: vec![0; 2 * CORRECTION_WEIGHTS.len() * CORRECTIONS],
         }

@@ -1,6 +1,6 @@
 //! The transposition table, which all threads share without locks.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use super::score::{MATE_BOUND, Score};
 use crate::memory::{prefer_huge_pages, prefetch};
@@ -60,6 +60,10 @@ const WAYS: usize = 4;
 const AGES: u8 = 32;
 /// A result of the current search is replaced like one of an earlier search that is this much deeper.
 const AGE_DEPTH: i32 = 8;
+/// The buckets with which a table begins: 4 MiB, as much as the TLB and the caches of a core cover.
+const FIRST_BUCKETS: usize = (4 << 20) / size_of::<Bucket>();
+/// The share of entries of the current search, in permille, above which more buckets are taken into use.
+const CROWDED: usize = 250;
 
 /// An entry and its key in two words, of which the first is XORed with the second. A reader that sees one
 /// word of each of two writers finds no key that fits (Hyatt and Mann 2002, "A lock-less transposition table
@@ -76,9 +80,14 @@ struct Slot {
 struct Bucket([Slot; WAYS]);
 
 /// Results of searched positions, by their keys.
+///
+/// It uses no more of its memory than the search fills, since the fewer pages and cache lines there are, the less does a
+/// random access cost.
 #[derive(Debug)]
 pub struct TranspositionTable {
     buckets: Vec<Bucket>,
+    /// The buckets in use, which are the first ones.
+    in_use: AtomicUsize,
     age: AtomicU8,
 }
 
@@ -92,13 +101,46 @@ impl TranspositionTable {
             count /= 2;
         }
         prefer_huge_pages(&mut buckets);
-        buckets.resize_with(count, Bucket::default);
-        TranspositionTable { buckets, age: AtomicU8::new(0) }
+        // The buckets in use double until they are all.
+        let doublings = (count / FIRST_BUCKETS).checked_ilog2().unwrap_or(0);
+        let first = count >> doublings;
+        buckets.resize_with(first << doublings, Bucket::default);
+        TranspositionTable { buckets, in_use: AtomicUsize::new(first), age: AtomicU8::new(0) }
     }
 
     /// Removes all entries.
     pub fn clear(&mut self) {
-        self.buckets.fill_with(Bucket::default);
+        let in_use = self.in_use.get_mut();
+        self.buckets[..*in_use].fill_with(Bucket::default);
+        while *in_use >= 2 * FIRST_BUCKETS {
+            *in_use /= 2;
+        }
+    }
+
+    /// Takes twice as many buckets into use if the current search has filled those there are. One thread may call this
+    /// while others search: they at most lose a few entries.
+    pub(super) fn grow_if_crowded(&self) {
+        let in_use = self.in_use.load(Ordering::Relaxed);
+        if in_use == self.buckets.len() || self.permille_in_use() <= CROWDED {
+            return;
+        }
+        // The entries of a bucket belong to two of the new ones, which are not before it: from the last one on, none
+        // meets an entry that has not moved yet.
+        for old in self.buckets[..in_use].iter().rev() {
+            for slot in &old.0 {
+                let data = slot.data.swap(0, Ordering::Relaxed);
+                let key = slot.key.swap(0, Ordering::Relaxed) ^ data;
+                let new = &self.buckets[index(Key(key), 2 * in_use)];
+                let free = new.0.iter().find(|slot| slot.data.load(Ordering::Relaxed) == 0);
+                if let Some(free) = free
+                    && data != 0
+                {
+                    free.key.store(key ^ data, Ordering::Relaxed);
+                    free.data.store(data, Ordering::Relaxed);
+                }
+            }
+        }
+        self.in_use.store(2 * in_use, Ordering::Relaxed);
     }
 
     /// Begins another search: the entries of earlier ones are replaced first.
@@ -107,9 +149,7 @@ impl TranspositionTable {
     }
 
     fn bucket(&self, key: Key) -> &[Slot; WAYS] {
-        // The high half of the product spreads keys evenly over any number of buckets.
-        let index = (u128::from(key.0) * self.buckets.len() as u128) >> 64;
-        &self.buckets[index as usize].0
+        &self.buckets[index(key, self.in_use.load(Ordering::Relaxed))].0
     }
 
     /// Loads the bucket of a position into the cache ahead of its use.
@@ -160,8 +200,14 @@ impl TranspositionTable {
         }
     }
 
-    /// Returns the used part of the table in permille, by its first thousand entries of the current search.
+    /// Returns the part of the table's memory with entries of the current search, in permille.
     pub(super) fn permille(&self) -> usize {
+        self.permille_in_use() * self.in_use.load(Ordering::Relaxed) / self.buckets.len()
+    }
+
+    /// Returns the part of the buckets in use with entries of the current search, in permille, by the first thousand
+    /// entries.
+    fn permille_in_use(&self) -> usize {
         let age = self.age.load(Ordering::Relaxed);
         let sample = self.buckets.iter().take(250).flat_map(|bucket| &bucket.0);
         let (used, all) = sample.fold((0, 0), |(used, all), slot| {
@@ -171,6 +217,11 @@ impl TranspositionTable {
         });
         used * 1000 / all
     }
+}
+
+/// Returns the bucket of a key among `count`. The high half of the product spreads keys evenly over any number.
+fn index(key: Key, count: usize) -> usize {
+    ((u128::from(key.0) * count as u128) >> 64) as usize
 }
 
 /// An entry in a word, which is never 0: score, evaluation, move (16 bits each), depth (8), age (5), whether it was on a
@@ -236,6 +287,40 @@ mod tests {
             }
         }
         assert_eq!(unpack(0), None);
+    }
+
+    #[test]
+    fn a_crowded_table_grows_and_keeps_its_entries() {
+        let mut table = TranspositionTable::new((9 << 20) + 100);
+        let all = table.buckets.len();
+        let first = table.in_use.load(Ordering::Relaxed);
+        assert_eq!(all, 2 * first);
+        // Spread like hashed keys.
+        let key = |number: u64| Key(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let count = (first * WAYS / 2) as u64;
+        for number in 0..count / 4 {
+            table.store(key(number), entry(3));
+        }
+        table.grow_if_crowded();
+        assert_eq!(table.in_use.load(Ordering::Relaxed), first);
+        for number in count / 4..count {
+            table.store(key(number), entry(number as i32 % 50));
+        }
+        let before: Vec<_> = (0..count).map(|number| table.probe(key(number))).collect();
+        let permille = table.permille();
+        assert!(before.iter().flatten().count() as u64 > count * 9 / 10, "too few entries");
+        table.grow_if_crowded();
+        assert_eq!(table.in_use.load(Ordering::Relaxed), all);
+        let after: Vec<_> = (0..count).map(|number| table.probe(key(number))).collect();
+        assert!(before == after, "an entry is lost or changed");
+        assert!(table.permille().abs_diff(permille) < 25, "{} after {permille}", table.permille());
+        // It is as large as it may be.
+        (count..4 * count).for_each(|number| table.store(key(number), entry(1)));
+        table.grow_if_crowded();
+        assert_eq!(table.in_use.load(Ordering::Relaxed), all);
+        table.clear();
+        assert_eq!(table.in_use.load(Ordering::Relaxed), first);
+        assert!((0..count).all(|number| table.probe(key(number)).is_none()));
     }
 
     #[test]

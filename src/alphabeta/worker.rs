@@ -15,6 +15,8 @@ use crate::rules::{BoardId, Key, Move, MoveList, PackedMove, Position, ProvenVal
 pub(super) const MAX_PLY: usize = 120;
 /// Nodes between two questions whether to stop.
 const STOP_INTERVAL: u64 = 256;
+/// Nodes between two questions whether the transposition table is crowded.
+const GROWTH_INTERVAL: u64 = 1 << 13;
 
 /// Looks up the value of a position in endgame tables.
 pub type Probe<'a> = dyn Fn(&Position) -> Option<ProvenValue> + Sync + 'a;
@@ -92,6 +94,7 @@ pub(super) struct Worker<E> {
     /// Why the evaluator failed.
     pub(super) failed: Option<EvalError>,
     next_question: u64,
+    next_growth: u64,
 }
 
 impl<E: StaticEvaluator> Worker<E> {
@@ -107,6 +110,7 @@ impl<E: StaticEvaluator> Worker<E> {
             is_first,
             failed: None,
             next_question: 0,
+            next_growth: 0,
         }
     }
 
@@ -133,6 +137,7 @@ impl<E: StaticEvaluator> Worker<E> {
         self.stopped = false;
         self.failed = None;
         self.next_question = STOP_INTERVAL;
+        self.next_growth = GROWTH_INTERVAL;
     }
 
     /// Returns `true` if the search is over.
@@ -146,6 +151,10 @@ impl<E: StaticEvaluator> Worker<E> {
             self.next_question = self.nodes + STOP_INTERVAL;
             let asked = self.is_first && (shared.should_stop)();
             self.stopped = asked || shared.over.load(Ordering::Relaxed);
+            if self.is_first && self.nodes >= self.next_growth {
+                self.next_growth = self.nodes + GROWTH_INTERVAL;
+                shared.table.grow_if_crowded();
+            }
         }
         self.stopped
     }

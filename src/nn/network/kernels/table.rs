@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use crate::memory::HugePages;
+
 /// The numbers of a cache line.
 pub(super) const LINE: usize = 64;
 
@@ -11,9 +13,9 @@ pub(super) const LINE: usize = 64;
 pub(super) struct CacheLine(pub(super) [i8; LINE]);
 
 /// A matrix of int8 numbers whose rows are whole cache lines.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(PartialEq, Debug)]
 pub(super) struct ByteTable {
-    lines: Vec<CacheLine>,
+    lines: HugePages<CacheLine>,
     lines_per_row: usize,
 }
 
@@ -40,8 +42,8 @@ impl ByteTable {
         if let Some(table) = tables.iter().filter_map(Weak::upgrade).find(|table| equal(table)) {
             return Some(table);
         }
-        let lines = lines.iter().map(|&line| CacheLine(line)).collect();
-        let table = Arc::new(ByteTable { lines, lines_per_row });
+        let lines: Vec<CacheLine> = lines.iter().map(|&line| CacheLine(line)).collect();
+        let table = Arc::new(ByteTable { lines: HugePages::copy_of(&lines), lines_per_row });
         tables.push(Arc::downgrade(&table));
         Some(table)
     }
