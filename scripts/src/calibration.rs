@@ -30,7 +30,7 @@ pub fn from_random_play(variant: &Variant, positions: usize, seed: u64) -> Vec<P
     let mut found = Vec::with_capacity(positions);
     let mut moves = MoveList::new();
     while found.len() < positions {
-        let mut position = random_starts::start(variant, &Opening::default(), &mut rng);
+        let mut position = random_starts::start(variant, &Opening::default(), &[], &mut rng);
         for _ in 0..MAX_RANDOM_PLIES {
             moves.clear();
             position.legal_moves(&mut moves);

@@ -344,16 +344,16 @@ impl<'a> GameGenerator<'a> {
 
     /// Returns the FEN of a random opening; `None` if the generation was stopped.
     fn opening(&mut self, rng: &mut ChaCha8Rng) -> Result<Option<String>, DatagenError> {
-        let opening = Opening { share: 1.0, plies: self.config.opening, max_score: None };
+        let opening = Opening { share: 1.0, plies: self.config.opening, ..Opening::default() };
         let Some(greatest) = self.config.max_opening_score else {
-            return Ok(Some(random_starts::start(self.variant, &opening, rng).fen()));
+            return Ok(Some(random_starts::start(self.variant, &opening, &[], rng).fen()));
         };
         let DatagenConfig { limits, patience, .. } = self.config;
         for _ in 0..OPENING_TRIES {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let start = random_starts::start(self.variant, &opening, rng).fen();
+            let start = random_starts::start(self.variant, &opening, &[], rng).fen();
             self.engine.new_game()?;
             let score = self.engine.go(&format!("fen {start}"), limits, *patience)?.score();
             if matches!(score, Some(EngineScore::Centipawns(cp)) if cp.unsigned_abs() <= greatest) {

@@ -7,10 +7,14 @@ use rand::{Rng, RngExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Random plies at the start of games, in variants without random placement.
+/// The start of games: a position, and random plies from there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Opening {
+    /// FENs that games start from, each with the same probability; one that occurs twice is twice as likely. If empty,
+    /// games start from the start position of the variant, or from randomly placed pieces if it has `selfPlayMen`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<String>,
     /// Share of games, 0 to 1, that start with random plies.
     pub share: f64,
     /// Greatest number of random plies. Each number from 1 to this is equally likely.
@@ -20,30 +24,67 @@ pub struct Opening {
     pub max_score: Option<f32>,
 }
 
+/// A FEN of [`Opening::starts`] that no game can start from.
+#[derive(Debug, thiserror::Error)]
+#[error("no game starts from \"{fen}\": {reason}")]
+pub struct StartError {
+    fen: String,
+    reason: String,
+}
+
+impl Opening {
+    /// Returns the positions of `starts`.
+    ///
+    /// # Errors
+    /// [`StartError`] for a FEN that the variant has not, in which the game is over, or in the middle of a turn.
+    pub fn positions(&self, variant: &Variant) -> Result<Vec<Position>, StartError> {
+        let parse = |fen: &String| {
+            let error = |reason| StartError { fen: fen.clone(), reason };
+            let position = variant.position(fen, false).map_err(|it| error(it.to_string()))?;
+            if position.result().is_some() {
+                return Err(error("the game is over".to_owned()));
+            }
+            if position.mid_turn() {
+                return Err(error("it is in the middle of a turn".to_owned()));
+            }
+            Ok(position)
+        };
+        self.starts.iter().map(parse).collect()
+    }
+}
+
 /// Probability that a piece other than a king is placed.
 const PLACED_SHARE: f64 = 0.75;
 
 /// Number of random games that are tried, each shorter than the one before, as many end early.
 const TRIES: usize = 20;
 
-/// Returns a start position of `variant`: randomly placed pieces if the variant has `selfPlayMen`, else
-/// its own start, with the random plies of `opening`.
-pub fn start(variant: &Variant, opening: &Opening, rng: &mut impl Rng) -> Position {
-    match variant.self_play_pieces() {
-        Some(pieces) => place_pieces(variant, pieces, rng),
-        None if opening.plies > 0 && rng.random_bool(opening.share.clamp(0.0, 1.0)) => {
-            let plies = rng.random_range(1..=opening.plies);
-            play_random_plies(variant, plies, rng)
-        }
-        None => variant.start(),
+/// Returns the start of a game of `variant`: one of `positions`, which are those of [`Opening::positions`], or if there
+/// are none its own start, with the random plies of `opening`, or randomly placed pieces if it has `selfPlayMen`.
+pub fn start(
+    variant: &Variant,
+    opening: &Opening,
+    positions: &[Position],
+    rng: &mut impl Rng,
+) -> Position {
+    let first = match (positions.choose(rng), variant.self_play_pieces()) {
+        (Some(position), _) => position.clone(),
+        (None, Some(pieces)) => return place_pieces(variant, pieces, rng),
+        (None, None) => variant.start(),
+    };
+    if opening.plies > 0 && rng.random_bool(opening.share.clamp(0.0, 1.0)) {
+        let plies = rng.random_range(1..=opening.plies);
+        play_random_plies(first, plies, rng)
+    } else {
+        first
     }
 }
 
-/// Returns the position after `plies` random plies, or fewer if those games end, between turns.
-fn play_random_plies(variant: &Variant, plies: usize, rng: &mut impl Rng) -> Position {
+/// Returns the position after `plies` random plies from `first`, or fewer if those games end, between turns.
+fn play_random_plies(first: Position, plies: usize, rng: &mut impl Rng) -> Position {
     let mut legal = MoveList::new();
     for trial in 0..TRIES {
-        let mut position = variant.start();
+        let mut position = first.clone();
         let plies = plies - plies * trial / TRIES;
         let mut played = 0;
         while played < plies || position.mid_turn() {
@@ -56,7 +97,7 @@ fn play_random_plies(variant: &Variant, plies: usize, rng: &mut impl Rng) -> Pos
             return position;
         }
     }
-    variant.start()
+    first
 }
 
 /// Returns a position with a random part of `pieces` on random squares, a random side to move, in which

@@ -18,7 +18,7 @@ use rand::rngs::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::random_starts::Opening;
+use crate::random_starts::{Opening, StartError};
 use crate::record::GameRecord;
 use game::{Progress, SelfPlayGame};
 
@@ -39,7 +39,7 @@ pub struct SelfPlayConfig {
     /// Plies after which a game is drawn.
     #[serde(alias = "longest")]
     pub max_plies: usize,
-    /// Random plies at the start of games.
+    /// The start of games.
     pub opening: Opening,
     /// When a side resigns; never if not set. Only in games of two sides.
     pub resignation: Option<Resignation>,
@@ -140,7 +140,7 @@ impl SelfPlayConfig {
                 .map(|(name, value)| (name.to_owned(), value))
                 .collect(),
             max_plies: 300,
-            opening: Opening { share: 1.0, plies: 8, max_score: None },
+            opening: Opening { share: 1.0, plies: 8, ..Opening::default() },
             playout_cap: Some(PlayoutCap { full: 0.5, visits: 24 }),
             side_positions: Some(SidePositions { count: 8, visits: 8 }),
             ..SelfPlayConfig::default()
@@ -217,6 +217,9 @@ pub enum SelfPlayError {
     /// An unknown search parameter, or an invalid value of one.
     #[error("invalid self-play configuration: {0}")]
     Search(String),
+    /// A start position that is none.
+    #[error("invalid self-play configuration: opening.starts: {0}")]
+    Start(#[from] StartError),
     /// The network failed.
     #[error(transparent)]
     Evaluation(#[from] EvalError),
@@ -250,10 +253,11 @@ pub fn play<E: Evaluator>(
     host: &impl SelfPlayHost<E>,
 ) -> Result<SelfPlayStats, SelfPlayError> {
     let params = config.params()?;
+    let starts = config.opening.positions(variant)?;
     let new_game = |number: u64| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(number);
-        SelfPlayGame::new(number, variant, params, config, rng)
+        SelfPlayGame::new(number, variant, &starts, params, config, rng)
     };
     thread::scope(|scope| {
         let run = |(thread, evaluator): (usize, &mut E)| {

@@ -135,7 +135,7 @@ fn pair_boards(
 
 /// Plays random plies from a start position to the end of a turn. Returns `None` if the game ends.
 fn play_random(plies: u32, variant: &Variant, rng: &mut ChaCha8Rng) -> Option<Position> {
-    let mut position = random_starts::start(variant, &Opening::default(), rng);
+    let mut position = random_starts::start(variant, &Opening::default(), &[], rng);
     let mut legal = MoveList::new();
     let mut left = plies;
     while left > 0 || position.mid_turn() {

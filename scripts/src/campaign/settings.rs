@@ -560,6 +560,9 @@ impl Reader {
         if let Err(error) = plan.self_play.params() {
             return Err(self.wrong("self_play", name, error.to_string()));
         }
+        if let Err(error) = plan.self_play.opening.positions(&plan.variant) {
+            return Err(self.wrong("self_play", name, format!("opening.starts: {error}")));
+        }
         if plan.self_play.visits == 0 {
             return Err(self.wrong("self_play", name, "visits are 0".to_owned()));
         }

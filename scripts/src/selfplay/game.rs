@@ -2,7 +2,7 @@
 
 use menagerie::encoding::Encoding;
 use menagerie::nn::{Batch, CachedEval, Evaluation, Evaluator, Query};
-use menagerie::rules::{Move, PerSide, Side};
+use menagerie::rules::{Move, PerSide, Position, Side};
 use menagerie::search::{
     Gumbel, GumbelParams, Leaf, MateSearch, Params, Proof, SearchedPosition, Selection, Tree,
     improved_policy,
@@ -22,6 +22,8 @@ use crate::record::{End, GameRecord, PlyRecord, SidePosition};
 pub(super) struct SelfPlayGame<'a> {
     number: u64,
     variant: &'a Variant,
+    /// The positions that games start from, before random plies.
+    starts: &'a [Position],
     config: &'a SelfPlayConfig,
     encoding: Encoding,
     tree: Tree,
@@ -79,11 +81,12 @@ impl<'a> SelfPlayGame<'a> {
     pub(super) fn new(
         number: u64,
         variant: &'a Variant,
+        starts: &'a [Position],
         params: Params,
         config: &'a SelfPlayConfig,
         mut rng: ChaCha8Rng,
     ) -> SelfPlayGame<'a> {
-        let start = random_starts::start(variant, &config.opening, &mut rng);
+        let start = random_starts::start(variant, &config.opening, starts, &mut rng);
         let encoding = Encoding::of(&start);
         let fen = start.fen();
         let tree = Tree::new(start, params, TREE_BYTES);
@@ -93,6 +96,7 @@ impl<'a> SelfPlayGame<'a> {
         SelfPlayGame {
             number,
             variant,
+            starts,
             config,
             encoding,
             tree,
@@ -319,7 +323,8 @@ impl<'a> SelfPlayGame<'a> {
     /// Restarts the game from another start.
     fn replace_start(&mut self) {
         self.rejected_starts += 1;
-        let start = random_starts::start(self.variant, &self.config.opening, &mut self.rng);
+        let opening = &self.config.opening;
+        let start = random_starts::start(self.variant, opening, self.starts, &mut self.rng);
         self.start = start.fen();
         self.tree.restart(start);
         self.phase = SearchPhase::New;

@@ -442,6 +442,7 @@ fn invalid_settings_are_quoted() {
         ("epochs = 2.0", "network = { hidden_size = 256 }", "sizes of [train]"),
         ("visits = 6", "sprt = \"10,0\"", "elo0 10 must be below elo1 0"),
         ("visits = 6", "visits = 0", "visits"),
+        ("parallel = 4", "opening = { starts = [\"k2/3/1RX w\"] }", "\"k2/3/1RX w\""),
         ("name = \"3x3\"", "name = \"4x4x4\"", "4x4x4"),
         ("name = \"3x3\"", "name = \"gardner\"", "\"gardner\" stands twice"),
         ("name = \"3x3\"", "name = \"tictacmo\"", "tictacmo"),

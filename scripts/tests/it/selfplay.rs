@@ -135,6 +135,42 @@ fn games_start_with_random_plies() {
 }
 
 #[test]
+fn games_start_from_given_positions() {
+    for (name, starts) in [
+        (
+            "5check",
+            vec![
+                "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 3+3 0 1",
+                "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 3+3 0 1",
+                "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 5+5 0 1",
+            ],
+        ),
+        // Its own games start from randomly placed pieces.
+        ("3x3", vec!["k2/3/R1K w - - 0 1", "k2/3/1RK b - - 0 1"]),
+    ] {
+        let variant = Catalogue::shipped().get(name).expect("a shipped variant");
+        let fens = starts.iter().map(|&fen| fen.to_owned()).collect();
+        let opening = Opening { starts: fens, ..Opening::default() };
+        let config = SelfPlayConfig { visits: 2, max_plies: 2, opening, ..gumbel() };
+        let played = games(&variant, &config, 1, 60);
+        let first = played.iter().filter(|game| game.start == starts[0]).count();
+        let last = played.iter().filter(|game| game.start == starts[starts.len() - 1]).count();
+        assert_eq!(first + last, 60, "{name}");
+        let shares = if starts.len() == 3 { 30..50 } else { 20..40 };
+        assert!(shares.contains(&first), "{name}: {first} of 60");
+    }
+    // Random plies are played from there.
+    let variant = Catalogue::shipped().get("5check").expect("it is shipped");
+    let start = "4k3/8/8/8/8/8/PPPPPPPP/RNBQKBNR w KQ - 1+2 0 1".to_owned();
+    let opening = Opening { starts: vec![start], share: 1.0, plies: 1, max_score: None };
+    let config = SelfPlayConfig { visits: 2, max_plies: 2, opening, ..gumbel() };
+    for game in games(&variant, &config, 1, 10) {
+        let (board, rest) = game.start.split_once(" b ").expect("Black to move");
+        assert!(board.starts_with("4k3/8/8/8/") && rest.contains("1+2"), "{}", game.start);
+    }
+}
+
+#[test]
 fn decided_starts_are_replaced() {
     let variant = Catalogue::shipped().get("3x3").expect("it is shipped");
     let first_scores = |max_score: Option<f32>| -> Vec<f32> {
@@ -228,6 +264,19 @@ fn invalid_settings_are_errors() {
         error.to_string().contains("opening.share must be between 0 and 1, got 1.5"),
         "{error}"
     );
+    for (fen, reason) in [
+        ("k2/3/1RX w - - 0 1", "X"),
+        ("4k3/8/8/8/8/8/8/4K2R w - - 0 1", "ranks"),
+        ("k2/1Q1/2K b - - 0 1", "the game is over"),
+    ] {
+        let opening = Opening { starts: vec![fen.to_owned()], ..Opening::default() };
+        let config = SelfPlayConfig { opening, ..gumbel() };
+        let error =
+            play_games(&variant, &mut uniform, &config, &[0], 7, &|_, _| ()).expect_err(fen);
+        let message = error.to_string();
+        assert!(message.contains("opening.starts") && message.contains(fen), "{message}");
+        assert!(message.contains(reason), "{message}");
+    }
 }
 
 #[test]
