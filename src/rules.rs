@@ -405,6 +405,23 @@ impl Position {
         }
     }
 
+    /// Returns `false` if it is certain without playing a legal move that [`Position::must_capture`] is `false` after it.
+    pub fn may_compel_capture(&self, m: Move) -> bool {
+        match &self.state {
+            State::ChessPosition(game) => game.may_compel_capture(m),
+            _ => false,
+        }
+    }
+
+    /// Returns `true` if captures are compulsory and a piece of the side to move attacks one of the other side. The rules
+    /// may forbid the capture all the same, as in check.
+    pub fn must_capture(&self) -> bool {
+        match &self.state {
+            State::ChessPosition(game) => game.must_capture(),
+            _ => false,
+        }
+    }
+
     /// Returns `true` if the side to move may decline all captures, unless it is in check: the game has not ended by a
     /// rule of the variant, and it has no captures or drops that are compulsory, or a wall completes the turn. It may be
     /// stalemated, though not in antichess. `false` in games in which no piece moves.

@@ -341,7 +341,7 @@ impl<E: StaticEvaluator> Worker<E> {
                     depth,
                     nth: nth - first,
                     kind: Kind::Principal,
-                    checks: gives_check || in_check,
+                    is_forcing: gives_check || in_check,
                     was_principal: true,
                 };
                 let plies = if late.nth >= FULL_MOVES && depth >= REDUCTION_DEPTH {

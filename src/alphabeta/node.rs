@@ -387,8 +387,12 @@ impl<E: StaticEvaluator> Worker<E> {
                 && (skips_by_count(task, facts, tried.quiet.len())
                     || skips_by_score(task, facts, alpha, nth)
                     || skips_by_history(depth, self.history_of(ply, candidate)));
-            // Most late moves surely give no check, which is known without making them.
-            if is_late && !self.frames[ply].position.may_give_check(candidate.m) {
+            // Most late moves surely force nothing, which is known without making them.
+            let before = &self.frames[ply].position;
+            if is_late
+                && !before.may_give_check(candidate.m)
+                && !before.may_compel_capture(candidate.m)
+            {
                 continue;
             }
             let (max_depth, margin, quiet_margin) = LOSING_EXCHANGES;
@@ -401,7 +405,9 @@ impl<E: StaticEvaluator> Worker<E> {
             }
             self.make(shared, ply, candidate);
             let gives_check = self.in_check(ply + 1);
-            if is_late && !gives_check {
+            // A quiet move compels a capture: it sacrifices a piece, or uncovers an attack.
+            let compels = !candidate.is_tactical && self.frames[ply + 1].position.must_capture();
+            if is_late && !gives_check && !compels {
                 self.nodes -= 1;
                 continue;
             }
@@ -421,7 +427,7 @@ impl<E: StaticEvaluator> Worker<E> {
                         depth,
                         nth,
                         kind,
-                        checks: gives_check || facts.in_check,
+                        is_forcing: gives_check || facts.in_check || compels,
                         was_principal: facts.was_principal,
                     },
                     candidate,
@@ -706,8 +712,8 @@ pub(super) struct Late {
     /// The number of the move.
     pub(super) nth: usize,
     pub(super) kind: Kind,
-    /// The move gives or answers a check.
-    pub(super) checks: bool,
+    /// The move gives or answers a check, or compels a capture.
+    pub(super) is_forcing: bool,
     /// The node is on a principal variation, or was on one before.
     pub(super) was_principal: bool,
 }
@@ -733,7 +739,7 @@ pub(super) fn late_reduction(
     };
     let by_line = if late.was_principal { -PRINCIPAL_REDUCTION } else { 0 };
     let by_node = by_kind + by_line + if improving { 0 } else { WORSE_REDUCTION };
-    let by_plies = by_policy - i32::from(late.checks);
+    let by_plies = by_policy - i32::from(late.is_forcing);
     (by_move + by_node + by_plies * PLY).max(0) / PLY
 }
 

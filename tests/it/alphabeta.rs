@@ -208,6 +208,38 @@ fn moves_that_cannot_give_check_do_not() {
     assert!(without > 100_000 && with > 1_000, "{without} {with}");
 }
 
+/// A move that surely compels no capture compels none; where one must capture, only captures are legal.
+#[test]
+fn moves_that_cannot_compel_a_capture_do_not() {
+    let (mut without, mut with) = (0, 0);
+    for name in ["antichess", "giveaway", "suicide", "codrus", "losers", "chess"] {
+        let start = Catalogue::shipped().get(name).expect("a shipped variant").start();
+        for seed in 0..8 {
+            for root in random_positions(&start, seed, 80) {
+                let moves = legal(&root);
+                let captures = moves.iter().filter(|&&m| root.move_facts(m).captured.is_some());
+                if root.must_capture() {
+                    // In check a capture may be illegal.
+                    let count = captures.count();
+                    assert!(count == 0 || count == moves.len(), "{name} {}", root.fen());
+                } else if name != "chess" {
+                    assert_eq!(captures.count(), 0, "{name} {}", root.fen());
+                }
+                for &m in &moves {
+                    let mut after = root.clone();
+                    after.play_unchecked(m);
+                    with += usize::from(after.must_capture());
+                    if !root.may_compel_capture(m) {
+                        without += 1;
+                        assert!(!after.must_capture(), "{name} {} {m:?}", root.fen());
+                    }
+                }
+            }
+        }
+    }
+    assert!(without > 10_000 && with > 1_000, "{without} {with}");
+}
+
 #[test]
 fn structure_keys_tell_what_has_changed() {
     let keys = |fen| position("chess", fen).structure_keys();

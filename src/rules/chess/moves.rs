@@ -1,6 +1,6 @@
 //! Move generation: steps and captures, and the restrictions of a game.
 
-use shakmaty::{Bitboard, Piece, Role, Square, attacks};
+use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 
 use super::attack::{CheckInfo, forward};
 use super::{ChessPosition, MustDrop, VariantRules};
@@ -10,7 +10,7 @@ impl ChessPosition {
     /// Adds the legal moves at the beginning of a turn.
     pub(super) fn add_moves(&self, out: &mut MoveList) {
         let check_info = self.check_info();
-        if self.variant_rules.must_capture && self.may_capture() {
+        if self.must_capture() {
             self.add_steps(check_info, self.board.by_color(!self.turn), out);
             // Promotions without a capture are among them.
             out.retain(|&m| self.captures(m));
@@ -95,28 +95,64 @@ impl ChessPosition {
             || self.board.pawns().contains(from) && from.file() != to.file()
     }
 
-    /// Returns `true` if a piece of the side to move attacks one of the other side, or a pawn has just passed one. The
-    /// rules may forbid the capture all the same.
-    pub(super) fn may_capture(&self) -> bool {
-        self.en_passant.is_some() || self.attacks_some(&Role::ALL, self.board.by_color(!self.turn))
+    /// See [`Position::must_capture`](crate::rules::Position::must_capture).
+    pub(in crate::rules) fn must_capture(&self) -> bool {
+        let attacks_some = || {
+            self.attacks_some(
+                self.turn,
+                &Role::ALL,
+                self.blocked(),
+                self.board.by_color(!self.turn),
+            )
+        };
+        // A pawn that has just gone two ranks may be captured en passant.
+        self.variant_rules.must_capture && (self.en_passant.is_some() || attacks_some())
+    }
+
+    /// See [`Position::may_compel_capture`](crate::rules::Position::may_compel_capture).
+    pub(in crate::rules) fn may_compel_capture(&self, m: Move) -> bool {
+        if !self.variant_rules.must_capture {
+            return false;
+        }
+        let Move::Step { from, to, promotion: None, .. } = m else { return true };
+        let is_pawn = self.board.pawns().contains(from);
+        // What changes more than two squares, and what may be captured en passant.
+        if self.captures(m) || self.castles(from, to).is_some() || is_pawn && from.distance(to) > 1
+        {
+            return true;
+        }
+        let ours = self.board.by_color(self.turn).without(from).with(to);
+        let blocked = self.blocked().without(from).with(to);
+        self.attacks_some(!self.turn, &Role::ALL, blocked, ours)
     }
 
     /// Returns `true` if a piece of the side to move can go to an empty square. The rules may forbid it all the same.
     pub(super) fn may_step(&self) -> bool {
         let pawns = self.board.by_color(self.turn) & self.board.pawns();
         let pieces = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
-        (forward(self.turn, pawns) & self.empty()).any() || self.attacks_some(&pieces, self.empty())
+        (forward(self.turn, pawns) & self.empty()).any()
+            || self.attacks_some(self.turn, &pieces, self.blocked(), self.empty())
     }
 
-    /// Returns `true` if a piece of the side to move with one of the roles attacks one of the squares.
-    fn attacks_some(&self, roles: &[Role], squares: Bitboard) -> bool {
-        let blocked = self.board.occupied() | self.closed();
+    /// Returns `true` if a piece of a color with one of the roles attacks one of the squares, on lines that end at the
+    /// `blocked` squares.
+    fn attacks_some(
+        &self,
+        color: Color,
+        roles: &[Role],
+        blocked: Bitboard,
+        squares: Bitboard,
+    ) -> bool {
         roles.iter().any(|&role| {
-            let piece = Piece { color: self.turn, role };
-            let mut pieces =
-                (self.board.by_color(self.turn) & self.board.by_role(role)).into_iter();
+            let piece = Piece { color, role };
+            let mut pieces = (self.board.by_color(color) & self.board.by_role(role)).into_iter();
             pieces.any(|from| (attacks::attacks(from, piece, blocked) & squares).any())
         })
+    }
+
+    /// Returns the squares at which lines of attack end.
+    fn blocked(&self) -> Bitboard {
+        self.board.occupied() | self.closed()
     }
 
     /// Returns the squares without piece and wall.

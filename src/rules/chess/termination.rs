@@ -44,7 +44,7 @@ impl ChessPosition {
         let rules = &self.variant_rules;
         let must_drop = rules.drops.is_some_and(|drops| drops.must.is_some());
         // Where captures are compulsory, stalemate is a frequent end.
-        let is_bound = || rules.must_capture && (self.may_capture() || !self.may_step());
+        let is_bound = || self.must_capture() || rules.must_capture && !self.may_step();
         let is_free = self.mid_turn() || !must_drop && !is_bound();
         is_free && self.variant_end().is_none()
     }
