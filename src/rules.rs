@@ -405,6 +405,14 @@ impl Position {
         }
     }
 
+    /// Returns `true` if checks are counted and a number of them wins.
+    pub fn counts_checks(&self) -> bool {
+        match &self.state {
+            State::ChessPosition(game) => game.counts_checks(),
+            _ => false,
+        }
+    }
+
     /// Returns `false` if it is certain without playing a legal move that [`Position::must_capture`] is `false` after it.
     pub fn may_compel_capture(&self, m: Move) -> bool {
         match &self.state {

@@ -38,6 +38,8 @@ const SINGULAR_MARGIN: Score = 5;
 const LATE_MOVE_DEPTH: i32 = 6;
 /// The greatest reduced depth of futility pruning, its margin, and that for each ply of depth.
 const FUTILITY: (i32, Score, Score) = (5, 76, 68);
+/// What a quiet move may gain beyond that where checks are counted.
+const COUNTED_CHECK: Score = 120;
 /// The greatest depth at which quiet moves of bad history are left out, and how bad, for each ply of depth.
 const HISTORY_PRUNING: (i32, i32) = (4, -3200);
 /// The greatest depth at which moves that lose an exchange are left out, and what they may lose for each ply of
@@ -334,6 +336,7 @@ impl<E: StaticEvaluator> Worker<E> {
         // The move of the table is searched before the others are ordered: often it is enough.
         let table_move = found.and_then(|(entry, _)| entry.best);
         let first = table_move.and_then(|m| self.legal_index(ply, m));
+        let gain = if self.counts_checks { COUNTED_CHECK } else { 0 };
         let mut policy = Policy::default();
         let mut tried = Tried::default();
         let mut best = -INFINITE;
@@ -385,7 +388,7 @@ impl<E: StaticEvaluator> Worker<E> {
             let is_late = may_skip
                 && !candidate.is_tactical
                 && (skips_by_count(task, facts, tried.quiet.len())
-                    || skips_by_score(task, facts, alpha, nth)
+                    || skips_by_score(task, facts, alpha - gain, nth)
                     || skips_by_history(depth, self.history_of(ply, candidate)));
             // Most late moves surely force nothing, which is known without making them.
             let before = &self.frames[ply].position;
@@ -399,6 +402,7 @@ impl<E: StaticEvaluator> Worker<E> {
             let least = -depth * if candidate.is_tactical { margin } else { quiet_margin };
             if may_skip
                 && depth <= max_depth
+                && !(self.counts_checks && self.frames[ply].position.may_give_check(candidate.m))
                 && !self.frames[ply].position.exchange_wins(candidate.m, least, piece_value)
             {
                 continue;

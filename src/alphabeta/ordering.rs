@@ -112,13 +112,13 @@ impl<E: StaticEvaluator> Worker<E> {
         self.frames[ply].order = order;
     }
 
-    /// Orders the tactical moves at `ply`, or all moves if it is in check. Returns `true` if there are only
-    /// tactical moves.
+    /// Orders the tactical moves among the legal ones at `ply`, or `all` of them. Returns `true` if there are only tactical
+    /// moves.
     pub(super) fn order_tactical(
         &mut self,
         ply: usize,
         table_move: Option<PackedMove>,
-        in_check: bool,
+        all: bool,
     ) -> bool {
         let mut order = std::mem::take(&mut self.frames[ply].order);
         order.clear();
@@ -128,7 +128,7 @@ impl<E: StaticEvaluator> Worker<E> {
             let facts = frame.position.move_facts(m);
             let is_tactical = is_tactical(facts);
             only_tactical &= is_tactical;
-            if !is_tactical && !in_check {
+            if !is_tactical && !all {
                 continue;
             }
             let packed = m.pack();

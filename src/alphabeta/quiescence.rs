@@ -1,10 +1,11 @@
 //! Quiescence search: tactical moves and evasions.
 
+use super::candidate::is_tactical;
 use super::evaluation::StaticEvaluator;
 use super::ordering::piece_value;
 use super::score::{INFINITE, MATE_BOUND, Score, to_table};
 use super::table::{Bound, Entry};
-use super::worker::{MAX_PLY, Shared, Worker};
+use super::worker::{Frame, MAX_PLY, Shared, Worker};
 use crate::rules::PackedMove;
 
 /// Plies after which the static evaluation is final.
@@ -85,10 +86,9 @@ impl<E: StaticEvaluator> Worker<E> {
             }
             alpha = alpha.max(best);
             if may_stand_pat {
-                let frame = &mut self.frames[ply];
-                frame.legal.clear();
-                frame.position.add_tactical_moves(&mut frame.legal);
-                self.order_tactical(ply, table_move, false);
+                let with_checks = depth == 0 && self.counts_checks;
+                self.generate_tactical(ply, with_checks);
+                self.order_tactical(ply, table_move, with_checks);
             }
         }
         let first_alpha = alpha;
@@ -141,5 +141,17 @@ impl<E: StaticEvaluator> Worker<E> {
             shared.table.store(key, entry);
         }
         best
+    }
+
+    /// Generates the tactical moves at `ply`, and if asked for those that may give check.
+    fn generate_tactical(&mut self, ply: usize, with_checks: bool) {
+        let Frame { position, legal, .. } = &mut self.frames[ply];
+        legal.clear();
+        if with_checks {
+            position.legal_moves(legal);
+            legal.retain(|m| is_tactical(position.move_facts(*m)) || position.may_give_check(*m));
+        } else {
+            position.add_tactical_moves(legal);
+        }
     }
 }

@@ -81,6 +81,8 @@ pub(super) struct Worker<E> {
     pub(super) evaluator: E,
     pub(super) frames: Vec<Frame>,
     pub(super) histories: Histories,
+    /// Whether checks are counted, so that each gains something.
+    pub(super) counts_checks: bool,
     /// Nodes of this search.
     pub(super) nodes: u64,
     /// The longest line of this search, in plies.
@@ -103,6 +105,7 @@ impl<E: StaticEvaluator> Worker<E> {
             evaluator,
             frames: Vec::new(),
             histories: Histories::new(),
+            counts_checks: false,
             nodes: 0,
             deepest: 0,
             root_depth: 0,
@@ -132,6 +135,7 @@ impl<E: StaticEvaluator> Worker<E> {
         self.frames[0].position.begin_search();
         self.frames[0].key = root.key();
         self.histories.age();
+        self.counts_checks = root.counts_checks();
         self.nodes = 0;
         self.deepest = 0;
         self.stopped = false;

@@ -253,6 +253,11 @@ impl ChessPosition {
                 || !ours.into_iter().any(|square| after.can_be_captured(square, us, theirs)))
     }
 
+    /// See [`Position::counts_checks`](crate::rules::Position::counts_checks).
+    pub(in crate::rules) fn counts_checks(&self) -> bool {
+        self.variant_rules.checks.counted.is_some()
+    }
+
     /// See [`Position::may_give_check`](crate::rules::Position::may_give_check).
     pub(in crate::rules) fn may_give_check(&self, m: Move) -> bool {
         let us = self.turn;
