@@ -387,8 +387,9 @@ impl Position {
     }
 
     /// Returns `true` if a legal move wins at least `least` by the captures that follow on its square, if each side
-    /// captures with its least valuable piece and may stop (static exchange evaluation). Pins are ignored. Drops, and moves of
-    /// games in which captures are compulsory or blow up pieces, checks are not allowed, or walls are placed, always do.
+    /// captures with its least valuable piece and may stop (static exchange evaluation), or, where captures blow up pieces, by
+    /// that capture. Pins are ignored. Drops always do, and so do moves of games in which captures are compulsory, checks are
+    /// not allowed, or walls are placed, and quiet moves where captures blow up pieces.
     pub fn exchange_wins(&self, m: Move, least: i32, value: fn(Role) -> i32) -> bool {
         match &self.state {
             State::ChessPosition(game) => game.exchange_wins(m, least, value),

@@ -1,6 +1,6 @@
 //! Static exchange evaluation: what captures and recaptures on one square win.
 
-use shakmaty::{Bitboard, Color, Role, Square};
+use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
 use super::ChessPosition;
 use crate::rules::Move;
@@ -20,15 +20,17 @@ impl ChessPosition {
         let Move::Step { from, to, promotion, .. } = m else { return true };
         let rules = &self.variant_rules;
         // Where checks are not allowed, neither are the captures that would give check. A wall can prevent recaptures.
-        let is_exact = rules.blast.is_none()
-            && !rules.must_capture
-            && rules.checks.allowed
-            && rules.walls.is_none();
+        let is_exact = !rules.must_capture && rules.checks.allowed && rules.walls.is_none();
         if !is_exact || self.castles(from, to).is_some() {
             return true;
         }
         let Some(mover) = self.board.role_at(from) else { return true };
         let facts = self.move_facts(m);
+        if let Some(immune) = &rules.blast {
+            return facts.captured.is_none_or(|captured| {
+                self.blast_gain(from, to, (mover, captured), value, immune) >= least
+            });
+        }
         let mut occupied = self.board.occupied().without(from).with(to);
         if facts.captured.is_some() && !self.board.occupied().contains(to) {
             // En passant.
@@ -67,6 +69,26 @@ impl ChessPosition {
         }
     }
 
+    /// Returns what a capture wins by its blast.
+    fn blast_gain(
+        &self,
+        from: Square,
+        to: Square,
+        roles: (Role, Role),
+        value: fn(Role) -> i32,
+        immune: &[Role],
+    ) -> i32 {
+        let (mover, captured) = roles;
+        let lost = |role: Role| if immune.contains(&role) { 0 } else { value(role) };
+        // The value of a color's pieces around the capture but for the one on `except`; pawns stay.
+        let around = |color: Color, except: Square| -> i32 {
+            let near = attacks::king_attacks(to).without(except) & self.board.by_color(color);
+            let sum = |role: Role| (near & self.board.by_role(role)).count() as i32 * lost(role);
+            Role::ALL[1..].iter().map(|&role| sum(role)).sum()
+        };
+        value(captured) + around(!self.turn, to) - around(self.turn, from) - lost(mover)
+    }
+
     fn least_valuable(&self, pieces: Bitboard) -> Option<(Role, Square)> {
         BY_VALUE.into_iter().find_map(|role| {
             let square = (pieces & self.board.by_role(role)).first()?;
@@ -86,10 +108,10 @@ mod tests {
     }
 
     /// Returns what a move wins by exchanges, found by halving.
-    fn exchange(fen: &str, text: &str) -> i32 {
+    fn exchange(variant: &str, fen: &str, text: &str) -> i32 {
         let position = Catalogue::shipped()
-            .get("chess")
-            .expect("chess")
+            .get(variant)
+            .expect("a shipped variant")
             .position(fen, false)
             .expect("a position");
         let m = position.parse_turn(text).expect("a move")[0];
@@ -120,7 +142,32 @@ mod tests {
             ("8/8/3k4/3p4/8/8/3R4/3RK3 w - - 0 1", "d2d5", 100),
             ("8/8/3k4/3p4/8/8/3R4/4K3 w - - 0 1", "d2d5", -400),
         ] {
-            assert_eq!(exchange(fen, text), won, "{fen} {text}");
+            assert_eq!(exchange("chess", fen, text), won, "{fen} {text}");
+        }
+    }
+
+    #[test]
+    fn quiet_moves_always_win_enough_where_captures_blow_up() {
+        let position = Catalogue::shipped().get("atomic").expect("atomic");
+        let position =
+            position.position("4k3/8/4p3/8/8/8/8/3RK3 w - - 0 1", false).expect("a position");
+        let m = position.parse_turn("d1d5").expect("a move")[0];
+        assert!(position.exchange_wins(m, 1000, value));
+    }
+
+    #[test]
+    fn blasts() {
+        for (variant, fen, text, won) in [
+            // The captured piece and those around it, but for pawns, and the capturing piece.
+            ("atomic", "4k3/8/1pn5/2pb4/8/8/8/3RK3 w - - 0 1", "d1d5", 300 + 300 - 500),
+            ("atomic", "4k3/8/8/3p4/2N1N3/8/8/3RK3 w - - 0 1", "d1d5", 100 - 500 - 600),
+            ("atomic", "4k3/8/8/3pP3/4q3/8/8/4K3 w - d6 0 1", "e5d6", 100 - 100),
+            ("atomic", "8/8/8/3pk3/8/8/8/3RK3 w - - 0 1", "d1d5", 10_000 + 100 - 500),
+            // Kings are immune.
+            ("atomar", "4k3/8/8/3p4/4K3/8/8/8 w - - 0 1", "e4d5", 100),
+            ("atomar", "8/8/3k4/3p4/8/8/8/3RK3 w - - 0 1", "d1d5", 100 - 500),
+        ] {
+            assert_eq!(exchange(variant, fen, text), won, "{variant} {fen} {text}");
         }
     }
 }
