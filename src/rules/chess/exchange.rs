@@ -28,7 +28,7 @@ impl ChessPosition {
         let facts = self.move_facts(m);
         if let Some(immune) = &rules.blast {
             return facts.captured.is_none_or(|captured| {
-                self.blast_gain(from, to, (mover, captured), value, immune) >= least
+                value(captured) + self.blast_gain(from, to, mover, value, immune) >= least
             });
         }
         let mut occupied = self.board.occupied().without(from).with(to);
@@ -69,24 +69,23 @@ impl ChessPosition {
         }
     }
 
-    /// Returns what a capture wins by its blast.
+    /// Returns what the blast of a capture wins beside the captured piece.
     fn blast_gain(
         &self,
         from: Square,
         to: Square,
-        roles: (Role, Role),
+        mover: Role,
         value: fn(Role) -> i32,
         immune: &[Role],
     ) -> i32 {
-        let (mover, captured) = roles;
         let lost = |role: Role| if immune.contains(&role) { 0 } else { value(role) };
-        // The value of a color's pieces around the capture but for the one on `except`; pawns stay.
-        let around = |color: Color, except: Square| -> i32 {
-            let near = attacks::king_attacks(to).without(except) & self.board.by_color(color);
+        // The value of a color's pieces around the capture but for the one that captures; pawns stay.
+        let around = |color: Color| -> i32 {
+            let near = attacks::king_attacks(to).without(from) & self.board.by_color(color);
             let sum = |role: Role| (near & self.board.by_role(role)).count() as i32 * lost(role);
             Role::ALL[1..].iter().map(|&role| sum(role)).sum()
         };
-        value(captured) + around(!self.turn, to) - around(self.turn, from) - lost(mover)
+        around(!self.turn) - around(self.turn) - lost(mover)
     }
 
     fn least_valuable(&self, pieces: Bitboard) -> Option<(Role, Square)> {
@@ -161,7 +160,7 @@ mod tests {
             // The captured piece and those around it, but for pawns, and the capturing piece.
             ("atomic", "4k3/8/1pn5/2pb4/8/8/8/3RK3 w - - 0 1", "d1d5", 300 + 300 - 500),
             ("atomic", "4k3/8/8/3p4/2N1N3/8/8/3RK3 w - - 0 1", "d1d5", 100 - 500 - 600),
-            ("atomic", "4k3/8/8/3pP3/4q3/8/8/4K3 w - d6 0 1", "e5d6", 100 - 100),
+            ("atomic", "k7/8/4q3/3pP3/8/8/8/4K3 w - d6 0 1", "e5d6", 900 + 100 - 100),
             ("atomic", "8/8/8/3pk3/8/8/8/3RK3 w - - 0 1", "d1d5", 10_000 + 100 - 500),
             // Kings are immune.
             ("atomar", "4k3/8/8/3p4/4K3/8/8/8 w - - 0 1", "e4d5", 100),
