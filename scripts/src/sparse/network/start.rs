@@ -1,4 +1,4 @@
-//! A network that starts from the weights of another: rows of blocks that both have are copied.
+//! A network that starts from the weights of another: rows of blocks that both have are copied, the others are zero.
 
 use menagerie::encoding::SparseLayout;
 use menagerie::encoding::sparse::{IndexMap, SparseLayoutError};
@@ -38,7 +38,7 @@ pub enum StartError {
 /// What was taken from the weights of another network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Started {
-    /// Blocks that the other network does not have, and which stay random.
+    /// Blocks that the other network does not have, and whose rows are zero.
     pub new_blocks: Vec<String>,
     /// The other network is a base that knows the variant.
     pub knows_variant: bool,
@@ -46,7 +46,8 @@ pub struct Started {
 
 impl SparseNetwork {
     /// Replaces the weights of a network that has taken no step by those of `start`. Rows of blocks that
-    /// `start` does not have stay as they are. If the hidden layer of `start` is smaller, the units that it does
+    /// `start` does not have become zero, so that the network computes what `start` does: random ones would
+    /// disturb it in every position. If the hidden layer of `start` is smaller, the units that it does
     /// not have stay random, but nothing reads them yet: the network computes the same (Chen et al. 2016,
     /// "Net2Net"). If `start` is a base, its row for `variant` becomes part of
     /// the bias, or its row for other games if it does not know the variant.
@@ -108,6 +109,8 @@ impl SparseNetwork {
                     if input < start.inputs {
                         let weights = &start.input_table[input * hidden_size + columns..];
                         row.copy_from_slice(&weights[..LANE]);
+                    } else {
+                        row.fill(0.0);
                     }
                 }
             }
@@ -119,9 +122,9 @@ impl SparseNetwork {
             // The last row is padding, which is mapped to padding.
             for (row, columns) in unit.move_columns_mut().enumerate() {
                 let row = usize::from(map.move_row(row as u16));
-                if first >= start.policy_size {
+                if first >= start.policy_size || row >= start.move_rows {
                     columns.fill(0.0);
-                } else if row < start.move_rows {
+                } else {
                     let weights = &start.move_table[row * start.policy_size + first..];
                     columns.copy_from_slice(&weights[..LANE]);
                 }
