@@ -61,6 +61,11 @@ impl Encoding {
         SparseEncoding::new(&self.game_spec)
     }
 
+    /// Returns the sparse encoding for a network with a layout, see [`SparseEncoding::for_layout`].
+    pub fn sparse_for_layout(&self, layout: &str) -> Option<SparseEncoding> {
+        SparseEncoding::for_layout(&self.game_spec, layout)
+    }
+
     /// Returns the tensor sizes.
     pub fn shape(&self) -> Shape {
         self.shape

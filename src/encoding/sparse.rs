@@ -9,6 +9,7 @@
 
 mod attack_map;
 mod blocks;
+mod checks;
 mod geometry;
 mod index_map;
 mod inputs;
@@ -16,12 +17,13 @@ mod layout;
 mod moves;
 mod places;
 mod scene;
+mod threats;
 
 use std::sync::Arc;
 
 use self::blocks::BlockList;
 use self::geometry::Geometry;
-use self::inputs::InputBlocks;
+use self::inputs::{InputBlocks, OptionalBlocks};
 use self::moves::MoveBlocks;
 use self::places::{Compact, InputSink, Placed};
 use self::scene::Scene;
@@ -99,6 +101,16 @@ struct Tables {
 impl SparseEncoding {
     /// Returns the encoding of a game, or `None` if the game has no pieces that move.
     pub fn new(game_spec: &GameSpec) -> Option<SparseEncoding> {
+        SparseEncoding::with_blocks(game_spec, OptionalBlocks::ALL)
+    }
+
+    /// Returns the encoding for a network whose layout is `layout`: inputs that some networks of the game do not have
+    /// are left out if it does not name them, so that they take no time.
+    pub fn for_layout(game_spec: &GameSpec, layout: &str) -> Option<SparseEncoding> {
+        SparseEncoding::with_blocks(game_spec, OptionalBlocks::of_layout(layout))
+    }
+
+    fn with_blocks(game_spec: &GameSpec, optional: OptionalBlocks) -> Option<SparseEncoding> {
         if game_spec.roles.is_empty() || game_spec.sides != 2 {
             return None;
         }
@@ -110,7 +122,7 @@ impl SparseEncoding {
         } else {
             &[""]
         };
-        let inputs = InputBlocks::new(game_spec, prefixes, &mut input_list);
+        let inputs = InputBlocks::new(game_spec, optional, prefixes, &mut input_list);
         let moves = MoveBlocks::new(game_spec, &geometry, prefixes, &mut move_list);
         let shape = SparseShape {
             inputs: input_list.size(),

@@ -236,6 +236,88 @@ fn games_without_pieces_have_no_sparse_encoding() {
     }
 }
 
+/// The active inputs of the blocks whose names begin with `kind`, by block and their number in it.
+fn active<'a>(
+    encoding: &'a SparseEncoding,
+    position: &Position,
+    kind: &str,
+) -> Vec<(&'a str, u16)> {
+    let inputs = write(encoding, position).inputs;
+    let mut active = Vec::new();
+    for block in encoding.input_blocks().iter().filter(|block| block.name.starts_with(kind)) {
+        let range = block.first..block.first + block.size;
+        let within = inputs.iter().filter(|&&input| range.contains(&usize::from(input)));
+        active.extend(within.map(|input| (block.name.as_str(), input - block.first as u16)));
+    }
+    active
+}
+
+#[test]
+fn checks_and_threats_are_counted() {
+    let check = |variant: &str, fen: &str, kind: &str, wanted: &[(&str, u16)]| {
+        let variant = Catalogue::shipped().get(variant).expect("it is shipped");
+        let encoding = SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");
+        let position = variant.position(fen, false).expect("a position");
+        assert_eq!(active(&encoding, &position, kind), wanted, "{fen}");
+    };
+    // The first check of a rook; the king can capture the rook beside it, unless a bishop defends it.
+    let rook = 8;
+    let safe = [("safe-checks(own)", rook)];
+    check("chess", "4k3/8/8/8/8/8/8/R3K3 w - - 0 1", "safe-checks", &safe);
+    check("chess", "4k3/8/8/8/8/8/8/3RK3 w - - 0 1", "checks", &[("checks(own)", rook)]);
+    check("chess", "4k3/8/8/8/8/8/8/3RK3 w - - 0 1", "safe-checks", &[]);
+    check("chess", "4k3/8/8/B7/8/8/8/3RK3 w - - 0 1", "safe-checks", &safe);
+    check(
+        "chess",
+        "4k3/8/8/8/8/8/8/R3K3 b - - 0 1",
+        "safe-checks",
+        &[("safe-checks(other)", rook)],
+    );
+    // Drops give four checks of a knight, and the one of a queen counts as a fourth at most.
+    let knights = [("safe-checks(own)", 3)];
+    check("crazyhouse", "4k3/8/8/8/8/8/8/4K3[N] w - - 0 1", "safe-checks", &knights);
+    let queen = [("checks(own)", 15)];
+    check("chess", "4k3/8/8/Q7/8/8/8/4K3 w - - 0 1", "checks", &queen);
+    // A pawn and a queen attack an undefended pawn, which attacks one, too.
+    let own = [("threats(own)", 2), ("threats(own)", 98), ("threats(other)", 2)];
+    check("chess", "4k3/8/8/3p4/4P3/8/8/3QK3 w - - 0 1", "threats", &own);
+    // The same defended, and two of them.
+    let defended = [("threats(own)", 1)];
+    check("chess", "4k3/3pp3/2p1p3/3P4/8/8/8/4K3 w - - 0 1", "threats(own)", &defended);
+}
+
+#[test]
+fn layouts_without_checks_and_threats_encode_all_else_alike() {
+    for variant in Catalogue::shipped().iter() {
+        let start = variant.start();
+        let Some(all) = SparseEncoding::new(&start.game_spec()) else { continue };
+        let less = SparseEncoding::for_layout(&start.game_spec(), "").expect("it has pieces");
+        assert_eq!(all.layout(), all_of(&start, &all.layout()), "{}", variant.name());
+        assert_eq!(less.layout(), all_of(&start, &less.layout()), "{}", variant.name());
+        let name = |encoding: &SparseEncoding, input: u16| {
+            let at = |block: &&menagerie::encoding::sparse::Block| {
+                (block.first..block.first + block.size).contains(&usize::from(input))
+            };
+            let block = encoding.input_blocks().iter().find(at).expect("a block");
+            (block.name.clone(), usize::from(input) - block.first)
+        };
+        let names = |encoding: &SparseEncoding| -> Vec<_> {
+            let inputs = write(encoding, &start).inputs;
+            inputs.into_iter().map(|input| name(encoding, input)).collect()
+        };
+        let is_optional = |name: &str| name.contains("checks(") || name.contains("threats(");
+        let mut expected = names(&all);
+        expected.retain(|(name, _)| !is_optional(name));
+        assert_eq!(names(&less), expected, "{}", variant.name());
+    }
+}
+
+/// The layout of the encoding of a game for a network with a layout.
+fn all_of(start: &Position, layout: &str) -> String {
+    let encoding = SparseEncoding::for_layout(&start.game_spec(), layout);
+    encoding.expect("it has pieces").layout()
+}
+
 /// FNV-1a.
 fn fingerprint(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
@@ -247,11 +329,15 @@ fn fingerprint(text: &str) -> u64 {
 fn layouts_are_those_of_the_golden_file() {
     let mut lines = String::new();
     for variant in Catalogue::shipped().iter() {
-        let Some(encoding) = SparseEncoding::new(&variant.start().game_spec()) else { continue };
-        let (name, shape) = (variant.name(), encoding.shape());
-        let hash = fingerprint(&encoding.layout());
-        writeln!(lines, "{name} {} {} {hash:016x}", shape.inputs, shape.move_rows)
-            .expect("text can be written");
+        let game_spec = variant.start().game_spec();
+        let Some(encoding) = SparseEncoding::new(&game_spec) else { continue };
+        let less = SparseEncoding::for_layout(&game_spec, "").expect("it has pieces");
+        for (encoding, note) in [(encoding, ""), (less, " without checks and threats")] {
+            let (name, shape) = (variant.name(), encoding.shape());
+            let hash = fingerprint(&encoding.layout());
+            writeln!(lines, "{name} {} {} {hash:016x}{note}", shape.inputs, shape.move_rows)
+                .expect("text can be written");
+        }
     }
     let golden = include_str!("../golden/sparse-layouts.txt");
     assert_eq!(lines, golden, "the layouts are now:\n{lines}");

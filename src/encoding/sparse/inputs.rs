@@ -3,9 +3,11 @@
 use shakmaty::attacks;
 
 use super::blocks::BlockList;
+use super::checks::CheckBlocks;
 use super::geometry::{Geometry, offset};
 use super::places::{InputSink, PlaceCounter};
 use super::scene::{Scene, role_index};
+use super::threats::ThreatBlocks;
 use crate::encoding::planes::{LEAD_STEPS, MAX_CLOCK_STEP, clock_step, lead_step};
 use crate::rules::{Bitboard, GameSpec, Role, Side, Square, View};
 
@@ -36,6 +38,28 @@ const PLACES_AT_ONCE: usize = 64;
 
 /// Places of the inputs of the position as a whole.
 const COMMON_PLACES: usize = 2;
+
+/// Blocks that not all networks of a game have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OptionalBlocks {
+    /// Those of [`CheckBlocks`].
+    checks: bool,
+    /// Those of [`ThreatBlocks`].
+    threats: bool,
+}
+
+impl OptionalBlocks {
+    /// All of them.
+    pub(super) const ALL: OptionalBlocks = OptionalBlocks { checks: true, threats: true };
+
+    /// Returns those that the text of a layout names.
+    pub(super) fn of_layout(layout: &str) -> OptionalBlocks {
+        OptionalBlocks {
+            checks: layout.contains("safe-checks("),
+            threats: layout.contains("threats("),
+        }
+    }
+}
 
 /// First indices of the blocks of the inputs.
 #[derive(Debug)]
@@ -72,6 +96,8 @@ struct BoardBlocks {
     halfmoves: u16,
     repeated: u16,
     team: Option<TeamBlocks>,
+    checks: Option<CheckBlocks>,
+    threats: Option<ThreatBlocks>,
     places: BoardPlaces,
 }
 
@@ -151,6 +177,7 @@ impl InputBlocks {
     /// blocks, one a board.
     pub(super) fn new(
         game_spec: &GameSpec,
+        optional: OptionalBlocks,
         prefixes: &[&str],
         list: &mut BlockList,
     ) -> InputBlocks {
@@ -163,9 +190,7 @@ impl InputBlocks {
         counter.take(COMMON_PLACES);
         let boards = prefixes
             .iter()
-            .map(|prefix| {
-                BoardBlocks::new(game_spec, prefix, list, BoardPlaces::new(game_spec, &mut counter))
-            })
+            .map(|prefix| BoardBlocks::new(game_spec, optional, prefix, list, &mut counter))
             .collect();
         InputBlocks {
             roles: game_spec.roles.clone(),
@@ -204,16 +229,24 @@ impl InputBlocks {
         blocks.write_rights(geometry, scene, out);
         blocks.write_kings(geometry, scene, out);
         blocks.write_counters(scene, out);
+        if let Some(checks) = &blocks.checks {
+            checks.write(geometry, scene, out);
+        }
+        if let Some(threats) = &blocks.threats {
+            threats.write(scene, out);
+        }
     }
 }
 
 impl BoardBlocks {
     fn new(
         game_spec: &GameSpec,
+        optional: OptionalBlocks,
         prefix: &str,
         list: &mut BlockList,
-        places: BoardPlaces,
+        counter: &mut PlaceCounter,
     ) -> BoardBlocks {
+        let places = BoardPlaces::new(game_spec, counter);
         let squares = game_spec.files * game_spec.ranks;
         let mut piece_square = [[0; 2]; 6];
         for &role in &game_spec.roles {
@@ -268,6 +301,8 @@ impl BoardBlocks {
                 ahead: one("ahead", LEAD_STEPS),
                 behind: one("behind", LEAD_STEPS),
             }),
+            checks: (optional.checks && has_kings).then(|| CheckBlocks::new(prefix, list, counter)),
+            threats: optional.threats.then(|| ThreatBlocks::new(prefix, list, counter)),
             places,
         }
     }

@@ -31,7 +31,7 @@ impl SparseReader {
         variant: &str,
         fit: Fit,
     ) -> Result<SparseReader, UnfitNetwork> {
-        let Some(encoding) = encoding.sparse() else {
+        let Some(encoding) = encoding.sparse_for_layout(&metadata.layout) else {
             return Err(UnfitNetwork::NoSparseEncoding(variant.into()));
         };
         let map = if metadata.is_base() {

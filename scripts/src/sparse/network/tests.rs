@@ -231,7 +231,7 @@ fn a_few_positions_are_overfitted() {
     let mut network = SparseNetwork::new(&SparseLayout::of(&encoding), SIZES, 3);
     let options = StepOptions { training: &training, learning_rate: 3e-3, seed: 1 };
     let before = network.measure(&batch, &training).measures();
-    for _ in 0..150 {
+    for _ in 0..250 {
         network.step(&batch, options);
     }
     let after = network.measure(&batch, &training).measures();
