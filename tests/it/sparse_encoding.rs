@@ -292,8 +292,8 @@ fn layouts_without_checks_and_threats_encode_all_else_alike() {
         let start = variant.start();
         let Some(all) = SparseEncoding::new(&start.game_spec()) else { continue };
         let less = SparseEncoding::for_layout(&start.game_spec(), "").expect("it has pieces");
-        assert_eq!(all.layout(), all_of(&start, &all.layout()), "{}", variant.name());
-        assert_eq!(less.layout(), all_of(&start, &less.layout()), "{}", variant.name());
+        assert_eq!(all.layout(), layout_for(&start, &all.layout()), "{}", variant.name());
+        assert_eq!(less.layout(), layout_for(&start, &less.layout()), "{}", variant.name());
         let name = |encoding: &SparseEncoding, input: u16| {
             let at = |block: &&menagerie::encoding::sparse::Block| {
                 (block.first..block.first + block.size).contains(&usize::from(input))
@@ -313,7 +313,7 @@ fn layouts_without_checks_and_threats_encode_all_else_alike() {
 }
 
 /// The layout of the encoding of a game for a network with a layout.
-fn all_of(start: &Position, layout: &str) -> String {
+fn layout_for(start: &Position, layout: &str) -> String {
     let encoding = SparseEncoding::for_layout(&start.game_spec(), layout);
     encoding.expect("it has pieces").layout()
 }

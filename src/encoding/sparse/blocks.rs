@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Names of the sides: the side to move, the other side.
+pub(super) const SIDES: [&str; 2] = ["own", "other"];
+
 /// Consecutive indices that mean the same kind of thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {

@@ -4,7 +4,7 @@
 use shakmaty::attacks;
 
 use super::attack_map::{AttackMap, COUNTED_ROLES};
-use super::blocks::BlockList;
+use super::blocks::{BlockList, SIDES};
 use super::geometry::Geometry;
 use super::places::{InputSink, PlaceCounter};
 use super::scene::Scene;
@@ -34,8 +34,7 @@ impl CheckBlocks {
     pub(super) fn new(prefix: &str, list: &mut BlockList, counter: &mut PlaceCounter) -> Self {
         let roles = COUNTED_ROLES.len();
         let firsts = ["checks", "safe-checks"].map(|kind| {
-            ["own", "other"]
-                .map(|side| list.add(format!("{prefix}{kind}({side})"), roles * MAX_CHECKS))
+            SIDES.map(|side| list.add(format!("{prefix}{kind}({side})"), roles * MAX_CHECKS))
         });
         let places = [(); 2].map(|()| [(); 2].map(|()| counter.take(roles)));
         CheckBlocks { firsts, places }

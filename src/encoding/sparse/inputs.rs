@@ -2,7 +2,7 @@
 
 use shakmaty::attacks;
 
-use super::blocks::BlockList;
+use super::blocks::{BlockList, SIDES};
 use super::checks::CheckBlocks;
 use super::geometry::{Geometry, offset};
 use super::places::{InputSink, PlaceCounter};
@@ -10,9 +10,6 @@ use super::scene::{Scene, role_index};
 use super::threats::ThreatBlocks;
 use crate::encoding::planes::{LEAD_STEPS, MAX_CLOCK_STEP, clock_step, lead_step};
 use crate::rules::{Bitboard, GameSpec, Role, Side, Square, View};
-
-/// Names of the sides: the side to move, the other side.
-const SIDES: [&str; 2] = ["own", "other"];
 
 /// Members of a group of `piece-square`: attacked by the other side or not, defended or not.
 const PIECE_STATES: usize = 4;

@@ -3,7 +3,7 @@
 use shakmaty::attacks;
 
 use super::attack_map::AttackMap;
-use super::blocks::BlockList;
+use super::blocks::{BlockList, SIDES};
 use super::places::{InputSink, PlaceCounter};
 use super::scene::{Scene, role_index};
 use crate::rules::{Bitboard, Role};
@@ -25,8 +25,8 @@ pub(super) struct ThreatBlocks {
 
 impl ThreatBlocks {
     pub(super) fn new(prefix: &str, list: &mut BlockList, counter: &mut PlaceCounter) -> Self {
-        let firsts = ["own", "other"]
-            .map(|side| list.add(format!("{prefix}threats({side})"), KINDS * MAX_PIECES));
+        let firsts =
+            SIDES.map(|side| list.add(format!("{prefix}threats({side})"), KINDS * MAX_PIECES));
         ThreatBlocks { firsts, places: [(); 2].map(|()| counter.take(KINDS)) }
     }
 
