@@ -86,6 +86,9 @@ impl CheckBlocks {
             let may_drop = scene.view.hands.is_some_and(|hands| hands[attack.color][role] > 0);
             let dropped = if may_drop { !blockers } else { Bitboard::EMPTY };
             let checks = (ours.by_role[nth] & !attack.own | dropped) & lines[nth] & open;
+            if checks.is_empty() {
+                continue;
+            }
             for (kind, some) in [checks, checks & safe].into_iter().enumerate() {
                 let count = some.count().min(MAX_CHECKS);
                 if count > 0 {

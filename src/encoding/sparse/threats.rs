@@ -5,8 +5,8 @@ use shakmaty::attacks;
 use super::attack_map::AttackMap;
 use super::blocks::{BlockList, SIDES};
 use super::places::{InputSink, PlaceCounter};
-use super::scene::{Scene, role_index};
-use crate::rules::{Bitboard, Role};
+use super::scene::Scene;
+use crate::rules::Bitboard;
 
 /// Roles that attack and are attacked.
 const ROLES: usize = 6;
@@ -36,24 +36,25 @@ impl ThreatBlocks {
         let sides =
             [(own, own_attacks, other, other_attacks), (other, other_attacks, own, own_attacks)];
         for (side, (attackers, attacks, targets, defence)) in sides.into_iter().enumerate() {
+            // Few of the kinds occur, and which ones is hard to predict.
+            let mut counts = [0_u8; KINDS];
+            // The last one is written to once all kinds have occurred.
+            let mut kinds = [0_u8; KINDS + 1];
+            let mut different = 0;
             let by_role = attacked_by_role(scene, *attackers, attacks);
             for (attacker, attacked) in by_role.into_iter().enumerate() {
-                let attacked = attacked & *targets;
-                if attacked.is_empty() {
-                    continue;
+                for square in attacked & *targets {
+                    let undefended = usize::from(!defence.once.contains(square));
+                    let kind = (attacker * ROLES + scene.role_at(square)) * 2 + undefended;
+                    kinds[different] = kind as u8;
+                    different += usize::from(counts[kind] == 0);
+                    counts[kind] += 1;
                 }
-                for role in Role::ALL {
-                    let pieces = attacked & scene.view.pieces.by_role(role);
-                    let kind = (attacker * ROLES + role_index(role)) * 2;
-                    let by_defence = [pieces & defence.once, pieces & !defence.once];
-                    for (kind, pieces) in (kind..).zip(by_defence) {
-                        let count = pieces.count().min(MAX_PIECES);
-                        if count > 0 {
-                            let index = kind * MAX_PIECES + count - 1;
-                            out.put(self.places[side] + kind, self.firsts[side] + index as u16);
-                        }
-                    }
-                }
+            }
+            for &kind in &kinds[..different] {
+                let kind = usize::from(kind);
+                let index = kind * MAX_PIECES + usize::from(counts[kind]).min(MAX_PIECES) - 1;
+                out.put(self.places[side] + kind, self.firsts[side] + index as u16);
             }
         }
     }
