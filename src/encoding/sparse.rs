@@ -15,6 +15,7 @@ mod index_map;
 mod inputs;
 mod layout;
 mod moves;
+mod offers;
 mod places;
 mod scene;
 mod threats;

@@ -213,6 +213,7 @@ impl Rules for ChessPosition {
             wall_moves: variant_rules.walls.is_some_and(|walls| walls.rule == Walling::Duck),
             castling: variant_rules.castling.is_some(),
             en_passant: Color::ALL.into_iter().any(|color| variant_rules.double_step[color].any()),
+            must_capture: variant_rules.must_capture,
             checks: variant_rules.checks.counted,
             promoted: variant_rules.tracks_promoted(),
             mirrored: !self.runs_one_way(),

@@ -187,6 +187,7 @@ impl Rules for Grid {
             wall_moves: false,
             castling: false,
             en_passant: false,
+            must_capture: false,
             checks: None,
             promoted: false,
             mirrored: false,

@@ -131,6 +131,7 @@ impl Rules for TestTree {
             wall_moves: false,
             castling: false,
             en_passant: false,
+            must_capture: false,
             checks: None,
             promoted: false,
             mirrored: false,

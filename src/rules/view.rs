@@ -35,6 +35,8 @@ pub struct GameSpec {
     pub castling: bool,
     /// Whether there is en passant.
     pub en_passant: bool,
+    /// Whether captures are compulsory.
+    pub must_capture: bool,
     /// The number of checks that win, if checks are counted.
     pub checks: Option<u8>,
     /// Whether promoted pieces are tracked.

@@ -287,7 +287,23 @@ fn checks_and_threats_are_counted() {
 }
 
 #[test]
-fn layouts_without_checks_and_threats_encode_all_else_alike() {
+fn offers_are_counted() {
+    let check = |variant: &str, fen: &str, kind: &str, wanted: &[(&str, u16)]| {
+        let variant = Catalogue::shipped().get(variant).expect("it is shipped");
+        let encoding = SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");
+        let position = variant.position(fen, false).expect("a position");
+        assert_eq!(active(&encoding, &position, kind), wanted, "{fen}");
+    };
+    // Each pawn's step offers it. Then a king has one step that does, and two that do not.
+    let offers = [("offers(own)", 0), ("offers(other)", 0)];
+    check("antichess", "8/8/8/8/1p6/8/P7/8 w - - 0 1", "offers", &offers);
+    let fen = "8/8/8/8/8/2p5/8/K7 w - - 0 1";
+    check("antichess", fen, "offers", &[("offers(own)", 40)]);
+    check("antichess", fen, "quiet", &[("quiet-moves(own)", 41), ("quiet-moves(other)", 0)]);
+}
+
+#[test]
+fn layouts_without_optional_blocks_encode_all_else_alike() {
     for variant in Catalogue::shipped().iter() {
         let start = variant.start();
         let Some(all) = SparseEncoding::new(&start.game_spec()) else { continue };
@@ -305,7 +321,8 @@ fn layouts_without_checks_and_threats_encode_all_else_alike() {
             let inputs = write(encoding, &start).inputs;
             inputs.into_iter().map(|input| name(encoding, input)).collect()
         };
-        let is_optional = |name: &str| name.contains("checks(") || name.contains("threats(");
+        let optional = ["checks(", "threats(", "offers(", "quiet-moves("];
+        let is_optional = |name: &str| optional.iter().any(|kind| name.contains(kind));
         let mut expected = names(&all);
         expected.retain(|(name, _)| !is_optional(name));
         assert_eq!(names(&less), expected, "{}", variant.name());
@@ -332,7 +349,7 @@ fn layouts_are_those_of_the_golden_file() {
         let game_spec = variant.start().game_spec();
         let Some(encoding) = SparseEncoding::new(&game_spec) else { continue };
         let less = SparseEncoding::for_layout(&game_spec, "").expect("it has pieces");
-        for (encoding, note) in [(encoding, ""), (less, " without checks and threats")] {
+        for (encoding, note) in [(encoding, ""), (less, " without optional blocks")] {
             let (name, shape) = (variant.name(), encoding.shape());
             let hash = fingerprint(&encoding.layout());
             writeln!(lines, "{name} {} {} {hash:016x}{note}", shape.inputs, shape.move_rows)

@@ -5,6 +5,7 @@ use shakmaty::attacks;
 use super::blocks::{BlockList, SIDES};
 use super::checks::CheckBlocks;
 use super::geometry::{Geometry, offset};
+use super::offers::OfferBlocks;
 use super::places::{InputSink, PlaceCounter};
 use super::scene::{Scene, role_index};
 use super::threats::ThreatBlocks;
@@ -43,17 +44,21 @@ pub(super) struct OptionalBlocks {
     checks: bool,
     /// Those of [`ThreatBlocks`].
     threats: bool,
+    /// Those of [`OfferBlocks`].
+    offers: bool,
 }
 
 impl OptionalBlocks {
     /// All of them.
-    pub(super) const ALL: OptionalBlocks = OptionalBlocks { checks: true, threats: true };
+    pub(super) const ALL: OptionalBlocks =
+        OptionalBlocks { checks: true, threats: true, offers: true };
 
     /// Returns those that the text of a layout names.
     pub(super) fn of_layout(layout: &str) -> OptionalBlocks {
         OptionalBlocks {
             checks: layout.contains("safe-checks("),
             threats: layout.contains("threats("),
+            offers: layout.contains("offers("),
         }
     }
 }
@@ -95,6 +100,7 @@ struct BoardBlocks {
     team: Option<TeamBlocks>,
     checks: Option<CheckBlocks>,
     threats: Option<ThreatBlocks>,
+    offers: Option<OfferBlocks>,
     places: BoardPlaces,
 }
 
@@ -232,6 +238,9 @@ impl InputBlocks {
         if let Some(threats) = &blocks.threats {
             threats.write(scene, out);
         }
+        if let Some(offers) = &blocks.offers {
+            offers.write(geometry, scene, out);
+        }
     }
 }
 
@@ -300,6 +309,8 @@ impl BoardBlocks {
             }),
             checks: (optional.checks && has_kings).then(|| CheckBlocks::new(prefix, list, counter)),
             threats: optional.threats.then(|| ThreatBlocks::new(prefix, list, counter)),
+            offers: (optional.offers && game_spec.must_capture)
+                .then(|| OfferBlocks::new(prefix, list, counter)),
             places,
         }
     }
