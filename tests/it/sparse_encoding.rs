@@ -252,14 +252,16 @@ fn active<'a>(
     active
 }
 
+/// Checks which inputs of the blocks whose names begin with `kind` are active in a position.
+fn check(variant: &str, fen: &str, kind: &str, wanted: &[(&str, u16)]) {
+    let variant = Catalogue::shipped().get(variant).expect("it is shipped");
+    let encoding = SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");
+    let position = variant.position(fen, false).expect("a position");
+    assert_eq!(active(&encoding, &position, kind), wanted, "{fen}");
+}
+
 #[test]
 fn checks_and_threats_are_counted() {
-    let check = |variant: &str, fen: &str, kind: &str, wanted: &[(&str, u16)]| {
-        let variant = Catalogue::shipped().get(variant).expect("it is shipped");
-        let encoding = SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");
-        let position = variant.position(fen, false).expect("a position");
-        assert_eq!(active(&encoding, &position, kind), wanted, "{fen}");
-    };
     // The first check of a rook; the king can capture the rook beside it, unless a bishop defends it.
     let rook = 8;
     let safe = [("safe-checks(own)", rook)];
@@ -288,12 +290,6 @@ fn checks_and_threats_are_counted() {
 
 #[test]
 fn offers_are_counted() {
-    let check = |variant: &str, fen: &str, kind: &str, wanted: &[(&str, u16)]| {
-        let variant = Catalogue::shipped().get(variant).expect("it is shipped");
-        let encoding = SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");
-        let position = variant.position(fen, false).expect("a position");
-        assert_eq!(active(&encoding, &position, kind), wanted, "{fen}");
-    };
     // Each pawn's step offers it. Then a king has one step that does, and two that do not.
     let offers = [("offers(own)", 0), ("offers(other)", 0)];
     check("antichess", "8/8/8/8/1p6/8/P7/8 w - - 0 1", "offers", &offers);
