@@ -1,5 +1,5 @@
-//! Inputs for moves to empty squares, where captures are compulsory: how many there are by role, to squares on which the
-//! piece must be captured (offers) and to others (quiet moves).
+//! Inputs for moves to empty squares, where captures are compulsory: how many there are by role, to squares that the other
+//! side attacks (offers) and to others (quiet moves).
 
 use shakmaty::attacks;
 
