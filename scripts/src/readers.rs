@@ -276,6 +276,18 @@ impl Replay {
         turn.ok_or_else(|| SanError::Illegal { text: text.to_owned(), fen: self.position.fen() })
     }
 
+    /// Checks that the game is not over by the rules with another result than that of the file.
+    fn check_result(&self, end: Option<End>) -> Result<(), GameErrorKind> {
+        let (Some(outcome), Some(end)) = (self.position.outcome(), end) else {
+            return Ok(());
+        };
+        if outcome.winner.map(|side| side.index() as u8) == end.winner {
+            Ok(())
+        } else {
+            Err(GameErrorKind::OtherResult(self.position.outcome_text(outcome)))
+        }
+    }
+
     /// Returns the record, with the end of the game.
     fn finish(self, end: Option<End>) -> GameRecord {
         GameRecord { end, ..self.record }

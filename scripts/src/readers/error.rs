@@ -52,6 +52,9 @@ pub enum GameErrorKind {
     /// The result has none of the forms of PGN.
     #[error("invalid result \"{0}\"")]
     Result(String),
+    /// By the rules, the game ended with another result than the file gives it. The text is the outcome.
+    #[error("another result than that of the rules, {0}")]
+    OtherResult(String),
     /// The game has no moves.
     #[error("no moves")]
     NoMoves,
@@ -144,12 +147,6 @@ pub enum LabelledError {
     /// A game of two boards for a variant of one board.
     #[error("a game of two boards")]
     TwoBoards,
-    /// A game of two boards has plies after its end, and its result is not that of the rules.
-    #[error("the game ended before \"{ply}\" with another result")]
-    OtherResult {
-        /// The first ply after the end.
-        ply: String,
-    },
     /// A ply is invalid.
     #[error("ply \"{text}\": {source}")]
     Ply {

@@ -4,7 +4,8 @@
 //! played; with several best moves, `best:score|next:score|..`. Further fields are ignored. Moves have the notation
 //! of UCI, with castling as two steps of the king. Scores are centipawns for the side to move, or `mN`: it mates
 //! in N moves, `m-N`: it is mated. A ply may have no score (`best:`), or no label at all (`:/played`). The result
-//! is that of White: `1-0`, `0-1`, `1/2-1/2`, or `*` if it is unknown. Lines that begin with `#` are ignored.
+//! is that of White: `1-0`, `0-1`, `1/2-1/2`, or `*` if it is unknown; a game with another result than that of the
+//! rules at its end is invalid. Lines that begin with `#` are ignored.
 //!
 //! Games of bughouse have a FEN of two boards, `A|B`, and the result of the team that has White on board A. The
 //! plies are those of all four players in the order of time, `1e2e4:score:clock` or `1e2e4:score:clock/played`: the
@@ -47,11 +48,7 @@ pub(crate) fn parse_game(line: &str, variant: &Variant) -> Result<GameRecord, Ga
     let end = parse_result(ended)?;
     for text in plies.split_ascii_whitespace() {
         // On a server, players move on until they learn of a mate on the other board.
-        if two_boards && let Some(outcome) = replay.position.outcome() {
-            let winner = outcome.winner.map(|side| side.index() as u8);
-            if end.is_some_and(|end| end.winner != winner) {
-                return Err(LabelledError::OtherResult { ply: text.to_owned() }.into());
-            }
+        if two_boards && replay.position.outcome().is_some() {
             break;
         }
         let played = if two_boards {
@@ -64,6 +61,7 @@ pub(crate) fn parse_game(line: &str, variant: &Variant) -> Result<GameRecord, Ga
     if replay.record.plies.is_empty() {
         return Err(GameErrorKind::NoMoves);
     }
+    replay.check_result(end)?;
     Ok(replay.finish(end))
 }
 

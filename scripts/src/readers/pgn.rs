@@ -160,6 +160,7 @@ impl PgnGame {
         if self.moves.is_empty() {
             return Err(in_tags(GameErrorKind::NoMoves));
         }
+        replay.check_result(end).map_err(in_tags)?;
         Ok(replay.finish(end))
     }
 

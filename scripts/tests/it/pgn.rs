@@ -158,6 +158,7 @@ fn pgn_errors_quote_the_text_and_keep_other_games() {
         ("[Event \"x\"]\n\n*\n", 5, ["no moves", "Event"]),
         ("[Event \"x\"]\n\n1. e4 {[%eval x]} *\n", 7, ["invalid score \"x\"", "e4"]),
         ("[Event \"x\"]\n[Result \"0-1\"]\n1. e4 1-0\n", 5, ["Result", "end"]),
+        ("[Event \"x\"]\n\n1. f3 e5 2. g4 Qh4# 1-0\n", 5, ["another result", "checkmate"]),
         ("[Event x]\n\n1. e4 1-0\n", 5, ["tag", "[Event x]"]),
         ("[Event x]\n[White \"x\"]\n\n1. e4 1-0\n", 5, ["tag", "[Event x]"]),
         ("[Event \"x\"]\n\n{ never closed\n", 7, ["comment", "not closed"]),

@@ -58,6 +58,16 @@ fn readers_read_labelled_games() {
         packed.write_all(text.as_bytes()).expect("packed");
         let packed = packed.finish().expect("packed");
         assert_eq!(read("games.tsv.gz", &packed, name).games, found.games);
+        let swapped = text.replace("\t0-1\t", "\t-\t").replace("\t1-0\t", "\t0-1\t");
+        for wrong in [swapped.replace("\t-\t", "\t1-0\t"), text.replace("0-1", "1/2-1/2")] {
+            let refused = read("games.tsv", wrong.as_bytes(), name);
+            let changed = wrong.lines().zip(text.lines()).filter(|(wrong, line)| wrong != line);
+            assert_eq!(refused.errors.len(), changed.count());
+            for error in refused.errors {
+                let reason = error.reason.to_string();
+                assert!(reason.starts_with("another result than that of the rules, "), "{reason}");
+            }
+        }
     }
     assert_eq!(games, LABELLED.lines().count());
 }
