@@ -33,7 +33,8 @@ pub(crate) fn run(arguments: AccuracyArguments) -> anyhow::Result<()> {
     let AccuracyArguments { variant, networks, records, held_out_of, positions } = arguments;
     let variant = Catalogue::shipped().require(&variant)?;
     let held_out = HeldOut::read(&variant, &records, held_out_of, positions)?;
-    println!("{} positions held out", held_out.len());
+    let (positions, bad_games) = (held_out.len(), held_out.bad_games());
+    println!("{positions} positions held out ({bad_games} games unreadable)");
     println!("  top-1    top-3  policy CE   sign  value error  network");
     for path in &networks {
         let name = path.display();

@@ -31,6 +31,7 @@ struct HeldOutPosition {
 pub struct HeldOut {
     encoding: Encoding,
     positions: Vec<HeldOutPosition>,
+    bad_games: usize,
 }
 
 impl HeldOut {
@@ -50,10 +51,14 @@ impl HeldOut {
             .ok_or_else(|| anyhow::anyhow!("{} has no pieces that move", variant.name()))?;
         let mut labeler = Labeler::new(variant, &encoding, 1.0);
         let mut all = Vec::new();
+        let mut bad_games = 0;
         for path in files {
             stream_scored(path, GAMES, |games| {
                 for game in &games {
-                    let Some(records) = game.records(variant) else { continue };
+                    let Some(records) = game.records(variant) else {
+                        bad_games += 1;
+                        continue;
+                    };
                     for record in records.iter().filter(|it| is_held_out(it, held_out_of)) {
                         labeler.visit(record, &mut |position, _, policy, value| {
                             let (position, policy) = (position.clone(), policy.to_vec());
@@ -74,7 +79,12 @@ impl HeldOut {
             positions.extend(all.nth(place - taken));
             taken = place + 1;
         }
-        Ok(HeldOut { encoding: Encoding::of(&start), positions })
+        Ok(HeldOut { encoding: Encoding::of(&start), positions, bad_games })
+    }
+
+    /// Returns the number of games that could not be read, or are none of the variant.
+    pub fn bad_games(&self) -> usize {
+        self.bad_games
     }
 
     /// Returns the number of positions.

@@ -15,6 +15,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 use trainer::readers::{self, Games};
 use trainer::record::{End, GameRecord, Sampler, Targets};
+use trainer::sparse::HeldOut;
 
 /// Checks each sample of a game.
 fn replays(game: &GameRecord, variant: &Variant) {
@@ -70,6 +71,19 @@ fn readers_read_labelled_games() {
         }
     }
     assert_eq!(games, LABELLED.lines().count());
+}
+
+/// The measurement of networks leaves games out as training does, and counts them.
+#[test]
+fn readers_count_the_games_that_held_out_positions_lack() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("games.tsv");
+    let lines: Vec<_> = LABELLED.lines().filter(|line| line.starts_with("chess\t")).collect();
+    fs::write(&path, lines.join("\n").replace("\t1-0\t", "\t1/2-1/2\t")).expect("written");
+    let held_out = HeldOut::read(&variant("chess"), &[path], 1, 1_000).expect("read");
+    let wrong = lines.iter().filter(|line| line.contains("\t1-0\t")).count();
+    assert!(wrong > 0 && !held_out.is_empty());
+    assert_eq!(held_out.bad_games(), wrong);
 }
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
