@@ -56,7 +56,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Selfplay(arguments) => return selfplay::run(arguments),
         Command::Datagen(arguments) => return datagen::run(arguments),
         Command::Gather(arguments) => gather::run(arguments),
-        Command::Rescore(arguments) => rescore::run(arguments),
+        Command::Rescore(arguments) => return rescore::run(arguments),
         Command::Quantize(arguments) => quantize::run(arguments),
         Command::Match(arguments) => return matches::run(arguments),
         Command::Gauntlet(arguments) => gauntlet::run(arguments),

@@ -7,7 +7,7 @@
 //!
 //! The evaluator is a UCI engine, or a program that reads FENs, one a line, until the end of its input, and prints a line
 //! for each: the score of the side to move in centipawns, `mN` or `m-N` for a mate as in labelled games, or `-` if it has
-//! none. It need not flush its output, as its input ends after the positions of some hundred games.
+//! none. It need not flush its output, as its input ends after the positions of some ten games.
 
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -53,13 +53,16 @@ pub struct RescoreConfig {
     /// The evaluator.
     pub evaluator: Evaluator,
     /// The number of new positions beside each position of a game, each one or two random turns after it. Recorded ones
-    /// are scored in any case.
+    /// are scored unless [`only_games`](RescoreConfig::only_games) is set.
     pub side_positions: usize,
+    /// Leaves out recorded positions beside the games, of which self-play has several for each position of a game.
+    pub only_games: bool,
     /// The seed of the random turns.
     pub seed: u64,
     /// Centipawns of the logistic function from scores to expected scores; fitted to the results if not set.
     pub score_scale: Option<f32>,
-    /// A folder for the scores of some hundred games each, from which the same rescoring goes on if it is stopped.
+    /// A folder for the scores of some ten games each, from which the same rescoring goes on if it is stopped. It
+    /// names the settings and games that they are of.
     pub parts: Option<PathBuf>,
 }
 
@@ -102,6 +105,16 @@ pub enum RescoreError {
     /// A file of [`RescoreConfig::parts`] cannot be read or written.
     #[error(transparent)]
     Part(#[from] RecordError),
+    /// The folder of [`RescoreConfig::parts`] has scores of other settings or games.
+    #[error("{folder} has scores of \"{found}\", not of \"{expected}\"; delete it to begin again")]
+    OtherParts {
+        /// The folder.
+        folder: String,
+        /// What its scores are of.
+        found: String,
+        /// What they should be of.
+        expected: String,
+    },
     /// The evaluator cannot be given positions of the variant.
     #[error("positions of {0} are no FENs of one board with two sides")]
     Unfit(String),
@@ -118,8 +131,9 @@ pub struct Rescored {
     pub steepness: f32,
 }
 
-/// The number of games whose positions one process of the evaluator gets.
-const GAMES_PER_PART: usize = 256;
+/// The number of games whose positions one process of the evaluator gets: few, as a part that is stopped is lost, and
+/// searches of 8,000 nodes in 64 games take half a minute.
+const GAMES_PER_PART: usize = 64;
 
 /// The time limit of a search; an engine that exceeds it has failed.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(60);
@@ -147,8 +161,7 @@ pub fn rescore(
     }
     let total = AtomicUsize::new(0);
     if let Some(folder) = &config.parts {
-        std::fs::create_dir_all(folder)
-            .map_err(|source| RecordError::Io { path: folder.display().to_string(), source })?;
+        open_parts(folder, &description(config, games))?;
     }
     let parts: Option<Vec<Vec<GameRecord>>> = games
         .par_chunks(GAMES_PER_PART)
@@ -190,6 +203,53 @@ pub fn rescore(
     Ok(Some(Rescored { games: scored, bad_games, steepness }))
 }
 
+/// Name of the file in a folder of parts that says what they are of.
+const DESCRIPTION: &str = "settings.txt";
+
+/// Returns a line about all that scores depend on but the executable and the scale.
+fn description(config: &RescoreConfig, games: &[GameRecord]) -> String {
+    let evaluator = match &config.evaluator {
+        Evaluator::Program { arguments, .. } => format!("a program {arguments:?}"),
+        Evaluator::Engine { options, nodes, .. } => format!("an engine {options:?} {nodes} nodes"),
+    };
+    let mut hasher = crc32fast::Hasher::new();
+    for game in games {
+        hasher.update(&game.fingerprint().to_le_bytes());
+        hasher.update(&game.side_positions.len().to_le_bytes());
+    }
+    format!(
+        "{evaluator}, side positions {}, only games {}, seed {}, {} games {:08x} by {GAMES_PER_PART}",
+        config.side_positions,
+        config.only_games,
+        config.seed,
+        games.len(),
+        hasher.finalize()
+    )
+}
+
+/// Creates a folder of parts, or checks that an existing one is of `description`.
+fn open_parts(folder: &Path, description: &str) -> Result<(), RescoreError> {
+    let path = folder.join(DESCRIPTION);
+    let failed = |source| RecordError::Io { path: path.display().to_string(), source };
+    let other = |found| {
+        let (folder, expected) = (folder.display().to_string(), description.to_owned());
+        Err(RescoreError::OtherParts { folder, found, expected })
+    };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    match std::fs::read_to_string(&path) {
+        Ok(found) if found == description => Ok(()),
+        Ok(found) => other(found),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            if std::fs::read_dir(folder).map_err(failed)?.next().is_some() {
+                return other("unknown settings".to_owned());
+            }
+            std::fs::write(&path, description).map_err(failed)?;
+            Ok(())
+        }
+        Err(error) => Err(failed(error).into()),
+    }
+}
+
 /// Returns the factor on the log odds of [`EngineScore::expected`] that stands for a logistic of `scale` centipawns.
 pub(crate) fn steepness_of_scale(scale: f32) -> f32 {
     // Twice the inverse hyperbolic tangent of the score of one pawn are its log odds.
@@ -219,11 +279,11 @@ impl Positions {
         &mut self,
         variant: &Variant,
         game: &GameRecord,
-        side_positions: usize,
+        config: &RescoreConfig,
         rng: &mut ChaCha8Rng,
     ) -> Option<()> {
         let (games, fens) = (self.games.len(), self.fens.len());
-        let added = self.add_plies(variant, game, side_positions, rng);
+        let added = self.add_plies(variant, game, config, rng);
         if added.is_none() {
             self.games.truncate(games);
             self.fens.truncate(fens);
@@ -236,13 +296,14 @@ impl Positions {
         &mut self,
         variant: &Variant,
         game: &GameRecord,
-        side_positions: usize,
+        config: &RescoreConfig,
         rng: &mut ChaCha8Rng,
     ) -> Option<()> {
         let number = self.games.len();
         self.games.push(GameRecord { side_positions: vec![], ..game.clone() });
         let mut position = game.position(variant, 0)?;
-        let mut recorded = game.side_positions.iter().peekable();
+        let recorded: &[_] = if config.only_games { &[] } else { &game.side_positions };
+        let mut recorded = recorded.iter().peekable();
         for (nth, ply) in game.plies.iter().enumerate() {
             while let Some(side) = recorded.next_if(|side| side.ply as usize == nth) {
                 let fen = fen_after(&position, &side.moves)?;
@@ -254,7 +315,7 @@ impl Positions {
             if !position.mid_turn() {
                 self.sources.push(Source { game: number, ply: nth, beside: None });
                 self.fens.push(position.fen());
-                for _ in 0..side_positions {
+                for _ in 0..config.side_positions {
                     let turns = rng.random_range(1..=SIDE_TURNS);
                     if let Some((moves, fen)) = random_continuation(&position, turns, rng) {
                         let beside = Some(moves);
@@ -281,7 +342,7 @@ fn score_games(
     let mut positions = Positions::default();
     for game in games {
         // A game that does not replay is left out.
-        let _ = positions.add(variant, game, config.side_positions, &mut rng);
+        let _ = positions.add(variant, game, config, &mut rng);
     }
     let Positions { mut games, fens, sources } = positions;
     let scores = match &config.evaluator {

@@ -129,6 +129,7 @@ fn score(
     let config = RescoreConfig {
         evaluator: Evaluator::Engine { file: engine.to_owned(), options, nodes },
         side_positions: 0,
+        only_games: false,
         seed: context.seed(),
         score_scale: None,
         parts: Some(folder.scored_parts()),

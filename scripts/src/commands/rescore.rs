@@ -1,7 +1,9 @@
 //! `trainer rescore VARIANT GAMES.. --engine FILE --out FILE`, or `--evaluator PROGRAM`
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use clap::Args;
 use indicatif::ProgressBar;
@@ -11,9 +13,11 @@ use trainer::rescore::{Evaluator, RescoreConfig, Rescored, rescore};
 use trainer::uci_engine::parse_name_value;
 use trainer::variants::{find_variant, read_sections};
 
+use super::stop::{STOPPED, stop_flag};
 use super::threads;
 
-/// Replaces the scores of recorded games by those of another evaluator, and adds positions beside the games.
+/// Replaces the scores of recorded games by those of another evaluator, and adds positions beside the games. The same
+/// command continues if it was stopped.
 ///
 /// The evaluator is a UCI engine, or a program that reads FENs, one a line, and prints for each the centipawns of the side
 /// to move, mN for a mate, or - for no score.
@@ -47,9 +51,12 @@ pub(crate) struct RescoreArguments {
     /// Its arguments.
     #[arg(long, value_name = "ARGUMENT", num_args = 1..)]
     arguments: Vec<String>,
-    /// New positions beside each position, one or two random turns after it. Recorded ones are scored in any case.
+    /// New positions beside each position, one or two random turns after it. Recorded ones are scored, too.
     #[arg(long, default_value_t = 1)]
     side_positions: usize,
+    /// Leaves out recorded positions beside the games, of which self-play has several for each position of a game.
+    #[arg(long)]
+    only_games: bool,
     /// Centipawns of the logistic function from scores to expected scores; fitted to the results of the games if not given.
     #[arg(long)]
     score_scale: Option<f32>,
@@ -64,7 +71,10 @@ pub(crate) struct RescoreArguments {
     threads: Option<usize>,
 }
 
-pub(crate) fn run(arguments: RescoreArguments) -> anyhow::Result<()> {
+/// Time limit of searches to stop after a signal.
+const SEARCH_GRACE: Duration = Duration::from_secs(10);
+
+pub(crate) fn run(arguments: RescoreArguments) -> anyhow::Result<ExitCode> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
     if let Some(scale) = arguments.score_scale {
@@ -83,26 +93,37 @@ pub(crate) fn run(arguments: RescoreArguments) -> anyhow::Result<()> {
         (None, Some(file)) => Evaluator::Program { file, arguments: arguments.arguments },
         (None, None) => anyhow::bail!("neither --engine nor --evaluator is given"),
     };
+    let mut parts = arguments.out.clone().into_os_string();
+    parts.push(".parts");
+    let parts = PathBuf::from(parts);
     let config = RescoreConfig {
         evaluator,
         side_positions: arguments.side_positions,
+        only_games: arguments.only_games,
         seed: arguments.seed,
         score_scale: arguments.score_scale,
-        parts: None,
+        parts: Some(parts.clone()),
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(arguments.threads)).build()?;
     let bar = ProgressBar::new(found.games.len() as u64);
     let done = |games: usize| bar.set_position(games as u64);
-    let stop = AtomicBool::new(false);
-    let rescored = pool.install(|| rescore(&variant, &config, &found.games, &stop, &done))?;
+    let stop = stop_flag(SEARCH_GRACE)?;
+    let rescored = pool.install(|| rescore(&variant, &config, &found.games, &stop, &done));
     bar.finish_and_clear();
-    let Some(Rescored { games, bad_games, steepness }) = rescored else { return Ok(()) };
+    // A signal may have ended the engines, too.
+    if stop.load(Ordering::Relaxed) {
+        return Ok(ExitCode::from(STOPPED));
+    }
+    let Some(Rescored { games, bad_games, steepness }) = rescored? else {
+        return Ok(ExitCode::from(STOPPED));
+    };
     record::write(&arguments.out, &games)?;
+    std::fs::remove_dir_all(&parts)?;
     let positions: usize = games.iter().map(|game| game.plies.len()).sum();
     println!(
         "{}: {positions} positions of {} games, {bad_games} games do not replay; factor on log odds {steepness:.3}",
         arguments.out.display(),
         found.games.len() - bad_games,
     );
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

@@ -21,6 +21,7 @@ fn config(folder: &Path, commands: &str) -> RescoreConfig {
     RescoreConfig {
         evaluator: Evaluator::Program { file: path, arguments: vec![] },
         side_positions: 2,
+        only_games: false,
         seed: 3,
         score_scale: Some(400.0),
         parts: None,
@@ -92,6 +93,12 @@ fn rescored_games_have_the_scores_of_the_evaluator() {
             assert_eq!((side.ply, &side.moves, side.score), (before.ply, &before.moves, 0.0));
         }
     }
+    let config = RescoreConfig { only_games: true, ..config };
+    let games = run(&config, &rescored.games).expect("scores").games;
+    for game in &games {
+        assert!(game.side_positions.is_empty());
+        assert!(game.plies.iter().all(|ply| ply.score == Some(0.0)));
+    }
 }
 
 #[test]
@@ -108,6 +115,18 @@ fn rescoring_goes_on_from_its_parts() {
         ..config
     };
     assert_eq!(run(&fails, &[game()]).expect("scores").games, rescored.games);
+    // Scores of other settings or games are not mixed with them.
+    for (other, games) in [
+        (RescoreConfig { side_positions: 1, ..fails.clone() }, vec![game()]),
+        (fails.clone(), vec![game(), game()]),
+    ] {
+        let error = run(&other, &games).expect_err("other parts").to_string();
+        assert!(error.contains("side positions 2, only games false, seed 3, 1 games"), "{error}");
+    }
+    let folder = fails.parts.as_ref().expect("a folder");
+    std::fs::remove_file(folder.join("settings.txt")).expect("removed");
+    let error = run(&fails, &[game()]).expect_err("unknown parts").to_string();
+    assert!(error.contains("unknown settings"), "{error}");
 }
 
 #[test]
