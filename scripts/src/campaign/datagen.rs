@@ -101,20 +101,30 @@ fn play_self(
     let scored = (plan.datagen.scored_games as usize).min(games.len());
     if scored > 0 {
         let file = engine_file(&plan.engine)?;
-        if !score(context, folder, file, &games[..scored])? {
+        let EngineSettings { nodes, options, .. } = plan.engine.clone();
+        let options = options.into_iter().collect();
+        let evaluator = Evaluator::Engine { file: file.to_owned(), options, nodes };
+        if !score(context, folder, evaluator, &games[..scored])? {
             return Ok(None);
         }
-        let nodes = plan.engine.nodes;
         source += &format!(", {scored} games scored by {}, {nodes} nodes", file_name(file));
+    }
+    let nodes = plan.datagen.alpha_beta_nodes;
+    if nodes > 0 {
+        let evaluator = Evaluator::Network { file: self_play_network(context, folder)?, nodes };
+        if !score(context, folder, evaluator, &games)? {
+            return Ok(None);
+        }
+        source += &format!(", scored by alpha-beta, {nodes} nodes");
     }
     Ok(Some(GamesResult { games: games.len() as u64, source }))
 }
 
-/// Lets the reference engine score the positions of games of self-play. Returns `false` if it was stopped.
+/// Lets an evaluator score the positions of games of self-play. Returns `false` if it was stopped.
 fn score(
     context: &RoundContext<'_>,
     folder: &RoundFolder,
-    engine: &Path,
+    evaluator: Evaluator,
     games: &[GameRecord],
 ) -> anyhow::Result<bool> {
     // Written in one step: if it is there, it is complete.
@@ -124,12 +134,10 @@ fn score(
         }
         return Ok(true);
     }
-    let EngineSettings { nodes, options, .. } = context.plan.engine.clone();
-    let options = options.into_iter().collect();
     let config = RescoreConfig {
-        evaluator: Evaluator::Engine { file: engine.to_owned(), options, nodes },
         side_positions: 0,
-        only_games: false,
+        only_games: matches!(evaluator, Evaluator::Network { .. }),
+        evaluator,
         seed: context.seed(),
         score_scale: None,
         parts: Some(folder.scored_parts()),

@@ -7,7 +7,7 @@
 //!   self-play.onnx         network that plays the games, if they are games of self-play
 //!   self-play.games        those games
 //!   self-play/             parts of them, until all are played
-//!   scored.games           some of them with the scores of the reference engine
+//!   scored.games           some of them with the scores of the reference engine, or all with those of alpha-beta
 //!   scored/                parts of these, until all are scored
 //!   train/                 SparseRun
 //!   candidate.int8.onnx    the new network
@@ -64,7 +64,7 @@ impl RoundFolder {
         self.0.join(SELF_PLAY_GAMES)
     }
 
-    /// Returns the file of the games that the reference engine scored.
+    /// Returns the file of the games of self-play that the reference engine or alpha-beta scored.
     pub fn scored_games(&self) -> PathBuf {
         self.0.join("scored.games")
     }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use menagerie::alphabeta;
 use menagerie::encoding::SparseEncoding;
 use menagerie::variant::{Catalogue, Variant};
 use schemars::JsonSchema;
@@ -208,6 +209,9 @@ pub struct DatagenSettings {
     pub window: usize,
     /// Games of a round of self-play whose positions the reference engine scores. The value learns from its scores, too.
     pub scored_games: u64,
+    /// Nodes of a search by alpha-beta, by the network that plays, of each position of the games of self-play. Its scores
+    /// replace those of the games, and positions beside the games are left out; 0 keeps them all.
+    pub alpha_beta_nodes: u64,
     /// Greatest number of random plies at the start of games of the reference engine.
     pub opening: usize,
     /// Share of random turns, 0 to 1, in the first 60 of games of the reference engine.
@@ -229,6 +233,7 @@ impl Default for DatagenSettings {
             later: GameSource::Engine,
             window: 2,
             scored_games: 0,
+            alpha_beta_nodes: 0,
             opening: 9,
             random: DatagenConfig::DEFAULT_RANDOM,
             max_opening_score: None,
@@ -542,6 +547,14 @@ impl Reader {
             }
             if plan.variant.has_two_boards() {
                 return unfit("no engine scores positions of two boards".to_owned());
+            }
+        }
+        if plan.datagen.alpha_beta_nodes > 0 {
+            if plan.datagen.scored_games > 0 {
+                return unfit("either scored_games or alpha_beta_nodes, not both".to_owned());
+            }
+            if !alphabeta::supports(&plan.variant.start()) {
+                return unfit("alpha_beta_nodes need two sides and one board".to_owned());
             }
         }
         if plan.datagen.later == GameSource::Untrained {

@@ -105,7 +105,12 @@ fn game_files(context: &RoundContext<'_>) -> Vec<PathBuf> {
         let first = (round + 1).saturating_sub(datagen.window);
         let of_round = |round| {
             let folder = context.folder_of(round);
-            [folder.self_play_games(), folder.scored_games()]
+            let (games, scored) = (folder.self_play_games(), folder.scored_games());
+            // Scores by alpha-beta replace those of self-play.
+            if datagen.alpha_beta_nodes > 0 && scored.exists() {
+                return vec![scored];
+            }
+            vec![games, scored]
         };
         return (first..=round).flat_map(of_round).filter(existing).collect();
     }

@@ -19,8 +19,8 @@ use super::threads;
 /// Replaces the scores of recorded games by those of another evaluator, and adds positions beside the games. The same
 /// command continues if it was stopped.
 ///
-/// The evaluator is a UCI engine, or a program that reads FENs, one a line, and prints for each the centipawns of the side
-/// to move, mN for a mate, or - for no score.
+/// The evaluator is a UCI engine, a sparse network that is searched by alpha-beta, or a program that reads FENs, one a line,
+/// and prints for each the centipawns of the side to move, mN for a mate, or - for no score.
 #[derive(Debug, Args)]
 pub(crate) struct RescoreArguments {
     /// The variant.
@@ -35,11 +35,14 @@ pub(crate) struct RescoreArguments {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with = "evaluator",
-        required_unless_present = "evaluator"
+        conflicts_with_all = ["evaluator", "network"],
+        required_unless_present_any = ["evaluator", "network"]
     )]
     engine: Option<PathBuf>,
-    /// Nodes of its search of a position.
+    /// A sparse network for the variant, searched by alpha-beta.
+    #[arg(long, value_name = "FILE", conflicts_with = "evaluator")]
+    network: Option<PathBuf>,
+    /// Nodes of the search of a position by the engine or the network.
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..))]
     nodes: u64,
     /// Options of the engine.
@@ -87,11 +90,12 @@ pub(crate) fn run(arguments: RescoreArguments) -> anyhow::Result<ExitCode> {
     for error in &found.errors {
         eprintln!("{error}");
     }
-    let RescoreArguments { engine, nodes, options, evaluator, .. } = arguments;
-    let evaluator = match (engine, evaluator) {
-        (Some(file), _) => Evaluator::Engine { file, options, nodes },
-        (None, Some(file)) => Evaluator::Program { file, arguments: arguments.arguments },
-        (None, None) => anyhow::bail!("neither --engine nor --evaluator is given"),
+    let RescoreArguments { engine, network, nodes, options, evaluator, .. } = arguments;
+    let evaluator = match (engine, network, evaluator) {
+        (Some(file), _, _) => Evaluator::Engine { file, options, nodes },
+        (_, Some(file), _) => Evaluator::Network { file, nodes },
+        (_, _, Some(file)) => Evaluator::Program { file, arguments: arguments.arguments },
+        _ => anyhow::bail!("neither --engine nor --network nor --evaluator is given"),
     };
     let mut parts = arguments.out.clone().into_os_string();
     parts.push(".parts");

@@ -361,18 +361,31 @@ fn self_play_goes_on_from_the_best_network() {
 #[test]
 fn campaign_begins_with_nothing_but_the_rules() {
     let settings = SELF_PLAY.replace("first = \"self\"", "first = \"untrained\"");
-    let settings = settings.replace("rounds = 3", "rounds = 2").replace("scored_games = 6", "");
+    let settings = settings.replace("rounds = 3", "rounds = 2");
+    let settings = settings.replace("scored_games = 6", "alpha_beta_nodes = 20");
     let settings = settings.replace("[engine]\nfile = \"engine\"\nnodes = 12\n", "");
     let (folder, file) = new_campaign(&settings.replace("[train]", "[train]\nepochs = 3.0"));
     finish(&file);
     let state = CampaignState::read(&folder.path().join("campaign")).expect("a state");
     let [first, second] = &state.variants["3x3"][..] else { panic!("not two rounds") };
     let source = &first.datagen.as_ref().expect("games").source;
-    assert_eq!(source, "self-play of an untrained network, 8 visits");
+    assert_eq!(
+        source,
+        "self-play of an untrained network, 8 visits, scored by alpha-beta, 20 nodes"
+    );
     let result = first.train.as_ref().expect("a training");
     assert!(result.start.is_none() && result.epochs >= 3.0, "{result:?}");
+    // Its games with the scores of alpha-beta, not those of self-play as well.
+    assert!((1..=16).contains(&result.games), "{result:?}");
+    let scored = folder.path().join("campaign/3x3/round-1/scored.games");
+    let scored = trainer::record::read(&scored).expect("games");
+    assert_eq!(scored.len(), 16);
+    for game in &scored {
+        assert!(game.side_positions.is_empty());
+        assert!(game.plies.iter().all(|ply| ply.score.is_some()));
+    }
     let source = &second.datagen.as_ref().expect("games").source;
-    assert_eq!(source, "self-play, 8 visits");
+    assert_eq!(source, "self-play, 8 visits, scored by alpha-beta, 20 nodes");
     assert_eq!(second.train.as_ref().expect("a training").start.as_deref(), Some("round 1"));
 }
 

@@ -157,6 +157,37 @@ esac; done
 }
 
 #[test]
+fn rescoring_by_a_network_searches_by_alpha_beta() {
+    let folder = TempDir::new().expect("a folder");
+    let chess = Catalogue::shipped().get("chess").expect("it is shipped");
+    let file = folder.path().join("games.tsv");
+    // After the fool's mate begins, Black mates in one; White can only be mated.
+    let start = "rnbqkbnr/pppp1ppp/4p3/8/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq - 0 2";
+    std::fs::write(&file, format!("chess\t{start}\t0-1\ta7a6:0 a2a3:0 d8h4:0\n")).expect("written");
+    let games = trainer::readers::read_all(&[&file], &chess).expect("read").games;
+    let nets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets");
+    let config = |file: &str, nodes| RescoreConfig {
+        evaluator: Evaluator::Network { file: nets.join(file), nodes },
+        side_positions: 0,
+        ..config(folder.path(), "cat")
+    };
+    let score = |config: &RescoreConfig| {
+        let rescored = rescore(&chess, config, &games, &AtomicBool::new(false), &|_| ())?;
+        let game = rescored.expect("it was not stopped").games.remove(0);
+        Ok::<_, RescoreError>(game.plies.into_iter().map(|ply| ply.score).collect::<Vec<_>>())
+    };
+    let scores = score(&config("chess.int8.onnx", 2000)).expect("scores");
+    let scores: Vec<f32> = scores.into_iter().map(|score| score.expect("a score")).collect();
+    assert_eq!((scores[0], scores[2]), (1.0, 1.0), "{scores:?}");
+    assert!(scores[1] < 1.0 && scores[1] > -1.0, "{scores:?}");
+    for (file, reason) in [("missing.onnx", "missing.onnx"), ("crazyhouse.int8.onnx", "crazyhouse")]
+    {
+        let error = score(&config(file, 10)).expect_err(file).to_string();
+        assert!(error.starts_with("the network ") && error.contains(reason), "{error}");
+    }
+}
+
+#[test]
 fn rescored_games_have_no_score_where_the_evaluator_has_none() {
     let folder = TempDir::new().expect("a folder");
     let commands = "while read -r fen; do case $fen in *' w '*) echo m3;; *) echo -;; esac; done";
