@@ -266,7 +266,7 @@ fn direct_networks_agree_with_onnx_runtime() {
     let networks = [
         ("chess", "chess"),
         ("crazyhouse", "crazyhouse"),
-        ("antichess", "antichess"),
+        ("giveaway", "giveaway"),
         ("nocheckatomic", "nocheckatomic"),
         ("atomic", "nocheckatomic"),
         ("horde", "horde"),
@@ -274,7 +274,8 @@ fn direct_networks_agree_with_onnx_runtime() {
         ("chess", "base"),
         ("extinction", "base"),
         ("loop", "crazyhouse"),
-        ("giveaway", "antichess"),
+        ("antichess", "giveaway"),
+        ("pocketknight", "chess"),
     ];
     for (game, network) in networks {
         let variant = Catalogue::shipped().get(game).expect("a shipped variant");
@@ -337,12 +338,12 @@ fn related_networks_fit_by_their_inputs() {
     let error = open("loop", "crazyhouse", Fit::Exact).expect_err("another layout");
     assert!(matches!(error, UnfitNetwork::SparseLayout { .. }), "{error}");
     assert_eq!(open("loop", "crazyhouse", Fit::Complete).expect("all inputs"), None);
-    // Antichess does not know castling.
-    let error = open("giveaway", "antichess", Fit::Complete).expect_err("no castling");
+    // Chess does not know pockets.
+    let error = open("pocketknight", "chess", Fit::Complete).expect_err("no pockets");
     assert!(matches!(error, UnfitNetwork::Incomplete { .. }), "{error}");
-    assert!(error.to_string().contains("castling(own)"), "{error}");
-    let unseen = open("giveaway", "antichess", Fit::Partial).expect("most moves");
-    assert!(unseen.is_some_and(|unseen| unseen.contains("castling(own)")));
+    assert!(error.to_string().contains("pocket(Pawn,own)"), "{error}");
+    let unseen = open("pocketknight", "chess", Fit::Partial).expect("most moves");
+    assert!(unseen.is_some_and(|unseen| unseen.contains("pocket(Pawn,own)")));
     // Squares of other boards mean something else.
     let error = open("losalamos", "chess", Fit::Partial).expect_err("another board");
     assert!(matches!(error, UnfitNetwork::Board { .. }), "{error}");

@@ -402,7 +402,7 @@ fn networks_are_used_or_refused() {
 #[test]
 fn related_network_or_the_base_is_used_for_variants_without_a_network() {
     let games = "[mine:crazyhouse]\npromotionPieceTypes = q\n\n\
-                 [stuck:giveaway]\nnetwork = antichess\ndoubleStep = false\n\n\
+                 [stuck:pocketknight]\nnetwork = chess\ndoubleStep = false\n\n\
                  [basic:crazyhouse]\nnetwork = base\n\n\
                  [counted:crazyhouse]\ncheckCounting = true\n\
                  startFen = rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 3+3 0 1\n\n\
@@ -420,8 +420,8 @@ fn related_network_or_the_base_is_used_for_variants_without_a_network() {
         (
             "stuck",
             &[
-                "stuck: using the antichess network",
-                "stuck: the network has no input for castling(own), *",
+                "stuck: using the chess network",
+                "stuck: the network has no input for pocket(Pawn,own), *",
             ],
         ),
         ("basic", &["basic: using a base network trained on other variants"]),

@@ -281,7 +281,7 @@ fn weights_of_shipped_networks_are_read() {
         let file = std::fs::read(nets.join(format!("{name}.int8.onnx"))).expect("a network");
         read_weights(&file).unwrap_or_else(|error| panic!("{name}: {error}"))
     };
-    for name in ["chess", "crazyhouse", "antichess", "horde", "racingkings"] {
+    for name in ["chess", "crazyhouse", "giveaway", "horde", "racingkings"] {
         let variant = Catalogue::shipped().get(name).expect("shipped");
         let layout = read(name).layout;
         let encoding = SparseEncoding::for_layout(&variant.start().game_spec(), &layout);
