@@ -22,6 +22,7 @@
 //! - [`retrograde`]: small games solved exactly; [`ground_truth`] and [`puzzles`]: players measured against
 //!   solutions; [`network_speed`]: evaluations per CPU second.
 
+mod alpha_beta;
 pub mod arena;
 pub mod boards;
 pub mod calibration;

@@ -13,16 +13,18 @@
 //! than what it says itself, above all where games are decided by long forced lines, which few visits of Monte-Carlo tree
 //! search do not find (bootstrapping from searches; Veness et al. 2009).
 
+mod parts;
+
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use menagerie::alphabeta::{AlphaBeta, Request, Verdict, expected_score, supports};
+use menagerie::alphabeta::expected_score;
 use menagerie::encoding::Encoding;
+use menagerie::nn::Weights;
 use menagerie::nn::network::Backend;
-use menagerie::nn::{DirectNetwork, Evaluator as _, Weights};
 use menagerie::rules::{MoveList, PackedMove, Position};
 use menagerie::variant::Variant;
 use rand::rngs::ChaCha8Rng;
@@ -30,6 +32,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
+use crate::alpha_beta::AlphaBetaSearch;
 use crate::eval_scale::EngineScore;
 use crate::record::{self, GameRecord, RecordError, SidePosition, Targets};
 use crate::uci_engine::{EngineError, UciEngine};
@@ -184,7 +187,7 @@ pub fn rescore(
     }
     let total = AtomicUsize::new(0);
     if let Some(folder) = &config.parts {
-        open_parts(folder, &description(config, games)?)?;
+        parts::open(folder, &parts::description(config, games)?)?;
     }
     let parts: Option<Vec<Vec<GameRecord>>> = games
         .par_chunks(GAMES_PER_PART)
@@ -224,63 +227,6 @@ pub fn rescore(
         }
     }
     Ok(Some(Rescored { games: scored, bad_games, steepness }))
-}
-
-/// Name of the file in a folder of parts that says what they are of.
-const DESCRIPTION: &str = "settings.txt";
-
-/// Returns a line about all that scores depend on but the executable and the scale.
-///
-/// # Errors
-/// If the network cannot be read.
-fn description(config: &RescoreConfig, games: &[GameRecord]) -> Result<String, RescoreError> {
-    let evaluator = match &config.evaluator {
-        Evaluator::Program { arguments, .. } => format!("a program {arguments:?}"),
-        Evaluator::Engine { options, nodes, .. } => format!("an engine {options:?} {nodes} nodes"),
-        Evaluator::Network { file, nodes } => {
-            let bytes = std::fs::read(file).map_err(|error| RescoreError::Network {
-                file: file.display().to_string(),
-                reason: error.to_string(),
-            })?;
-            format!("a network {:08x} {nodes} nodes", crc32fast::hash(&bytes))
-        }
-    };
-    let mut hasher = crc32fast::Hasher::new();
-    for game in games {
-        hasher.update(&game.fingerprint().to_le_bytes());
-        hasher.update(&game.side_positions.len().to_le_bytes());
-    }
-    Ok(format!(
-        "{evaluator}, side positions {}, only games {}, seed {}, {} games {:08x} by {GAMES_PER_PART}",
-        config.side_positions,
-        config.only_games,
-        config.seed,
-        games.len(),
-        hasher.finalize()
-    ))
-}
-
-/// Creates a folder of parts, or checks that an existing one is of `description`.
-fn open_parts(folder: &Path, description: &str) -> Result<(), RescoreError> {
-    let path = folder.join(DESCRIPTION);
-    let failed = |source| RecordError::Io { path: path.display().to_string(), source };
-    let other = |found| {
-        let (folder, expected) = (folder.display().to_string(), description.to_owned());
-        Err(RescoreError::OtherParts { folder, found, expected })
-    };
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    match std::fs::read_to_string(&path) {
-        Ok(found) if found == description => Ok(()),
-        Ok(found) => other(found),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            if std::fs::read_dir(folder).map_err(failed)?.next().is_some() {
-                return other("unknown settings".to_owned());
-            }
-            std::fs::write(&path, description).map_err(failed)?;
-            Ok(())
-        }
-        Err(error) => Err(failed(error).into()),
-    }
 }
 
 /// Returns the factor on the log odds of [`EngineScore::expected`] that stands for a logistic of `scale` centipawns.
@@ -389,8 +335,7 @@ fn score_games(
                 let (file, reason) = (file.display().to_string(), format!("{error:#}"));
                 RescoreError::Network { file, reason }
             };
-            let search = AlphaBetaScorer::open(variant, file, *nodes).map_err(failed)?;
-            search.score_all(&fens, stop).map_err(failed)?
+            search_by_network(variant, file, *nodes, &fens, stop).map_err(failed)?
         }
     };
     let Some(scores) = scores else { return Ok(None) };
@@ -426,62 +371,33 @@ fn search_all(
     Ok(Some(scores))
 }
 
-/// The bytes of the table of [`AlphaBetaScorer`], for searches of up to some ten thousand nodes.
-const TABLE_BYTES: usize = 1 << 24;
-
-/// A search by alpha-beta that scores positions.
-struct AlphaBetaScorer<'a> {
-    variant: &'a Variant,
-    search: AlphaBeta<DirectNetwork>,
+/// Returns the expected scores for the side to move, from -1 to 1, by alpha-beta; `None` if it was stopped.
+///
+/// # Errors
+/// If the file is no sparse int8 network for the variant, alpha-beta cannot search it, or the network fails.
+fn search_by_network(
+    variant: &Variant,
+    file: &Path,
     nodes: u64,
-}
-
-impl<'a> AlphaBetaScorer<'a> {
-    /// # Errors
-    /// If the file is no sparse int8 network for the variant, or alpha-beta cannot search it.
-    fn open(variant: &'a Variant, file: &Path, nodes: u64) -> anyhow::Result<AlphaBetaScorer<'a>> {
-        let start = variant.start();
-        anyhow::ensure!(supports(&start), "alpha-beta needs two sides and one board");
-        let name = file.display().to_string();
-        let weights = Weights::read(file, &name)?;
-        let network = weights.open(&Encoding::of(&start), variant.name(), Backend::Cpu)?.network;
-        let network =
-            network.direct().ok_or_else(|| anyhow::anyhow!("it is no sparse int8 network"))?;
-        Ok(AlphaBetaScorer { variant, search: AlphaBeta::new(vec![network], TABLE_BYTES), nodes })
-    }
-
-    /// Returns the expected scores for the side to move, from -1 to 1; `None` if it was stopped.
-    fn score_all(
-        mut self,
-        fens: &[String],
-        stop: &AtomicBool,
-    ) -> anyhow::Result<Option<Vec<Option<f32>>>> {
-        let mut scores = Vec::with_capacity(fens.len());
-        for fen in fens {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(None);
-            }
-            scores.push(self.score(&self.variant.position(fen, true)?)?);
+    fens: &[String],
+    stop: &AtomicBool,
+) -> anyhow::Result<Option<Vec<Option<f32>>>> {
+    let start = variant.start();
+    let weights = Weights::read(file, &file.display().to_string())?;
+    let network = weights.open(&Encoding::of(&start), variant.name(), Backend::Cpu)?.network;
+    let mut search = AlphaBetaSearch::new(&start, &network, nodes, None)?;
+    let mut scores = Vec::with_capacity(fens.len());
+    for fen in fens {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
         }
-        Ok(Some(scores))
-    }
-
-    /// Returns the expected score for the side to move; `None` if the game is over.
-    fn score(&mut self, root: &Position) -> anyhow::Result<Option<f32>> {
-        let request = Request {
-            root,
-            moves: &[],
-            lines: 1,
-            max_depth: u32::MAX,
-            max_nodes: self.nodes,
-            probe: None,
-        };
-        let found = self.search.search(request, &|| false, &mut |_| Verdict::Continue)?;
-        Ok(found.lines.first().map(|line| match line.mate_plies() {
+        let line = search.best_line(&variant.position(fen, true)?)?;
+        scores.push(line.map(|line| match line.mate_plies() {
             Some(plies) => plies.signum() as f32,
             None => expected_score(line.score),
-        }))
+        }));
     }
+    Ok(Some(scores))
 }
 
 /// Returns the FEN after moves; `None` if they cannot be played.

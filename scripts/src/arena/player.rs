@@ -4,10 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use menagerie::alphabeta::{AlphaBeta, Request, Verdict, supports};
 use menagerie::encoding::Encoding;
 use menagerie::nn::network::Backend;
-use menagerie::nn::{Cache, DirectNetwork, Evaluator, Fit, Onnx, Uniform};
+use menagerie::nn::{Cache, Evaluator, Fit, Onnx, Uniform};
 use menagerie::rules::{Move, MoveList, Position};
 use menagerie::search::{Params, Searcher, Tree};
 use menagerie::variant::Variant;
@@ -16,6 +15,7 @@ use rand::rngs::ChaCha8Rng;
 
 use super::plain_mcts::PlainMcts;
 use super::spec::{PlayerKind, PlayerSpec};
+use crate::alpha_beta::AlphaBetaSearch;
 
 /// A game from the view of the player to move.
 #[derive(Debug)]
@@ -111,8 +111,9 @@ pub fn create_player(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Resul
             let network = open_network(path, variant, spec.trained_for.as_deref(), &encoding)?;
             let time = spec.movetime.map(Duration::from_millis);
             let nodes = spec.visits.map_or(u64::MAX, u64::from);
-            let player = AlphaBetaPlayer::new(&variant.start(), &network, nodes, time);
-            return Ok(Box::new(player.map_err(|error| anyhow::anyhow!("{spec}: {error}"))?));
+            let search = AlphaBetaSearch::new(&variant.start(), &network, nodes, time)
+                .map_err(|error| anyhow::anyhow!("{spec}: {error}"))?;
+            return Ok(Box::new(AlphaBetaPlayer(search)));
         }
         (PlayerKind::Uniform, _) => {
             defaults = Params::without_network();
@@ -140,8 +141,6 @@ pub fn create_player(variant: &Arc<Variant>, spec: &PlayerSpec) -> anyhow::Resul
 
 /// Memory of a search tree.
 const TREE_BYTES: usize = 128 << 20;
-/// Memory of a transposition table.
-const TABLE_BYTES: usize = 32 << 20;
 /// Memory of the evaluation cache, which is not counted in [`TREE_BYTES`].
 const CACHE_BYTES: usize = 64 << 20;
 
@@ -201,52 +200,18 @@ impl Player for SearchPlayer {
     }
 }
 
-/// The alpha-beta search of the engine, on one thread, with what it has learned in the game so far.
-struct AlphaBetaPlayer {
-    search: AlphaBeta<DirectNetwork>,
-    nodes: u64,
-    time: Option<Duration>,
-}
-
-impl AlphaBetaPlayer {
-    /// Returns a player of the game that begins at `start`, which searches `nodes` nodes or for some time.
-    ///
-    /// # Errors
-    /// If alpha-beta cannot search the game, or not by this network.
-    fn new(
-        start: &Position,
-        network: &Onnx,
-        nodes: u64,
-        time: Option<Duration>,
-    ) -> anyhow::Result<AlphaBetaPlayer> {
-        anyhow::ensure!(supports(start), "alpha-beta needs two sides and one board");
-        let network = network.direct();
-        let network =
-            network.ok_or_else(|| anyhow::anyhow!("alpha-beta needs a sparse int8 network"))?;
-        Ok(AlphaBetaPlayer { search: AlphaBeta::new(vec![network], TABLE_BYTES), nodes, time })
-    }
-}
+/// A player by alpha-beta, with what the search has learned in the game so far.
+struct AlphaBetaPlayer(AlphaBetaSearch);
 
 impl Player for AlphaBetaPlayer {
     fn begin(&mut self, _start: &Position, _rng: ChaCha8Rng) -> anyhow::Result<()> {
         // Otherwise games would not be repeatable.
-        self.search.clear();
+        self.0.clear();
         Ok(())
     }
 
     fn turn(&mut self, game: &Situation<'_>) -> Result<Vec<Move>, TurnError> {
-        let begun = Instant::now();
-        let request = Request {
-            root: game.position,
-            moves: &[],
-            lines: 1,
-            max_depth: u32::MAX,
-            max_nodes: self.nodes,
-            probe: None,
-        };
-        let is_time_up = || self.time.is_some_and(|time| begun.elapsed() >= time);
-        let found = self.search.search(request, &is_time_up, &mut |_| Verdict::Continue)?;
-        let line = found.lines.first();
+        let line = self.0.best_line(game.position)?;
         let turn = line.and_then(|line| game.position.split_turns(&line.moves).into_iter().next());
         let turn = turn.ok_or_else(|| anyhow::anyhow!("no move in {}", game.position.fen()))?;
         Ok(turn.to_vec())
