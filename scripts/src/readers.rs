@@ -105,12 +105,14 @@ pub fn read(path: &Path, variant: &Variant, found: &mut Games) -> Result<(), Rea
 pub(crate) enum ScoredGame {
     /// A line of labelled games, whose scores are the centipawns of a reference engine.
     Labelled(String),
-    /// A record of self-play, whose scores are expected results.
-    SelfPlay(GameRecord),
+    /// A record of self-play, whose scores are expected results, or of a game without scores.
+    Record(GameRecord),
+    /// An invalid game.
+    Invalid,
 }
 
 impl ScoredGame {
-    /// Returns the record of the game; `None` if it is none of `variant`. A game of bughouse on two boards has one
+    /// Returns the record of the game; `None` if it is invalid or none of `variant`. A game of bughouse on two boards has one
     /// for each position, if `variant` is a single board.
     pub(crate) fn records(&self, variant: &Variant) -> Option<Cow<'_, [GameRecord]>> {
         let two_boards = |has_two: bool| if has_two { variant.on_two_boards() } else { None };
@@ -119,29 +121,35 @@ impl ScoredGame {
                 Some(two) => parse_labelled_game(line, &two).ok()?.single_boards(&two)?.into(),
                 None => vec![parse_labelled_game(line, variant).ok()?].into(),
             },
-            ScoredGame::SelfPlay(game) => match two_boards(game.has_two_boards()) {
+            ScoredGame::Record(game) => match two_boards(game.has_two_boards()) {
                 Some(two) => game.single_boards(&two)?.into(),
                 None => std::slice::from_ref(game).into(),
             },
+            ScoredGame::Invalid => return None,
         })
     }
 }
 
-/// Reads labelled games (`tsv`, `tsv.gz`) or those of self-play (`games`) and calls `each` with at most `max_games`
-/// games at a time. Memory does not depend on the size of a file of labelled games; those of self-play are read
-/// whole.
+/// Reads labelled games (`tsv`, `tsv.gz`), games of self-play (`games`) or a history of RBC (`json`, `json.gz`), and calls
+/// `each` with at most `max_games` games at a time. Memory does not depend on the size of a file of labelled games; the
+/// others are read whole. `variant` is that of the histories.
 ///
 /// # Errors
 /// If the file cannot be read or has another format, or what `each` returns.
 pub(crate) fn stream_scored(
     path: &Path,
+    variant: &Variant,
     max_games: usize,
     mut each: impl FnMut(Vec<ScoredGame>) -> io::Result<()>,
 ) -> Result<(), ReadError> {
     let name = path.display().to_string();
-    if name.ends_with(".games") {
+    let plain = name.strip_suffix(".gz").unwrap_or(&name);
+    if name.ends_with(".games") || plain.ends_with(".json") {
         let io = |source| ReadError::Io { path: name.clone(), source };
-        let mut games = record::read(path)?.into_iter().map(ScoredGame::SelfPlay).peekable();
+        let mut found = Games::default();
+        read(path, variant, &mut found)?;
+        let invalid = found.errors.iter().map(|_| ScoredGame::Invalid);
+        let mut games = found.games.into_iter().map(ScoredGame::Record).chain(invalid).peekable();
         while games.peek().is_some() {
             each(games.by_ref().take(max_games).collect()).map_err(io)?;
         }

@@ -18,7 +18,7 @@ pub(crate) struct AccuracyArguments {
     /// Networks of the variant.
     #[arg(required = true)]
     networks: Vec<PathBuf>,
-    /// Labelled games (tsv, tsv.gz) and games of self-play (games).
+    /// Labelled games (tsv, tsv.gz), games of self-play (games), and histories of RBC (json, json.gz).
     #[arg(long, required = true, num_args = 1..)]
     records: Vec<PathBuf>,
     /// One game in this number is held out, by a hash of its start.

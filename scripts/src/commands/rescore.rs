@@ -25,7 +25,7 @@ use super::threads;
 pub(crate) struct RescoreArguments {
     /// The variant.
     variant: String,
-    /// Games of self-play (games) or labelled games (tsv, tsv.gz).
+    /// Games of self-play (games), labelled games (tsv, tsv.gz), or histories of RBC (json, json.gz).
     #[arg(required = true)]
     games: Vec<PathBuf>,
     /// A file of your own variants, in the syntax of variants.ini.

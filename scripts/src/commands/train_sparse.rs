@@ -16,7 +16,7 @@ use trainer::variants::{find_variant, read_sections};
 pub(crate) struct SparseArguments {
     /// The variant, or `base` for one network for the variants of --records.
     variant: String,
-    /// Labelled games (tsv, tsv.gz) and games of self-play (games).
+    /// Labelled games (tsv, tsv.gz), games of self-play (games), and histories of RBC (json, json.gz).
     #[arg(required_unless_present = "records")]
     games: Vec<PathBuf>,
     /// Labelled games of one variant of a base; for each variant once or more often.

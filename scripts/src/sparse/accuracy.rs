@@ -53,7 +53,7 @@ impl HeldOut {
         let mut all = Vec::new();
         let mut bad_games = 0;
         for path in files {
-            stream_scored(path, GAMES, |games| {
+            stream_scored(path, variant, GAMES, |games| {
                 for game in &games {
                     let Some(records) = game.records(variant) else {
                         bad_games += 1;

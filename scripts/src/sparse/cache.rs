@@ -145,7 +145,7 @@ impl PositionCache {
                     progress(before + counts.positions + counts.held_out);
                     Ok(())
                 };
-                stream_scored(path, GAMES_PER_CHUNK, encode)?;
+                stream_scored(path, &variant.variant, GAMES_PER_CHUNK, encode)?;
             }
             builder.variants.push(counts);
         }
@@ -311,14 +311,14 @@ impl Builder {
             .map_init(
                 // Scores of self-play are expected results already.
                 || [steepness, 1.0].map(|steepness| Labeler::new(variant, encoding, steepness)),
-                |[labelled, self_play], raw| {
+                |[labelled, recorded], raw| {
                     let games = raw.records(variant)?;
                     let first = games.first()?;
                     let held_out = is_held_out(first, held_out_of);
                     let unknown = !held_out && first.fingerprint().is_multiple_of(UNKNOWN_OF);
                     let labeler = match raw {
                         ScoredGame::Labelled(_) => labelled,
-                        ScoredGame::SelfPlay(_) => self_play,
+                        ScoredGame::Record(_) | ScoredGame::Invalid => recorded,
                     };
                     let map =
                         maps.as_ref().map(|maps| if unknown { &maps.unknown } else { &maps.known });
@@ -371,7 +371,7 @@ fn fitted_steepness(files: &[PathBuf], variant: &Variant) -> anyhow::Result<f32>
             break;
         }
         let mut first = true;
-        stream_scored(path, GAMES_TO_FIT, |chunk| {
+        stream_scored(path, variant, GAMES_TO_FIT, |chunk| {
             if first {
                 let labelled =
                     chunk.par_iter().filter(|game| matches!(game, ScoredGame::Labelled(_)));

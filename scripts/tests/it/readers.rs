@@ -348,6 +348,25 @@ fn readers_split_rbc_games_at_passes() {
 }
 
 #[test]
+fn readers_give_histories_of_rbc_to_sparse_networks() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/rbc");
+    let history = folder.join("09_TroutBot_vs_TroutBot_00.json");
+    let text = fs::read_to_string(&history).expect("a file");
+    let game = GameHistory::from_json(&serde_json::from_str(&text).expect("JSON"));
+    let taken = turns(&game.expect("a history")).into_iter().flatten().count();
+    let copies = TempDir::new().expect("a folder");
+    let compressed = copies.path().join("history.json.gz");
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(text.as_bytes()).expect("packed");
+    fs::write(&compressed, packed.finish().expect("packed")).expect("written");
+    let bad = copies.path().join("bad.json");
+    fs::write(&bad, "{}").expect("written");
+    let held_out = HeldOut::read(&variant("blindboard"), &[history, compressed, bad], 1, 1_000);
+    let held_out = held_out.expect("read");
+    assert_eq!((held_out.len(), held_out.bad_games()), (2 * taken, 1));
+}
+
+#[test]
 fn readers_errors_of_rbc_quote_the_line() {
     for (text, line, quote) in [
         ("{\n\"white_name\": x}", 2, "\"white_name\": x"),
