@@ -1,5 +1,7 @@
 //! What a player knows of the opponent's move, and how likely its moves are.
 
+use std::collections::HashMap;
+
 use shakmaty::attacks::{bishop_attacks, knight_attacks, pawn_attacks, rook_attacks};
 
 use crate::rules::rbc::{Army, RbcStep, Request, attackers};
@@ -165,16 +167,21 @@ impl OpponentModel for Habits {
 const STEP_KINDS: usize = 8;
 /// The probability of a step that was possible on none of the boards that the network saw.
 const UNKNOWN_STEP: f32 = 0.01;
-/// The probability of a pass.
-const PREDICTED_PASS: f32 = 0.05;
+/// The probability of a pass: mostly a pawn's capture of a piece that was not there.
+const PREDICTED_PASS: f32 = 0.1;
+/// The share of a board's own policy in the probabilities of its steps. The rest is the average over the boards.
+const OWN_SHARE: f32 = 0.5;
 
-/// The policy of a network on some boards, applied to all boards: the probability of a step where it is
-/// possible. The player's own pieces are the same on all boards, so that the captures and threats of a step
-/// are mostly the same, too.
+/// The policies of a network on some boards, applied to all boards. The probability of a step is its average over the
+/// boards on which it is possible, mixed with that on the board itself if the network saw it. The player's own pieces
+/// are the same on all boards, so that the captures and threats of a step are mostly the same, too.
 #[derive(Clone, Debug)]
 pub struct Prediction {
-    /// The probabilities by [`step_index`].
-    probabilities: Vec<f32>,
+    /// The average probabilities by [`step_index`].
+    averages: Vec<f32>,
+    /// The policy of each board, by the hash of the mover's army: indices of steps in ascending order with their
+    /// probabilities.
+    policies: HashMap<u64, Vec<(u32, f32)>>,
 }
 
 fn step_index(role: Role, from: Square, to: Square, becomes: Role) -> usize {
@@ -184,25 +191,30 @@ fn step_index(role: Role, from: Square, to: Square, becomes: Role) -> usize {
 }
 
 impl Prediction {
-    /// Averages policies over boards, each given as the army of the mover, the weight of the board, and the
+    /// Returns the prediction by policies, each given as the army of the mover, the weight of the board, and the
     /// probabilities of requests.
     pub fn new<'a>(
         boards: impl IntoIterator<Item = (Army, f32, &'a [(Request, f32)])>,
     ) -> Prediction {
-        let mut probabilities = vec![0.0; STEP_KINDS << 12];
+        let mut averages = vec![0.0; STEP_KINDS << 12];
         let mut weights = vec![0.0; STEP_KINDS << 12];
+        let mut policies = HashMap::new();
         for (army, weight, policy) in boards {
+            let mut own = Vec::with_capacity(policy.len());
             for &(Request { from, to, promotion }, probability) in policy {
                 let Some(role) = army.role_at(from) else { continue };
                 let index = step_index(role, from, to, promotion.unwrap_or(role));
-                probabilities[index] += weight * probability;
+                averages[index] += weight * probability;
                 weights[index] += weight;
+                own.push((index as u32, probability));
             }
+            own.sort_unstable_by_key(|&(index, _)| index);
+            policies.insert(army.hash(), own);
         }
-        for (probability, weight) in probabilities.iter_mut().zip(weights) {
-            *probability = if weight > 0.0 { *probability / weight } else { UNKNOWN_STEP };
+        for (average, weight) in averages.iter_mut().zip(weights) {
+            *average = if weight > 0.0 { *average / weight } else { UNKNOWN_STEP };
         }
-        Prediction { probabilities }
+        Prediction { averages, policies }
     }
 }
 
@@ -210,9 +222,13 @@ impl OpponentModel for Prediction {
     const EVEN_SHARE: f32 = 0.1;
 
     fn likelihoods(&self, replies: Replies<'_>, likelihoods: &mut Vec<f32>) {
+        let own = self.policies.get(&replies.army.hash()).map_or(&[][..], Vec::as_slice);
         for step in replies.steps {
             let index = step_index(step.role, step.from, step.to, step.becomes);
-            likelihoods.push(self.probabilities[index]);
+            let average = self.averages[index];
+            let place = own.binary_search_by_key(&(index as u32), |&(index, _)| index);
+            let on_board = place.map_or(average, |place| own[place].1);
+            likelihoods.push(average + OWN_SHARE * (on_board - average));
         }
         likelihoods.push(PREDICTED_PASS);
     }

@@ -128,7 +128,7 @@ const SENSE_TIME_DIVISOR: u32 = 8;
 /// The maximum number of boards on which requests are searched for the choice of a sense.
 const SENSE_BOARDS: usize = 64;
 /// The maximum number of boards a turn that the network predicts.
-const PREDICTED_BOARDS: usize = 128;
+const PREDICTED_BOARDS: usize = 1024;
 /// The number of turns in which the player chooses at random between equal requests. Later it takes the best,
 /// because randomness costs strength.
 const RANDOM_TURNS: u32 = 8;

@@ -252,7 +252,7 @@ fn prediction_weights_moves_on_every_board() {
     let prediction = Prediction::new([(belief.armies()[0], 1.0, &policy[..])]);
     belief.opponent_moved(None, &prediction);
     // A tenth is distributed evenly over 20 moves and a pass; 18 moves were not in the policy.
-    let sum = 0.7 + 0.2 + 18.0 * 0.01 + 0.05;
+    let sum = 0.7 + 0.2 + 18.0 * 0.01 + 0.1;
     // Two moves go to a6, of a pawn and a knight.
     for (square, moves, probability) in
         [(Square::E5, 1.0, 0.7), (Square::D5, 1.0, 0.2), (Square::A6, 2.0, 0.01)]
@@ -265,7 +265,30 @@ fn prediction_weights_moves_on_every_board() {
     belief.moved(None, None, None);
     belief.opponent_moved(None, &prediction);
     let weight = weight_of_piece_on(&belief, Square::E5);
-    assert!((0.8..0.95).contains(&weight), "{weight}");
+    assert!((0.75..0.95).contains(&weight), "{weight}");
+}
+
+#[test]
+fn prediction_mixes_the_policy_of_a_board_with_the_mean() {
+    let truths = ["r3k3/8/8/8/8/8/8/7K b - - 0 1", "r6k/8/8/8/8/8/8/7K b - - 0 1"]
+        .map(|fen| Truth::from_fen(fen).expect("a FEN"));
+    let armies = truths.each_ref().map(|truth| *truth.army(Color::Black));
+    let request: Request = "a8a5".parse().expect("a request");
+    let policies = [[(request, 0.8)], [(request, 0.2)]];
+    let prediction = Prediction::new(
+        armies.iter().zip(&policies).map(|(&army, policy)| (army, 1.0, &policy[..])),
+    );
+    // The mean is 1/2.
+    for (truth, probability) in truths.iter().zip([0.65, 0.35]) {
+        let mut belief = Belief::new(truth, Color::White, 1000, 1);
+        belief.opponent_moved(None, &prediction);
+        // One board a move, and one for the pass.
+        let moves = belief.armies().len() as f32 - 1.0;
+        let sum = probability + (moves - 1.0) * 0.01 + 0.1;
+        let expected = 0.9 * probability / sum + 0.1 / (moves + 1.0);
+        let weight = weight_of_piece_on(&belief, Square::A5);
+        assert!((weight - expected).abs() < 1e-4, "{weight}, not {expected}");
+    }
 }
 
 /// Returns the mean logarithm of the number of boards.
