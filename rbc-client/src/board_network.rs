@@ -42,7 +42,8 @@ impl fmt::Debug for BoardNetwork {
 
 impl BoardNetwork {
     /// Opens the network file `weights`, or the shipped network if `weights` is empty or cannot be used.
-    /// `for_alpha_beta`: if it cannot be searched by alpha-beta, the network that the variant names is opened, too.
+    /// `for_alpha_beta`: the network that the variant names is opened, too, unless `weights` can be searched by
+    /// alpha-beta. The shipped network predicts players that do not see the board; docs/history/rbc.md has its search.
     /// Messages for the user are appended to `notes`. Returns `None` if no network can be used.
     pub(crate) fn open(
         weights: &str,
@@ -53,7 +54,8 @@ impl BoardNetwork {
         let network = open_network(&variant, weights, notes)?;
         let mut direct = None;
         if for_alpha_beta {
-            let own = network.evaluator.direct();
+            let is_requested = !weights.is_empty() && !network.is_substitute;
+            let own = if is_requested { network.evaluator.direct() } else { None };
             direct = own.or_else(|| open_direct_substitute(&variant, notes));
             if direct.is_none() {
                 notes.push(format!("{VARIANT}: no network for alpha-beta, searching without one"));

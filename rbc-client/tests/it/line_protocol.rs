@@ -52,12 +52,12 @@ fn line_protocol_plays_a_game() {
     let first_words: Vec<&str> =
         answers.iter().map(|line| line.split(' ').next().unwrap_or("")).collect();
     let expected = [
-        "id", "rbcok", "info", "readyok", "info", "sense", "info", "move", "info", "sense", "info",
-        "move",
+        "id", "rbcok", "info", "info", "info", "readyok", "info", "sense", "info", "move", "info",
+        "sense", "info", "move",
     ];
     assert_eq!(first_words, expected, "{answers:#?}");
-    assert_eq!(answers[4], "info boards 21 exact");
-    assert_eq!(answers[6], "info boards 1 exact");
+    assert_eq!(answers[6], "info boards 21 exact");
+    assert_eq!(answers[8], "info boards 1 exact");
 }
 
 #[test]
@@ -86,7 +86,10 @@ fn line_protocol_shows_the_network_once() {
         with_network[0].starts_with("info blindboard: network nets/blindboard"),
         "{with_network:?}"
     );
-    assert_eq!(with_network[1..3], ["readyok", "info boards 21 exact"]);
+    assert_eq!(with_network[1], "info blindboard: using the chess network");
+    assert!(with_network[2].starts_with("info blindboard: network nets/chess"), "{with_network:?}");
+    assert_eq!(with_network[3], "readyok");
+    assert_eq!(with_network[4], "info boards 21 exact");
     assert!(with_network.last().is_some_and(|line| line.starts_with("move ")), "{with_network:?}");
 
     let without_network = answers_with(&game, &WITHOUT_NETWORK);
@@ -95,7 +98,7 @@ fn line_protocol_shows_the_network_once() {
     let begin = "newgame white X 4k3/8/8/8/8/8/8/K3R3 w - - 0 1\n";
     let begun_at_once = answers(&format!("{begin}isready\n{begin}"));
     assert!(begun_at_once[0].starts_with("info blindboard: network "), "{begun_at_once:?}");
-    assert_eq!(begun_at_once[1..], ["readyok"]);
+    assert_eq!(begun_at_once[3..], ["readyok"]);
 
     let missing = answers_with(&game, &[("weights", "network"), ("network", "no/such/file.onnx")]);
     assert!(missing[0].starts_with("info "), "{missing:?}");

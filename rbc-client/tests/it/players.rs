@@ -21,13 +21,12 @@ fn players_of_the_preset_paper_vote_by_simulations() {
 }
 
 #[test]
-fn players_search_by_the_shipped_network() {
+fn players_search_by_the_network_of_chess() {
     for threads in ["1", "2"] {
         let options = [("nodes", "256"), ("threads", threads)];
         let players = PlayerOptions::from_pairs(options).expect("valid options").players();
         assert!(players.has_requested_network(), "{:?}", players.notes());
-        let notes = players.notes();
-        assert!(matches!(notes, [note] if note.contains("nets/blindboard.int8.onnx")), "{notes:?}");
+        assert!(players.notes().iter().any(|note| note.contains("chess network")));
 
         // The pawn is defended by the bishop, so that the queen must not take it.
         let truth = Truth::from_fen("4k3/8/3b4/4p3/8/8/4Q3/4K3 w - - 0 1").expect("a FEN");
