@@ -43,7 +43,7 @@ impl fmt::Debug for BoardNetwork {
 impl BoardNetwork {
     /// Opens the network file `weights`, or the shipped network if `weights` is empty or cannot be used.
     /// `for_alpha_beta`: the network that the variant names is opened, too, unless `weights` can be searched by
-    /// alpha-beta. The shipped network predicts players that do not see the board; docs/history/rbc.md has its search.
+    /// alpha-beta. The shipped network is not searched, as it only predicts (results in docs/history/rbc.md).
     /// Messages for the user are appended to `notes`. Returns `None` if no network can be used.
     pub(crate) fn open(
         weights: &str,

@@ -112,8 +112,8 @@ pub(crate) enum ScoredGame {
 }
 
 impl ScoredGame {
-    /// Returns the record of the game; `None` if it is invalid or none of `variant`. A game of bughouse on two boards has one
-    /// for each position, if `variant` is a single board.
+    /// Returns the record of the game; `None` if it is invalid or none of `variant`. A game of bughouse on two boards
+    /// has one for each position, if `variant` is a single board.
     pub(crate) fn records(&self, variant: &Variant) -> Option<Cow<'_, [GameRecord]>> {
         let two_boards = |has_two: bool| if has_two { variant.on_two_boards() } else { None };
         Some(match self {
