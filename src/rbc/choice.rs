@@ -34,8 +34,11 @@ const KEPT_REQUESTS: usize = 4;
 const MAX_DEFICIT: f64 = 0.1;
 /// The score if the opponent does not notice is searched with the nodes divided by this.
 const UNNOTICED_DIVISOR: u64 = 8;
-/// The probability that the opponent does not notice what has happened.
-const UNNOTICED: f32 = 0.2;
+/// The probability that the opponent does not notice what a request has done grows linearly to `MAX_UNNOTICED` in the
+/// first `UNNOTICED_TURNS` turns. Games of the player with itself have this share of checks without an answer
+/// (docs/history/rbc.md).
+const MAX_UNNOTICED: f32 = 0.12;
+const UNNOTICED_TURNS: u32 = 24;
 /// After this number of own turns without a pawn move or a capture by either side, requests that make one
 /// gain `IDLE_BONUS` per further turn, because 100 half-moves are a draw.
 const MAX_IDLE_TURNS: u32 = 15;
@@ -83,29 +86,41 @@ fn expected_score(centipawns: i32) -> f32 {
     (0.01 + 0.98 / (1.0 + libm::exp(exponent))) as f32
 }
 
-/// Returns the expected score of a request on a board after a search of captures.
-fn quiescence_score(tactics: &mut Tactics, board: &PossibleBoard, request: Option<Request>) -> f32 {
+/// Returns the probability that the opponent does not notice what a request in an own turn, counted from 1, has done.
+fn unnoticed_probability(turn: u32) -> f32 {
+    MAX_UNNOTICED * turn.min(UNNOTICED_TURNS) as f32 / UNNOTICED_TURNS as f32
+}
+
+/// Returns the expected score of a request on a board after a search of captures. The opponent does not notice the
+/// request with the probability `unnoticed`.
+fn quiescence_score(
+    tactics: &mut Tactics,
+    board: &PossibleBoard,
+    request: Option<Request>,
+    unnoticed: f32,
+) -> f32 {
     let Some(next) = board.after_request(request) else { return 1.0 };
     let noticed = -tactics.quiescence_value(&next);
-    mixed_score(tactics, &next, noticed)
+    mixed_score(tactics, &next, noticed, unnoticed)
 }
 
 /// Returns the expected score of a request on a board after a search of `depth` plies, or `None` if the time
-/// is over before.
+/// is over before. The opponent does not notice the request with the probability `unnoticed`.
 fn search_score(
     tactics: &mut Tactics,
     board: &PossibleBoard,
     request: Option<Request>,
     depth: u32,
+    unnoticed: f32,
     deadline: Option<Instant>,
 ) -> Option<f32> {
     let Some(next) = board.after_request(request) else { return Some(1.0) };
     let noticed = -tactics.value(&next, depth, deadline)?;
-    Some(mixed_score(tactics, &next, noticed))
+    Some(mixed_score(tactics, &next, noticed, unnoticed))
 }
 
 /// Returns the expected score of a request on a board after a search of a network of `nodes` nodes, or `None` if the time
-/// is over before.
+/// is over before. The opponent does not notice the request with the probability `unnoticed`.
 ///
 /// # Errors
 /// If the scorer fails.
@@ -114,6 +129,7 @@ fn network_score(
     board: &PossibleBoard,
     request: Option<Request>,
     nodes: u64,
+    unnoticed: f32,
     deadline: Instant,
 ) -> Result<Option<f32>, PolicyNetworkError> {
     let Some(next) = board.after_request(request) else { return Ok(Some(1.0)) };
@@ -124,28 +140,31 @@ fn network_score(
         scorer.score(&board_fen(&board.armies, board.turn, 0, 1), nodes, deadline)
     };
     let Some(loss) = score(&next, nodes)? else { return Ok(None) };
-    let Some(unnoticed) = score(&next.after_pass(), nodes / UNNOTICED_DIVISOR)? else {
+    let Some(gain) = score(&next.after_pass(), nodes / UNNOTICED_DIVISOR)? else {
         return Ok(None);
     };
-    Ok(Some((1.0 - UNNOTICED) * (1.0 - loss) + UNNOTICED * unnoticed))
+    Ok(Some((1.0 - unnoticed) * (1.0 - loss) + unnoticed * gain))
 }
 
 /// Returns the expected score of the player that left the board `next`. It is worth `noticed` centipawns if
-/// the opponent gives the best answer; with the probability [`UNNOTICED`] the opponent does nothing instead.
-fn mixed_score(tactics: &mut Tactics, next: &PossibleBoard, noticed: i32) -> f32 {
-    let unnoticed = tactics.quiescence_value(&next.after_pass());
-    (1.0 - UNNOTICED) * expected_score(noticed) + UNNOTICED * expected_score(unnoticed)
+/// the opponent gives the best answer; with the probability `unnoticed` the opponent does nothing instead.
+fn mixed_score(tactics: &mut Tactics, next: &PossibleBoard, noticed: i32, unnoticed: f32) -> f32 {
+    let gain = tactics.quiescence_value(&next.after_pass());
+    (1.0 - unnoticed) * expected_score(noticed) + unnoticed * expected_score(gain)
 }
 
-/// Returns fast values of all candidates on at most `boards` boards, for the choice of a sense.
+/// Returns fast values of all candidates on at most `boards` boards, for the choice of a sense in an own turn, counted
+/// from 1.
 pub(super) fn quiescence_values(
     belief: &Belief,
+    turn: u32,
     boards: usize,
     even: bool,
     deadline: Instant,
 ) -> RequestValues {
     let requests = candidate_requests(belief);
     let (boards, weights) = belief.sample(boards, even);
+    let unnoticed = unnoticed_probability(turn);
     let mut tactics = Tactics::default();
     let mut values = RequestValues::default();
     for (index, weight) in boards.into_iter().zip(weights) {
@@ -153,7 +172,8 @@ pub(super) fn quiescence_values(
             break;
         }
         let board = possible_board(belief, index);
-        let row = requests.iter().map(|&request| quiescence_score(&mut tactics, &board, request));
+        let score = |&request| quiescence_score(&mut tactics, &board, request, unnoticed);
+        let row = requests.iter().map(score);
         values.values.push(row.collect());
         values.boards.push(index);
         values.weights.push(weight);
@@ -219,6 +239,8 @@ fn count_repetitions(belief: &Belief, request: Option<Request>, earlier_armies: 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChoiceInput<'a> {
     pub(super) combination: Combination,
+    /// The number of the own turn, from 1.
+    pub(super) turn: u32,
     /// Boards count evenly, not by their weights.
     pub(super) even: bool,
     pub(super) threads: usize,
@@ -317,6 +339,7 @@ impl RequestSearch<'_> {
     /// searches.
     fn by_depth(&self, mut candidates: Vec<usize>, is_screening: bool) -> (ScoreTable, Ranking) {
         let input = &self.input;
+        let unnoticed = unnoticed_probability(input.turn);
         let max_depth =
             if is_screening { SCREENING_DEPTH.min(input.max_depth) } else { input.max_depth };
         let mut table = ScoreTable::new(self.requests.len(), self.weights.clone());
@@ -327,7 +350,8 @@ impl RequestSearch<'_> {
             let score_board = |tactics: &mut Tactics, board: &PossibleBoard, is_first: bool| {
                 let deadline = if is_first && depth == 1 { None } else { Some(input.deadline) };
                 let requests = candidates.iter().map(|&index| self.requests[index]);
-                let scores = requests.map(|r| search_score(tactics, board, r, depth, deadline));
+                let scores =
+                    requests.map(|r| search_score(tactics, board, r, depth, unnoticed, deadline));
                 Ok::<_, Infallible>(scores.collect())
             };
             let Ok(is_complete) = table.fill(&self.boards, &candidates, &mut workers, score_board);
@@ -352,6 +376,7 @@ impl RequestSearch<'_> {
         scorers: &mut [Box<dyn BoardScorer>],
     ) -> Result<Ranking, PolicyNetworkError> {
         let input = &self.input;
+        let unnoticed = unnoticed_probability(input.turn);
         let boards = &self.boards[..self.boards.len().min(NETWORK_BOARDS)];
         let mut table = ScoreTable::new(self.requests.len(), self.weights.clone());
         let mut nodes = FIRST_NODES.min(input.max_nodes);
@@ -360,7 +385,9 @@ impl RequestSearch<'_> {
             let score_board = |scorer: &mut Box<dyn BoardScorer>, board: &PossibleBoard, _| {
                 let requests = candidates.iter().map(|&index| self.requests[index]);
                 let scorer = &mut **scorer;
-                requests.map(|r| network_score(scorer, board, r, nodes, input.deadline)).collect()
+                let scores = requests
+                    .map(|r| network_score(scorer, board, r, nodes, unnoticed, input.deadline));
+                scores.collect()
             };
             let is_complete = table.fill(boards, &candidates, scorers, score_board)?;
             if table.is_empty() {

@@ -148,7 +148,7 @@ pub struct Player {
     scorers: Vec<Box<dyn BoardScorer>>,
     /// The prediction of the opponent's next move, once the network was called.
     prediction: Option<Prediction>,
-    /// The number of own turns.
+    /// The number of own turns that are over.
     turns: u32,
     /// The number of own turns since the last own pawn move and the last capture.
     idle_turns: u32,
@@ -260,16 +260,20 @@ impl Player {
     }
 
     /// Returns the center of the next sense, with `left` on the clock.
-    pub fn sense(&mut self, left: Duration) -> Square {
-        self.turns += 1;
+    pub fn sense(&self, left: Duration) -> Square {
         let deadline = Instant::now() + self.turn_time(left) / SENSE_TIME_DIVISOR;
         let values = if self.settings.sense == SensePolicy::Gain {
             let boards = SENSE_BOARDS.min(self.settings.samples);
-            quiescence_values(&self.belief, boards, self.has_even_weights(), deadline)
+            quiescence_values(&self.belief, self.turn(), boards, self.has_even_weights(), deadline)
         } else {
             RequestValues::default()
         };
-        self.belief.best_sense(self.settings.sense, &values, self.turns)
+        self.belief.best_sense(self.settings.sense, &values, self.turn())
+    }
+
+    /// Returns the number of the current own turn, from 1.
+    fn turn(&self) -> u32 {
+        self.turns + 1
     }
 
     fn has_even_weights(&self) -> bool {
@@ -287,6 +291,7 @@ impl Player {
         let deadline = Instant::now() + (turn_time - turn_time / SENSE_TIME_DIVISOR);
         let input = ChoiceInput {
             combination: self.settings.combination,
+            turn: self.turn(),
             even: self.has_even_weights(),
             threads: self.settings.threads,
             max_boards: self.settings.samples,
@@ -302,7 +307,7 @@ impl Player {
             self.scorers.clear();
             choose(&self.belief, input, &mut []).unwrap_or_default()
         });
-        let count = if self.turns <= RANDOM_TURNS { best.len() } else { 1 };
+        let count = if self.turn() <= RANDOM_TURNS { best.len() } else { 1 };
         best.iter().take(count).choose(&mut self.rng).copied().flatten()
     }
 
@@ -322,6 +327,7 @@ impl Player {
         } else {
             self.idle_turns += 1;
         }
+        self.turns += 1;
         self.belief.moved(request, taken, capture);
         self.earlier_armies.push(*self.belief.own());
         self.is_opponents_turn = true;
@@ -342,6 +348,7 @@ impl Player {
     /// `false` if no possible result agrees with `requests`; the most likely one is assumed then.
     pub fn recover_lost_result(&mut self, capture: Option<Square>, requests: &[Request]) -> bool {
         let Some(request) = self.lost_request.take() else { return true };
+        self.turns += 1;
         let color = self.belief.color();
         let requests = sorted(requests.to_vec());
         let possible = self.belief.possible_own_armies(request);

@@ -15,7 +15,7 @@ pub enum Combination {
 
 /// The quantile of [`Combination::MeanAndQuantile`], and its share of the combined value.
 const QUANTILE: f64 = 0.1;
-const QUANTILE_SHARE: f64 = 0.2;
+const QUANTILE_SHARE: f64 = 0.4;
 
 /// The expected scores of requests on boards.
 pub(super) struct ScoreTable {

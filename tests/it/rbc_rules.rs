@@ -192,6 +192,18 @@ fn rbc_player_varies_equal_requests_by_seed() {
     assert_eq!(first_requests(5), first_requests(5));
 }
 
+#[test]
+fn rbc_player_does_not_hope_that_a_check_is_overlooked_in_the_opening() {
+    // White is a rook down. The king would recapture the bishop on f7, and nobody overlooks that so early.
+    let fen = "rnbqkb1r/pppp1ppp/5n2/4p3/2B1P3/8/PPPP1PPP/RNBQK1N1 w Qkq - 0 1";
+    let mut truth = Truth::from_fen(fen).expect("a FEN");
+    let best = Preset::Best.settings();
+    let settings = Settings { weighting: Weighting::Habits, depth: 3, nodes: 0, ..best };
+    let mut player = Player::new(settings, &truth, Color::White, 1);
+    let request = play_turn(&mut player, &mut truth);
+    assert!(truth.army(Color::Black).role_at(Square::F7).is_some(), "{request:?}");
+}
+
 /// A network whose search prefers boards with a rank as in FENs for White.
 #[derive(Clone, Debug)]
 struct RankLover {
