@@ -12,7 +12,7 @@
 //! - [`store`]: folders and buckets; [`uploader`], [`identity`]: of processes that share one.
 //! - [`network`]: convolution networks; [`learner`]: their loss, gradients, optimizers and checkpoints;
 //!   [`warm_start`]: their start weights; [`onnx`]: ONNX files; [`calibration`] and [`quantization_check`]: int8.
-//! - [`tensorboard`], [`csv_log`]: metrics.
+//! - [`tensorboard`], [`csv_log`]: metrics. [`print_line`]: messages.
 //!
 //! Matches and measurement:
 //!
@@ -22,11 +22,14 @@
 //! - [`retrograde`]: small games solved exactly; [`ground_truth`] and [`puzzles`]: players measured against
 //!   solutions; [`network_speed`]: evaluations per CPU second.
 
+#![warn(clippy::print_stdout)]
+
 mod alpha_beta;
 pub mod arena;
 pub mod boards;
 pub mod calibration;
 pub mod campaign;
+mod console;
 pub mod csv_log;
 pub mod datagen;
 pub mod engine_process;

@@ -1,5 +1,7 @@
 //! The executable of the trainer. Each command is a module of `commands`.
 
+#![warn(clippy::print_stdout)]
+
 mod commands;
 
 use std::io::{Write, stdout};

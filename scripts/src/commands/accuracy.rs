@@ -8,6 +8,7 @@ use menagerie::encoding::Encoding;
 use menagerie::nn::Onnx;
 use menagerie::nn::network::Backend;
 use menagerie::variant::Catalogue;
+use trainer::print_line;
 use trainer::sparse::{HeldOut, Measures};
 
 /// Measures networks on the labelled games that training of sparse networks holds out.
@@ -34,8 +35,8 @@ pub(crate) fn run(arguments: AccuracyArguments) -> anyhow::Result<()> {
     let variant = Catalogue::shipped().require(&variant)?;
     let held_out = HeldOut::read(&variant, &records, held_out_of, positions)?;
     let (positions, bad_games) = (held_out.len(), held_out.bad_games());
-    println!("{positions} positions held out ({bad_games} games unreadable)");
-    println!("  top-1    top-3  policy CE   sign  value error  network");
+    print_line!("{positions} positions held out ({bad_games} games unreadable)");
+    print_line!("  top-1    top-3  policy CE   sign  value error  network");
     for path in &networks {
         let name = path.display();
         let bytes = std::fs::read(path).with_context(|| name.to_string())?;
@@ -43,7 +44,7 @@ pub(crate) fn run(arguments: AccuracyArguments) -> anyhow::Result<()> {
         let mut network = Onnx::open(&bytes, &encoding, variant.name(), Backend::Cpu, 1)
             .with_context(|| name.to_string())?;
         let Measures { top1, top3, policy, sign, error, .. } = held_out.measure(&mut network)?;
-        println!(
+        print_line!(
             "{:>6.2} % {:>6.2} % {policy:>9.4} {:>5.1} % {error:>11.4}  {name}",
             100.0 * top1,
             100.0 * top3,

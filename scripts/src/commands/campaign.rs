@@ -11,6 +11,7 @@ use trainer::campaign::status::status;
 use trainer::campaign::{Campaign, CampaignEnd};
 
 use super::stop::{STOPPED, stop_flag};
+use trainer::print_line;
 
 /// Trains networks of many variants, unattended and at low priority. The same command continues a campaign that
 /// was stopped.
@@ -29,7 +30,7 @@ const GRACE: Duration = Duration::from_secs(10);
 pub(crate) fn run(arguments: CampaignArguments) -> anyhow::Result<ExitCode> {
     let settings = CampaignSettings::read(&arguments.file)?;
     if arguments.status {
-        print!("{}", status(&settings)?);
+        print_line!("{}", status(&settings)?.trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     let failures = lower_priority(settings.nice);

@@ -14,6 +14,7 @@ use trainer::variants::{find_variant, read_sections};
 
 use super::stop::{STOPPED, STORE_GRACE, stop_flag};
 use super::{parse_probability, parse_seconds};
+use trainer::print_line;
 
 /// Generates labelled games by a UCI engine, as training data. The same command continues a file that is
 /// incomplete.
@@ -101,7 +102,7 @@ pub(crate) fn run(arguments: DatagenArguments) -> anyhow::Result<ExitCode> {
         };
         let end = job.run(&variant, &|total| bar.set_position(total))?;
         bar.finish_and_clear();
-        println!("{place}: {} games played now, {} in all", end.uploaded, end.total);
+        print_line!("{place}: {} games played now, {} in all", end.uploaded, end.total);
         let code = if end.is_finished { ExitCode::SUCCESS } else { ExitCode::from(STOPPED) };
         return Ok(code);
     }
@@ -109,6 +110,6 @@ pub(crate) fn run(arguments: DatagenArguments) -> anyhow::Result<ExitCode> {
     let done = |_| bar.inc(1);
     let played = generate(&variant, &config, arguments.games, arguments.concurrency, &file, &done)?;
     bar.finish_and_clear();
-    println!("{}: {played} games played now, {} in all", file.display(), arguments.games);
+    print_line!("{}: {played} games played now, {} in all", file.display(), arguments.games);
     Ok(ExitCode::SUCCESS)
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use trainer::datagen::gather::gather;
+use trainer::print_line;
 use trainer::store::Store;
 
 /// Collects the games of `trainer datagen --store PLACE` in a file, each once. The same command continues if it was
@@ -23,7 +24,7 @@ pub(crate) fn run(arguments: GatherArguments) -> anyhow::Result<()> {
         eprintln!("{error}");
     }
     let file = arguments.file.display();
-    println!("{file}: {} games added, {} in all", gathered.added, gathered.games);
+    print_line!("{file}: {} games added, {} in all", gathered.added, gathered.games);
     let damaged = gathered.errors.len();
     anyhow::ensure!(damaged == 0, "{damaged} uploads are damaged and left out");
     Ok(())

@@ -11,6 +11,7 @@ use signal_hook::flag;
 use trainer::gauntlet::{GauntletConfig, table};
 
 use super::threads;
+use trainer::print_line;
 
 /// Plays the matches of a file and prints a single table of their results. The same command continues a
 /// gauntlet that was stopped.
@@ -46,7 +47,7 @@ pub(crate) fn run(arguments: GauntletArguments) -> anyhow::Result<()> {
         })?;
         bar.finish_and_clear();
     }
-    print!("{}", table(&config.rows()?));
+    print_line!("{}", table(&config.rows()?).trim_end());
     if let Some(document) = &arguments.document {
         config.write_table(document)?;
     }

@@ -14,6 +14,7 @@ use trainer::store::Store;
 
 use super::stop::{STOPPED, STORE_GRACE, stop_flag};
 use super::threads;
+use trainer::print_line;
 
 /// Plays a match between networks, searches without a network, and engines. The same command continues a
 /// match that was stopped.
@@ -114,7 +115,7 @@ pub(crate) fn run(mut arguments: MatchArguments) -> anyhow::Result<ExitCode> {
     let out = arguments.out.take();
     let store = arguments.store.take().map(|place| Store::open(&place)).transpose()?;
     if arguments.results {
-        print!("{}", results(store.as_ref(), out.as_deref())?);
+        print_line!("{}", results(store.as_ref(), out.as_deref())?.trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     let concurrency = arguments.concurrency;
@@ -129,11 +130,11 @@ pub(crate) fn run(mut arguments: MatchArguments) -> anyhow::Result<ExitCode> {
     };
     let games = arena.schedule().games;
     let rounds = arena.schedule().seatings.len() as u64;
-    println!("{place}: {} of {games} games done", arena.done());
+    print_line!("{place}: {} of {games} games done", arena.done());
     if let Some(count) = arena.openings()
         && count * rounds < games
     {
-        println!("the book has only {count} openings; some are played more than once");
+        print_line!("the book has only {count} openings; some are played more than once");
     }
     let bar = progress_bar(games)?.with_position(arena.done() as u64);
     // In real-time bughouse two players think at any time.
@@ -146,7 +147,7 @@ pub(crate) fn run(mut arguments: MatchArguments) -> anyhow::Result<ExitCode> {
     });
     bar.finish_and_clear();
     // The games before a failure are reported, too.
-    print!("{}", arena.report()?);
+    print_line!("{}", arena.report()?.trim_end());
     played?;
     let is_stopped = stop.load(Ordering::Relaxed);
     Ok(if is_stopped { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })

@@ -17,6 +17,7 @@ use trainer::calibration::{from_random_play, planes};
 use trainer::network::{Architecture, Network};
 use trainer::network_speed::{self, NetworkFile};
 use trainer::onnx;
+use trainer::print_line;
 use trainer::selfplay::{SelfPlayConfig, play_games};
 
 /// Positions for the calibration of a quantized network, whose accuracy does not matter here.
@@ -99,7 +100,7 @@ pub(crate) fn run(arguments: SpeedArguments) -> anyhow::Result<()> {
         let wall = wall.elapsed().as_secs_f64();
         let played = spent.evaluations as f64 / spent.cpu.as_secs_f64();
         let [raw, _] = raw_rate(&file, arguments.parallel, spent.evaluations)?;
-        println!(
+        print_line!(
             "round {round}: self-play {played:.0} evaluations, {:.0} visits and {:.2} games per CPU \
               second ({:.2} games per second), network alone {raw:.0}, ratio {:.3}",
             spent.visits as f64 / spent.cpu.as_secs_f64(),
@@ -110,7 +111,7 @@ pub(crate) fn run(arguments: SpeedArguments) -> anyhow::Result<()> {
         ratios.push(played / raw);
     }
     ratios.sort_by(f64::total_cmp);
-    println!("median ratio {:.3}", ratios[ratios.len() / 2]);
+    print_line!("median ratio {:.3}", ratios[ratios.len() / 2]);
     Ok(())
 }
 
@@ -124,13 +125,13 @@ fn measure_alone(variant: &Variant, arguments: &SpeedArguments) -> anyhow::Resul
     let batches = &arguments.batches;
     let speeds = network_speed::measure(variant, &files, batches, 0.5, arguments.rounds as usize)?;
     let names: BTreeSet<&str> = speeds.iter().map(|speed| &*speed.name).collect();
-    println!("evaluations per CPU second, {}, one thread", variant.name());
+    print_line!("evaluations per CPU second, {}, one thread", variant.name());
     let head: String = batches.iter().map(|batch| format!("{batch:>10}")).collect();
-    println!("{head}  network");
+    print_line!("{head}  network");
     for name in names {
         let own = speeds.iter().filter(|speed| speed.name == name);
         let row: String = own.map(|speed| format!("{:>10.0}", speed.evaluations)).collect();
-        println!("{row}  {name}");
+        print_line!("{row}  {name}");
     }
     Ok(())
 }
@@ -181,7 +182,7 @@ fn measure_play(
         let [by_cpu, by_wall] = raw_rates(file, size, positions, threads)?;
         let played = positions as f64 / cpu.as_secs_f64();
         let timed = positions as f64 / wall.as_secs_f64();
-        println!(
+        print_line!(
             "round {round}: play, {threads} threads, batch {size}: {played:.0} evaluations per CPU second, \
              network alone {by_cpu:.0}, ratio {:.3}; {timed:.0} per second, network alone {by_wall:.0}, ratio {:.3}",
             played / by_cpu,
@@ -190,7 +191,7 @@ fn measure_play(
         ratios.push(played / by_cpu);
     }
     ratios.sort_by(f64::total_cmp);
-    println!("median ratio {:.3}", ratios[ratios.len() / 2]);
+    print_line!("median ratio {:.3}", ratios[ratios.len() / 2]);
     Ok(())
 }
 

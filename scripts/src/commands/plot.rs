@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use menagerie::variant::Catalogue;
 use trainer::plot::{matches, run as run_page, solved};
+use trainer::print_line;
 use trainer::retrograde::Solution;
 use trainer::store::Store;
 
@@ -61,21 +62,21 @@ pub(crate) fn run(arguments: PlotArguments) -> anyhow::Result<()> {
         Subject::Run { run, matches } => {
             let store = Store::open(&run)?;
             store.write("report.html", run_page::page(&store, &matches)?.into_bytes())?;
-            println!("{run}/report.html");
+            print_line!("{run}/report.html");
             Ok(())
         }
         Subject::Matches { matches, picture } => {
-            println!("variant,player,opponent,visits,won,drawn,lost,mean_score,margin");
+            print_line!("variant,player,opponent,visits,won,drawn,lost,mean_score,margin");
             for result in matches::draw(&matches, &picture)? {
                 let [won, drawn, lost] = result.games;
                 let (score, margin) = result.score();
                 let matches::MatchResult { variant, player, opponent, visits, .. } = result;
-                println!(
+                print_line!(
                     "{variant},{player},{opponent},{visits},{won},{drawn},{lost},{score:.3},\
                      {margin:.3}"
                 );
             }
-            println!("# {}", picture.display());
+            print_line!("# {}", picture.display());
             Ok(())
         }
     }
@@ -92,12 +93,12 @@ fn plot_solved(
     let solution = Solution::of(&variant)?;
     let samples = solved::samples(&variant, &solution);
     for sample in &samples {
-        println!("# {}, {:?}", sample.name, sample.value);
+        print_line!("# {}, {:?}", sample.name, sample.value);
     }
     let rows = solved::measure_run(&Store::open(run)?, &variant, &solution, step, visits)?;
-    println!("iteration,cpu_minutes,bare_kept,search_kept,search_quickest,values,winning");
+    print_line!("iteration,cpu_minutes,bare_kept,search_kept,search_quickest,values,winning");
     for row in &rows {
-        println!(
+        print_line!(
             "{},{:.3},{:.5},{:.5},{:.5},{},{}",
             row.iteration,
             row.cpu_minutes,
@@ -109,7 +110,7 @@ fn plot_solved(
         );
     }
     solved::draw(picture, &samples, &rows, visits)?;
-    println!("# {}", picture.display());
+    print_line!("# {}", picture.display());
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use menagerie::encoding::Encoding;
 use menagerie::nn::network::Backend;
 use menagerie::nn::{NetworkMetadata, Onnx, Weights};
 use trainer::calibration::{from_games, from_random_play, planes};
+use trainer::print_line;
 use trainer::quantization_check::Agreement;
 use trainer::variants::{find_variant, read_sections};
 use trainer::{onnx, readers, record};
@@ -62,7 +63,7 @@ pub(crate) fn run(arguments: QuantizeArguments) -> anyhow::Result<()> {
     let (calibration, held_out) = positions.split_at(positions.len() / 2);
     let bytes = onnx::quantise(&file, &planes(&encoding, calibration)).with_context(file_name)?;
     record::replace(&quantised, &bytes)?;
-    println!(
+    print_line!(
         "{}: {:?}, calibrated with {} positions of {name}",
         quantised.display(),
         network.architecture(),
@@ -71,7 +72,7 @@ pub(crate) fn run(arguments: QuantizeArguments) -> anyhow::Result<()> {
     let open = |bytes: &[u8]| Onnx::open(bytes, &encoding, name, Backend::Cpu, 1);
     let Agreement { positions, same_move, mean_gap, greatest_gap } =
         Agreement::of(&mut open(&file)?, &mut open(&bytes)?, &encoding, held_out)?;
-    println!(
+    print_line!(
         "{positions} other positions: same likeliest move {:.2} %, difference of expected scores {mean_gap:.4} on \
          average, {greatest_gap:.3} at most",
         100.0 * same_move

@@ -15,6 +15,7 @@ use trainer::variants::{find_variant, read_sections};
 
 use super::stop::{STOPPED, stop_flag};
 use super::threads;
+use trainer::print_line;
 
 /// Replaces the scores of recorded games by those of another evaluator, and adds positions beside the games. The same
 /// command continues if it was stopped.
@@ -124,7 +125,7 @@ pub(crate) fn run(arguments: RescoreArguments) -> anyhow::Result<ExitCode> {
     record::write(&arguments.out, &games)?;
     std::fs::remove_dir_all(&parts)?;
     let positions: usize = games.iter().map(|game| game.plies.len()).sum();
-    println!(
+    print_line!(
         "{}: {positions} positions of {} games, {bad_games} games do not replay; factor on log odds {steepness:.3}",
         arguments.out.display(),
         found.games.len() - bad_games,

@@ -20,6 +20,7 @@ use trainer::variants::{find_variant, read_sections};
 
 use super::stop::{STOPPED, STORE_GRACE, stop_flag};
 use super::{parse_seconds, threads};
+use trainer::print_line;
 
 /// Plays self-play games of a network, as `trainer train` does, and stores them for `trainer train --records`. The
 /// same command continues games that were stopped.
@@ -81,9 +82,9 @@ fn play_for_run(place: &str, arguments: &SelfplayArguments) -> anyhow::Result<Ex
         poll_interval: Duration::from_secs_f64(arguments.poll_seconds),
         stop: stop_flag(STORE_GRACE)?,
     };
-    let end = worker.run(&|name| println!("{name}"))?;
+    let end = worker.run(&|name| print_line!("{name}"))?;
     let seconds = ProcessTime::now().as_duration().as_secs_f64();
-    println!(
+    print_line!(
         "{place}: {} games, {} evaluations and {} visits in {seconds:.1} CPU seconds; {}",
         end.games,
         end.stats.evaluations,
@@ -130,7 +131,7 @@ fn play_shard(
     match store.find(&shard)? {
         Some(bytes) => {
             let games = record::decode(&shard, &bytes)?.len();
-            println!("{}/{shard}: {games} games exist already", store.place());
+            print_line!("{}/{shard}: {games} games exist already", store.place());
         }
         None => {
             let bar = ProgressBar::new(arguments.games);
@@ -141,7 +142,7 @@ fn play_shard(
             bar.finish_and_clear();
             let Some((games, spent)) = played else { return Ok(ExitCode::from(STOPPED)) };
             let seconds = spent.cpu.as_secs_f64();
-            println!(
+            print_line!(
                 "{}/{shard}: {} games, {} evaluations and {} visits in {seconds:.1} CPU seconds",
                 store.place(),
                 games.len(),

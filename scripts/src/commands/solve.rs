@@ -11,6 +11,7 @@ use trainer::retrograde::Solution;
 use trainer::variants::{find_variant, read_sections};
 
 use super::threads;
+use trainer::print_line;
 
 /// Solves a small game exactly, prints how its positions end, and writes the table with which the engine plays it
 /// (option TablePath).
@@ -40,17 +41,17 @@ pub(crate) fn run(arguments: SolveArguments) -> anyhow::Result<()> {
             "{pieces} pieces and the kings: {positions} placements, {spent:.1} CPU seconds so far"
         );
     })?;
-    println!("positions,{}", solution.len());
-    println!(
+    print_line!("positions,{}", solution.len());
+    print_line!(
         "to_move,positions,won,drawn,lost,mated,stalemated,longest_win_plies,longest_win_moves"
     );
     for (side, counts) in ["white", "black"].into_iter().zip(solution.table().counts()) {
-        println!("{side},{}", row(&counts));
+        print_line!("{side},{}", row(&counts));
     }
-    println!("cpu_minutes,{:.2}", minutes(begun.elapsed()));
+    print_line!("cpu_minutes,{:.2}", minutes(begun.elapsed()));
     if let Some(path) = &arguments.table {
         let bytes = solution.save(&variant, path)?;
-        println!("table,{},{bytes} bytes", path.display());
+        print_line!("table,{},{bytes} bytes", path.display());
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use trainer::variants::{find_variant, read_sections};
 
 use super::parse_seconds;
 use super::stop::{STOPPED, STORE_GRACE, stop_flag};
+use trainer::print_line;
 
 /// Trains a network by self-play, or from recorded games with --records. The same command continues a run
 /// that was stopped.
@@ -100,12 +101,12 @@ fn train_by_self_play(arguments: TrainArguments) -> anyhow::Result<ExitCode> {
         (GameSource::SelfPlay, RunLock::acquire(&store, timing, &stop)?)
     };
     let mut run = Run::open_locked(lock, store.clone(), config, from.as_deref())?;
-    println!("{folder}: {} of {} iterations done", run.iterations(), run.config().iterations);
+    print_line!("{folder}: {} of {} iterations done", run.iterations(), run.config().iterations);
     let end = run.train_until(source, &stop)?;
-    println!("{} after {:.1} CPU minutes", run.network(), run.cpu().as_secs_f64() / 60.0);
+    print_line!("{} after {:.1} CPU minutes", run.network(), run.cpu().as_secs_f64() / 60.0);
     if arguments.workers {
         let seconds = ProcessTime::now().as_duration().as_secs_f64();
-        println!("{seconds:.1} CPU seconds of this process; {}", store.traffic());
+        print_line!("{seconds:.1} CPU seconds of this process; {}", store.traffic());
     }
     Ok(match end {
         RunEnd::Finished => ExitCode::SUCCESS,
@@ -129,17 +130,20 @@ fn train_from_records(arguments: TrainArguments) -> anyhow::Result<()> {
     for error in &found.errors {
         eprintln!("{error}");
     }
-    println!("{} games, {} skipped", found.games.len(), found.errors.len());
+    print_line!("{} games, {} skipped", found.games.len(), found.errors.len());
     anyhow::ensure!(!arguments.strict || found.errors.is_empty(), "not all games could be read");
     let from = arguments.from.as_deref();
     let mut run = Supervised::open(store, config, &variant, found.games, from)?;
     let (training, held_out) = run.positions();
-    println!("{training} positions to train on, {held_out} held out");
+    print_line!("{training} positions to train on, {held_out} held out");
     let Targets { steepness, draws, .. } = run.targets();
-    println!("expected scores: steepness {steepness:.2}, {:.0} % draws at score 0", 100.0 * draws);
-    println!("{folder}: {} of {} steps done", run.steps(), run.config().steps());
+    print_line!(
+        "expected scores: steepness {steepness:.2}, {:.0} % draws at score 0",
+        100.0 * draws
+    );
+    print_line!("{folder}: {} of {} steps done", run.steps(), run.config().steps());
     run.train(&|row| {
-        println!(
+        print_line!(
             "{} positions, {:.1} CPU minutes: policy top-1 {:.3}, held out {:.3}; outcome {:.3}, \
              held out {:.3}",
             row.positions,
@@ -150,6 +154,6 @@ fn train_from_records(arguments: TrainArguments) -> anyhow::Result<()> {
             row.held_outcome_accuracy
         );
     })?;
-    println!("{}", run.network());
+    print_line!("{}", run.network());
     Ok(())
 }

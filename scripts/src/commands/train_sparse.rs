@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use menagerie::nn::NetworkMetadata;
+use trainer::print_line;
 use trainer::sparse::export::{export_float, export_int8};
 use trainer::sparse::{BASE, Sources, SparseConfig, SparseMetrics, SparseRun, SparseSizes};
 use trainer::variants::{find_variant, read_sections};
@@ -128,7 +129,7 @@ pub(crate) fn run(arguments: SparseArguments) -> anyhow::Result<()> {
     let mut run = SparseRun::open(&folder, arguments.config()?, &sources)?;
     let cache = run.cache();
     for counts in cache.variants() {
-        println!(
+        print_line!(
             "{}: {} games ({} unreadable), {} positions and {} held out, steepness {:.3}",
             counts.variant,
             counts.games,
@@ -138,7 +139,7 @@ pub(crate) fn run(arguments: SparseArguments) -> anyhow::Result<()> {
             counts.steepness,
         );
     }
-    println!(
+    print_line!(
         "{} positions and {} held out; {} of {} steps",
         cache.positions(),
         cache.held_out(),
@@ -147,12 +148,12 @@ pub(crate) fn run(arguments: SparseArguments) -> anyhow::Result<()> {
     );
     if let Some(started) = run.started() {
         let known = if started.knows_variant { ", which includes the variant" } else { "" };
-        println!("starts from another network{known}; new blocks: {:?}", started.new_blocks);
+        print_line!("starts from another network{known}; new blocks: {:?}", started.new_blocks);
     }
-    run.train(&|row| println!("{}", line(row)))?;
+    run.train(&|row| print_line!("{}", line(row)))?;
     if sources.layout().is_base() {
         for (variant, held) in run.measure_variants()? {
-            println!(
+            print_line!(
                 "{variant}: held out top-1 {:.2} % CE {:.4} value CE {:.4} sign {:.2} %",
                 100.0 * held.top1,
                 held.policy,
@@ -184,7 +185,7 @@ fn export(run: &SparseRun, folder: &Path, sources: &Sources) -> anyhow::Result<(
     let (bytes, quantisation) = export_int8(&weights, rows_per_move, &metadata)?;
     let path = folder.join(format!("{name}.int8.onnx"));
     std::fs::write(&path, bytes)?;
-    println!(
+    print_line!(
         "{}: 1 is {} in the input table, {} weights clipped, RMS error {:.5}, of the move table {:.5}",
         path.display(),
         quantisation.one,

@@ -14,6 +14,7 @@ use rand::rngs::ChaCha8Rng;
 use trainer::ground_truth::{
     SolvedGameScore, best_move, engine_move, measure_engine, measure_search,
 };
+use trainer::print_line;
 use trainer::puzzles::{Puzzle, PuzzleScore, play_puzzles};
 use trainer::retrograde::Solution;
 use trainer::uci_engine::{UciEngine, parse_name_value};
@@ -113,7 +114,7 @@ pub(crate) fn run(arguments: VerifyArguments) -> anyhow::Result<()> {
             Reference::Solution(Box::new(solution), positions)
         }
     };
-    println!("{}", reference.columns());
+    print_line!("{}", reference.columns());
     for &visits in &arguments.visits {
         for (name, engine) in &mut engines {
             let result = reference.measure_engine(engine, visits)?;
@@ -193,20 +194,20 @@ impl Measurement {
                 let kept = score.kept_share();
                 let quickest = score.quickest_share();
                 let SolvedGameScore { positions, wins, .. } = score;
-                println!("{player},{visits},{positions},{kept:.5},{wins},{quickest:.5}");
+                print_line!("{player},{visits},{positions},{kept:.5},{wins},{quickest:.5}");
                 &score.faults
             }
             Measurement::Puzzles(score) => {
                 let share = |part: usize| part as f64 / score.puzzles.max(1) as f64;
                 let sound = share(score.sound);
                 let safe = share(score.safe);
-                println!("{player},{visits},{},{sound:.5},{safe:.5}", score.puzzles);
+                print_line!("{player},{visits},{},{sound:.5},{safe:.5}", score.puzzles);
                 &score.faults
             }
         };
         if with_faults {
             for fault in faults {
-                println!("# {fault}");
+                print_line!("# {fault}");
             }
         }
     }

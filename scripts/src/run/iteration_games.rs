@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::claims::ClaimedGames;
 use super::{Run, SelfPlayWorker, parts_folder, progress_bar, shard_name};
+use crate::print_line;
 use crate::record::{self, GameRecord};
 use crate::selfplay::SelfPlayStats;
 
@@ -114,7 +115,7 @@ impl Run {
     fn store_claimed(&self, claimed: ClaimedGames) -> anyhow::Result<IterationGames> {
         let iteration = self.state.iterations;
         let ClaimedGames { games, stats, summary } = claimed;
-        println!("iteration {iteration}: {summary}");
+        print_line!("iteration {iteration}: {summary}");
         self.store.write(&shard_name(iteration), record::encode(&games)?)?;
         self.claims.clear(iteration)?;
         Ok(IterationGames { games, stats, remote_cpu: stats.cpu })

@@ -361,3 +361,17 @@ fn records_of_other_versions_are_refused() {
     let error = record::decode("new.games", &bytes).expect_err("unknown").to_string();
     assert!(error.contains("new.games") && error.contains("version 6"), "{error}");
 }
+
+#[test]
+fn selfplay_command_does_not_depend_on_a_reader_of_its_messages() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_trainer"))
+        .args(["selfplay", "3x3", "../nets/3x3.onnx", "--games", "20", "--seed", "7", "--out"])
+        .arg(folder.path())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    drop(command.stdout.take());
+    assert!(command.wait().expect("it ends").success());
+    assert_eq!(record::read(&folder.path().join("7.games")).expect("games").len(), 20);
+}
