@@ -1,7 +1,7 @@
 //! Messages for people.
 
 /// Prints a line to the standard output like `println!`. A line that cannot be written is dropped: the results of a long
-/// run are in files, and it must not end because nobody reads its messages any more.
+/// run are in files, and a closed pipe must not end it.
 #[macro_export]
 macro_rules! print_line {
     ($($arguments:tt)*) => {{

@@ -35,8 +35,7 @@ const MAX_DEFICIT: f64 = 0.1;
 /// The score if the opponent does not notice is searched with the nodes divided by this.
 const UNNOTICED_DIVISOR: u64 = 8;
 /// The probability that the opponent does not notice what a request has done grows linearly to `MAX_UNNOTICED` in the
-/// first `UNNOTICED_TURNS` turns. Games of the player with itself have this share of checks without an answer
-/// (docs/history/rbc.md).
+/// first `UNNOTICED_TURNS` turns. This is the share of checks that were not answered in self-play (docs/history/rbc.md).
 const MAX_UNNOTICED: f32 = 0.12;
 const UNNOTICED_TURNS: u32 = 24;
 /// After this number of own turns without a pawn move or a capture by either side, requests that make one

@@ -194,7 +194,7 @@ fn rbc_player_varies_equal_requests_by_seed() {
 
 #[test]
 fn rbc_player_does_not_hope_that_a_check_is_overlooked_in_the_opening() {
-    // White is a rook down. The king would recapture the bishop on f7, and nobody overlooks that so early.
+    // White is a rook down. The king would recapture the bishop on f7, which is rarely overlooked in the first turns.
     let fen = "rnbqkb1r/pppp1ppp/5n2/4p3/2B1P3/8/PPPP1PPP/RNBQK1N1 w Qkq - 0 1";
     let mut truth = Truth::from_fen(fen).expect("a FEN");
     let best = Preset::Best.settings();
