@@ -12,7 +12,7 @@
 //! - [`store`]: folders and buckets; [`uploader`], [`identity`]: of processes that share one.
 //! - [`network`]: convolution networks; [`learner`]: their loss, gradients, optimizers and checkpoints;
 //!   [`warm_start`]: their start weights; [`onnx`]: ONNX files; [`calibration`] and [`quantization_check`]: int8.
-//! - [`tensorboard`], [`csv_log`]: metrics. [`print_line`]: messages.
+//! - [`tensorboard`], [`csv_log`]: metrics. [`console`]: messages.
 //!
 //! Matches and measurement:
 //!
@@ -29,7 +29,7 @@ pub mod arena;
 pub mod boards;
 pub mod calibration;
 pub mod campaign;
-mod console;
+pub mod console;
 pub mod csv_log;
 pub mod datagen;
 pub mod engine_process;

@@ -7,6 +7,7 @@ mod commands;
 use std::io::{Write, stdout};
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use commands::{
@@ -14,6 +15,7 @@ use commands::{
     selfplay, solve, train, train_sparse, verify,
 };
 use menagerie::protocol::VersionReport;
+use trainer::console;
 
 /// Trains networks for Menagerie, and plays matches.
 #[derive(Debug, Parser)]
@@ -51,7 +53,15 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         arguments => arguments.unwrap_or_else(|error| error.exit()),
     };
-    match arguments.command {
+    let code = run(arguments.command)?;
+    match console::take_error() {
+        Some(error) => Err(error).context("standard output"),
+        None => Ok(code),
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
         Command::Campaign(arguments) => return campaign::run(arguments),
         Command::Train(arguments) => return train::run(arguments),
         Command::Sparse(arguments) => train_sparse::run(arguments),

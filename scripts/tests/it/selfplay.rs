@@ -362,16 +362,34 @@ fn records_of_other_versions_are_refused() {
     assert!(error.contains("new.games") && error.contains("version 6"), "{error}");
 }
 
+/// Starts `trainer selfplay` of 20 games into `7.games` of a folder.
+fn start_selfplay(folder: &std::path::Path, stdout: std::process::Stdio) -> std::process::Child {
+    std::process::Command::new(env!("CARGO_BIN_EXE_trainer"))
+        .args(["selfplay", "3x3", "../nets/3x3.onnx", "--games", "20", "--seed", "7", "--out"])
+        .arg(folder)
+        .stdout(stdout)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it runs")
+}
+
 #[test]
 fn selfplay_command_does_not_depend_on_a_reader_of_its_messages() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_trainer"))
-        .args(["selfplay", "3x3", "../nets/3x3.onnx", "--games", "20", "--seed", "7", "--out"])
-        .arg(folder.path())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .expect("it runs");
+    let mut command = start_selfplay(folder.path(), std::process::Stdio::piped());
     drop(command.stdout.take());
     assert!(command.wait().expect("it ends").success());
+    assert_eq!(record::read(&folder.path().join("7.games")).expect("games").len(), 20);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn selfplay_command_reports_that_its_messages_cannot_be_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let output = start_selfplay(folder.path(), full.into()).wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && text.contains("standard output"), "{text}");
+    assert!(!text.contains("panicked"), "{text}");
     assert_eq!(record::read(&folder.path().join("7.games")).expect("games").len(), 20);
 }
