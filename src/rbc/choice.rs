@@ -1,7 +1,7 @@
 //! The choice of a request over the possible boards.
 
 use std::convert::Infallible;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::belief::Belief;
 use super::policy_network::{BoardScorer, PolicyNetworkError, SharedNetwork, vote_by_simulations};
@@ -25,9 +25,9 @@ const SCREENING_DEPTH: u32 = 2;
 /// The maximum number of boards that a network searches, so that there is time for a few hundred nodes on each.
 const NETWORK_BOARDS: usize = 128;
 /// The nodes on a board after a request in the first round of a network, and by what each further round multiplies
-/// them.
+/// them at most.
 const FIRST_NODES: u64 = 256;
-const NODE_FACTOR: u64 = 4;
+const MAX_NODE_FACTOR: f64 = 4.0;
 /// The number of requests after the first round.
 const KEPT_REQUESTS: usize = 4;
 /// Requests that are worse than the best one by more than this expected score are not searched further.
@@ -380,6 +380,7 @@ impl RequestSearch<'_> {
         let mut table = ScoreTable::new(self.requests.len(), self.weights.clone());
         let mut nodes = FIRST_NODES.min(input.max_nodes);
         loop {
+            let start = Instant::now();
             let candidates: Vec<usize> = ranking.iter().map(|&(index, _)| index).collect();
             let score_board = |scorer: &mut Box<dyn BoardScorer>, board: &PossibleBoard, _| {
                 let requests = candidates.iter().map(|&index| self.requests[index]);
@@ -402,9 +403,20 @@ impl RequestSearch<'_> {
             if ranking.len() <= 1 {
                 return Ok(ranking);
             }
-            nodes = (nodes * NODE_FACTOR).min(input.max_nodes);
+            let share = ranking.len() as f64 / candidates.len() as f64;
+            let time_left = input.deadline.saturating_duration_since(Instant::now());
+            nodes =
+                next_nodes(nodes, start.elapsed().mul_f64(share), time_left).min(input.max_nodes);
         }
     }
+}
+
+/// Returns the nodes of the next round of a network, if a round with as many nodes as before takes `time`: as many as
+/// can be searched in `time_left`, within the limits of [`MAX_NODE_FACTOR`]. On few boards a round that is not completed
+/// changes nothing.
+fn next_nodes(nodes: u64, time: Duration, time_left: Duration) -> u64 {
+    let factor = time_left.as_secs_f64() / time.as_secs_f64().max(1e-9);
+    (nodes as f64 * factor.clamp(1.0, MAX_NODE_FACTOR)) as u64
 }
 
 /// Returns the request that is most likely to capture the king, if it is likely enough.
@@ -460,4 +472,19 @@ fn adjustments(
 fn equal_margin(score: f64) -> f64 {
     let slope = score * (1.0 - score) * std::f64::consts::LN_10 / CENTIPAWNS_PER_DECADE;
     (EQUAL_CENTIPAWNS * slope).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn next_nodes_fit_the_time_left() {
+        let second = Duration::from_secs(1);
+        for (time_left, nodes) in [(9, 4096), (4, 4096), (3, 3072), (1, 1024), (0, 1024)] {
+            assert_eq!(next_nodes(1024, second, time_left * second), nodes, "{time_left} s");
+        }
+        assert_eq!(next_nodes(1024, Duration::ZERO, second), 4096);
+        assert_eq!(next_nodes(1024, Duration::ZERO, Duration::ZERO), 1024);
+    }
 }

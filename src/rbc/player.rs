@@ -97,7 +97,7 @@ impl Preset {
             threads: 1,
             samples: 512,
             depth: 5,
-            nodes: 65_536,
+            nodes: 1 << 20,
             simulations: 0,
             turn: Duration::from_secs(10),
         };
@@ -123,10 +123,8 @@ const INCREMENT_SHARE: f32 = 0.8;
 const EXPECTED_TURNS: u32 = 40;
 /// A turn uses at most this part of the time left.
 const MAX_TIME_DIVISOR: u32 = 5;
-/// The part of a turn's time for the choice of a sense.
+/// The maximum part of a turn's time for the choice of a sense. What it leaves is for the request.
 const SENSE_TIME_DIVISOR: u32 = 8;
-/// The maximum number of boards on which requests are searched for the choice of a sense.
-const SENSE_BOARDS: usize = 64;
 /// The maximum number of boards a turn that the network predicts.
 const PREDICTED_BOARDS: usize = 1024;
 /// The number of turns in which the player chooses at random between equal requests. Later it takes the best,
@@ -150,6 +148,8 @@ pub struct Player {
     prediction: Option<Prediction>,
     /// The number of own turns that are over.
     turns: u32,
+    /// The time that the choice of the last sense took.
+    sense_time: Duration,
     /// The number of own turns since the last own pawn move and the last capture.
     idle_turns: u32,
     /// The own pieces after each of these turns.
@@ -171,6 +171,7 @@ impl Player {
             scorers: Vec::new(),
             prediction: None,
             turns: 0,
+            sense_time: Duration::ZERO,
             idle_turns: 0,
             earlier_armies: Vec::new(),
             is_opponents_turn: start.turn() != color,
@@ -260,15 +261,18 @@ impl Player {
     }
 
     /// Returns the center of the next sense, with `left` on the clock.
-    pub fn sense(&self, left: Duration) -> Square {
-        let deadline = Instant::now() + self.turn_time(left) / SENSE_TIME_DIVISOR;
+    pub fn sense(&mut self, left: Duration) -> Square {
+        let start = Instant::now();
+        let deadline = start + self.turn_time(left) / SENSE_TIME_DIVISOR;
         let values = if self.settings.sense == SensePolicy::Gain {
-            let boards = SENSE_BOARDS.min(self.settings.samples);
+            let boards = self.settings.samples;
             quiescence_values(&self.belief, self.turn(), boards, self.has_even_weights(), deadline)
         } else {
             RequestValues::default()
         };
-        self.belief.best_sense(self.settings.sense, &values, self.turn())
+        let square = self.belief.best_sense(self.settings.sense, &values, self.turn());
+        self.sense_time = start.elapsed();
+        square
     }
 
     /// Returns the number of the current own turn, from 1.
@@ -287,8 +291,8 @@ impl Player {
 
     /// Returns the next request, `None` for a pass, with `left` on the clock.
     pub fn request(&mut self, left: Duration) -> Option<Request> {
-        let turn_time = self.turn_time(left);
-        let deadline = Instant::now() + (turn_time - turn_time / SENSE_TIME_DIVISOR);
+        let time = self.turn_time(left).saturating_sub(std::mem::take(&mut self.sense_time));
+        let deadline = Instant::now() + time;
         let input = ChoiceInput {
             combination: self.settings.combination,
             turn: self.turn(),

@@ -11,7 +11,7 @@ pub enum SensePolicy {
     Reduction,
     /// The largest expected information about the weighted boards.
     Entropy,
-    /// The largest expected gain in the value of the best request; entropy decides between equal gains.
+    /// The largest expected gain in the value of the best request, plus a little for the expected information.
     Gain,
     /// Pseudorandom, for comparison.
     Naive,
@@ -41,8 +41,8 @@ pub struct RequestValues {
 /// Larger sets are represented by a sample of about this number of boards.
 const MAX_SENSE_BOARDS: usize = 1 << 14;
 
-/// Divides the information that is added to the gain, so that it decides only between equal gains.
-const INFORMATION_DIVISOR: f64 = 1000.0;
+/// Divides the information in nats that is added to the gain, because what is learned helps in later turns, too.
+const INFORMATION_DIVISOR: f64 = 200.0;
 
 /// Returns the centers of all windows of nine squares. The other windows show subsets of these.
 fn window_centers() -> impl Iterator<Item = Square> {
