@@ -42,7 +42,7 @@ pub struct PlayerOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_BOARDS))]
     samples: Option<u64>,
     /// Maximum number of nodes that a network searches on a board after a request, 0 for a search by depth
-    /// [default: 65536, paper: 0]
+    /// [default: 1048576, paper: 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_NODES))]
     nodes: Option<u64>,
     /// Maximum search depth in plies after a request, without a network [default: 5]
