@@ -48,8 +48,8 @@ fn samples(count: usize) -> Vec<TrainingSample> {
 }
 
 #[test]
-fn learner_overfits_64_samples() {
-    let samples = samples(64);
+fn learner_overfits_32_samples() {
+    let samples = samples(32);
     for architecture in architectures() {
         let mut learner = Learner::new(SHAPE, &architecture, config(), 1).unwrap();
         let before = learner.measure(&samples).unwrap();

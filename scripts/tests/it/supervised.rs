@@ -62,14 +62,14 @@ fn bytes(folder: &Path) -> Vec<u8> {
 fn run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
     let whole = tempfile::tempdir().expect("a folder");
     let parts = tempfile::tempdir().expect("a folder");
-    open(whole.path(), config(6400, 1e6), None).train(&|_| ()).expect("trained");
+    open(whole.path(), config(1600, 1e6), None).train(&|_| ()).expect("trained");
     let rows = SupervisedMetrics::read(&store(whole.path())).expect("a log");
     let [row] = &rows[..] else { panic!("{rows:?}") };
-    assert_eq!((row.steps, row.positions), (400, 6400));
+    assert_eq!((row.steps, row.positions), (100, 1600));
 
     // A panic in the middle is like a kill: nothing is written after it.
     let stop = |steps: u64| {
-        let mut run = open(parts.path(), config(6400, 0.0), None);
+        let mut run = open(parts.path(), config(1600, 0.0), None);
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             run.train(&|row| assert!(row.steps < steps, "enough"))
         }));
@@ -84,7 +84,7 @@ fn run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
     stop(72);
     fs::write(parts.path().join("state.toml"), state).expect("written");
     fs::write(&saved, learner).expect("written");
-    open(parts.path(), config(6400, 0.0), None).train(&|_| ()).expect("trained");
+    open(parts.path(), config(1600, 0.0), None).train(&|_| ()).expect("trained");
     assert_eq!(bytes(whole.path()), bytes(parts.path()));
     let steps: Vec<_> = SupervisedMetrics::read(&store(parts.path()))
         .expect("a log")
@@ -92,7 +92,7 @@ fn run_learns_its_records_and_is_repeated_exactly_after_a_kill() {
         .map(|row| row.steps)
         .collect();
     // Its configuration is still that of its start: a checkpoint after every step.
-    assert_eq!(steps, (1..=400).collect::<Vec<_>>());
+    assert_eq!(steps, (1..=100).collect::<Vec<_>>());
 
     // A few games are soon overfitted.
     let first = &SupervisedMetrics::read(&store(parts.path())).expect("a log")[0];
