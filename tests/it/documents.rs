@@ -14,6 +14,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::talk::Engine;
 use menagerie::engine::{OptionInfo, OptionKind, Session};
 use menagerie::nn::network::verify;
 use menagerie::search::Params;
@@ -99,13 +100,56 @@ fn options_document_matches_declarations() {
     check_generated("docs/options.md", &table);
 }
 
-#[test]
-fn variants_are_listed_in_the_readme() {
+/// Returns the parts of a text between backquotes.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// Returns the network that the table of variants in README.md names for each, or "no".
+fn documented_networks() -> BTreeMap<String, String> {
     let text = read_text("README.md");
-    for variant in Catalogue::shipped().iter() {
-        let name = variant.name();
-        assert!(text.contains(&format!("`{name}`")), "README.md has no variant {name}");
+    let (_, rows) = text.split_once("| Variant | Network |\n|---|---|\n").expect("the table");
+    let mut networks = BTreeMap::new();
+    for row in rows.lines().take_while(|line| line.starts_with('|')) {
+        let mut cells = row.split('|').skip(1).map(str::trim);
+        let [variants, network] = [(); 2].map(|()| cells.next().expect("two columns"));
+        for variant in quoted(variants) {
+            let name = match network.split([' ', ';']).next() {
+                Some("yes") => variant,
+                Some("that") => quoted(network).next().expect("a variant"),
+                Some(name @ ("base" | "no")) => name,
+                _ => panic!("README.md: {variant}: unknown network \"{network}\""),
+            };
+            let twice = networks.insert(variant.to_owned(), name.to_owned());
+            assert_eq!(twice, None, "README.md has {variant} twice");
+        }
     }
+    networks
+}
+
+#[test]
+fn readme_names_the_networks_that_play_the_variants() {
+    let catalogue = Catalogue::shipped();
+    let mut engine = Engine::start();
+    engine
+        .say(&format!("setoption name RuntimeLibrary value {}", root().join("runtime").display()));
+    engine.say("setoption name Backend value cpu");
+    for variant in catalogue.iter() {
+        engine.say(&format!("setoption name UCI_Variant value {}", variant.name()));
+        engine.say("isready");
+    }
+    engine.say("quit");
+    let lines = engine.rest();
+    let mut networks = BTreeMap::new();
+    for variant in catalogue.iter() {
+        let name = variant.name();
+        let start = format!("info string {name}: network nets/");
+        let file = lines.iter().find_map(|line| line.strip_prefix(&start));
+        let network = file.map_or("no", |file| file.split('.').next().unwrap_or_default());
+        networks.insert(name.to_owned(), network.to_owned());
+    }
+    engine.ended();
+    assert_eq!(documented_networks(), networks);
 }
 
 #[test]
