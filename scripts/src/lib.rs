@@ -6,6 +6,7 @@
 //!   network from labelled games. [`campaign`]: sparse networks of many variants, unattended.
 //! - [`selfplay`]: self-play games; [`datagen`]: labelled games of a reference engine; [`random_starts`]: start
 //!   positions of self-play; [`readers`]: games of other programs.
+//! - [`playing_network`]: the networks that play a variant, those of other variants among them.
 //! - [`rescore`]: games with the scores of another evaluator.
 //! - [`record`]: games with search results, and training samples; [`replay_buffer`]: the games from which
 //!   training by self-play draws samples.
@@ -41,6 +42,7 @@ pub mod learner;
 pub mod network;
 pub mod network_speed;
 pub mod onnx;
+pub mod playing_network;
 pub mod plot;
 pub mod puzzles;
 pub mod quantization_check;

@@ -22,7 +22,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use menagerie::alphabeta::expected_score;
-use menagerie::encoding::Encoding;
 use menagerie::nn::Weights;
 use menagerie::nn::network::Backend;
 use menagerie::rules::{MoveList, PackedMove, Position};
@@ -34,6 +33,7 @@ use rayon::prelude::*;
 
 use crate::alpha_beta::AlphaBetaSearch;
 use crate::eval_scale::EngineScore;
+use crate::playing_network::open_to_play;
 use crate::record::{self, GameRecord, RecordError, SidePosition, Targets};
 use crate::uci_engine::{EngineError, UciEngine};
 
@@ -384,7 +384,7 @@ fn search_by_network(
 ) -> anyhow::Result<Option<Vec<Option<f32>>>> {
     let start = variant.start();
     let weights = Weights::read(file, &file.display().to_string())?;
-    let network = weights.open(&Encoding::of(&start), variant.name(), Backend::Cpu)?.network;
+    let network = open_to_play(&weights, variant, Backend::Cpu)?.network;
     let mut search = AlphaBetaSearch::new(&start, &network, nodes, None)?;
     let mut scores = Vec::with_capacity(fens.len());
     for fen in fens {

@@ -216,16 +216,15 @@ fn sorted_games(file: &Path, games: u64) -> anyhow::Result<Vec<u8>> {
     Ok(packed.finish()?)
 }
 
-/// Returns the network of self-play: a copy, made once, of the shipped one, or of that of the round before if none
-/// is shipped that can learn the variant; or a network that has not learned anything, if the settings ask for it.
+/// Returns the network of self-play: a copy, made once, of the one that plays the variant, or of that of the round before
+/// if there is none; or a network that has not learned anything, if the settings ask for it.
 fn self_play_network(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Result<PathBuf> {
     let copy = folder.self_play_network();
     if !copy.exists() && context.plan.datagen.is_untrained(context.round) {
         replace(&copy, &untrained(context)?)?;
     }
     if !copy.exists() {
-        let shipped =
-            ShippedNetwork::find_trainable(&context.settings.nets, &context.plan.variant)?;
+        let shipped = ShippedNetwork::find(&context.settings.nets, &context.plan.variant)?;
         let bytes = match shipped {
             Some(network) => network.bytes,
             None if context.round == 0 => {

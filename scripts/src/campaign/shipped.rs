@@ -31,32 +31,13 @@ impl ShippedNetwork {
         nets: &Path,
         variant: &Variant,
     ) -> Result<Option<ShippedNetwork>, RuntimeError> {
-        ShippedNetwork::first(nets, variant, variant.network())
-    }
-
-    /// Finds the network that can learn from games of the variant: its own, or the base network.
-    ///
-    /// # Errors
-    /// If no network can be run at all.
-    pub(super) fn find_trainable(
-        nets: &Path,
-        variant: &Variant,
-    ) -> Result<Option<ShippedNetwork>, RuntimeError> {
-        ShippedNetwork::first(nets, variant, None)
-    }
-
-    fn first(
-        nets: &Path,
-        variant: &Variant,
-        related: Option<&str>,
-    ) -> Result<Option<ShippedNetwork>, RuntimeError> {
         // Otherwise all networks would be passed over.
         Runtime::load(None)?;
         let encoding = Encoding::of(&variant.start());
         let own = variant.name();
         let files = |game| [shipped_name(game), format!("{game}.onnx")].map(|name| (game, name));
         let base = [(own, shipped_name(BASE_NETWORK))];
-        let related = related.map(files).into_iter().flatten();
+        let related = variant.network().map(files).into_iter().flatten();
         for (game, name) in files(own).into_iter().chain(related).chain(base) {
             let path = nets.join(name);
             let Ok(bytes) = std::fs::read(&path) else { continue };

@@ -8,10 +8,10 @@ use anyhow::Context;
 use clap::Args;
 use cpu_time::ProcessTime;
 use indicatif::ProgressBar;
-use menagerie::encoding::Encoding;
 use menagerie::nn::Weights;
 use menagerie::nn::network::Backend;
 use menagerie::variant::Variant;
+use trainer::playing_network::open_to_play;
 use trainer::record;
 use trainer::run::{RemoteWorker, RunConfig, SelfPlayWorker};
 use trainer::selfplay::SelfPlayConfig;
@@ -32,7 +32,8 @@ pub(crate) struct SelfplayArguments {
     /// The variant.
     #[arg(required_unless_present = "store", conflicts_with = "store")]
     variant: Option<String>,
-    /// The network. On a CPU NAME.int8.onnx is used if it is in the folder of NAME.onnx.
+    /// A network of the variant, or the one of another variant that plays it. On a CPU NAME.int8.onnx is used if it is in
+    /// the folder of NAME.onnx.
     #[arg(required_unless_present = "store", conflicts_with = "store")]
     network: Option<PathBuf>,
     /// Folder, or s3://bucket/folder, of a run with --workers.
@@ -97,8 +98,7 @@ fn play_for_run(place: &str, arguments: &SelfplayArguments) -> anyhow::Result<Ex
 /// Returns the settings of self-play of a network.
 fn default_config(variant: &Variant, weights: &Weights) -> anyhow::Result<RunConfig> {
     let mut config = RunConfig::for_variant(variant);
-    let encoding = Encoding::of(&variant.start());
-    if weights.open(&encoding, variant.name(), Backend::Auto)?.network.is_sparse() {
+    if open_to_play(weights, variant, Backend::Auto)?.network.is_sparse() {
         config.selfplay = SelfPlayConfig::for_sparse();
     }
     Ok(config)

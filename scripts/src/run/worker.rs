@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use menagerie::encoding::Encoding;
 use menagerie::nn::network::Backend;
 use menagerie::nn::{Cache, Evaluator, Weights};
 use menagerie::variant::Variant;
 
 use super::journal::Journal;
+use crate::playing_network::open_to_play;
 use crate::record::{self, GameRecord};
 use crate::selfplay::{self, SelfPlayConfig, SelfPlayStats};
 use crate::store::Store;
@@ -25,8 +25,7 @@ pub(super) fn open_evaluator(
     weights: &Weights,
     variant: &Variant,
 ) -> anyhow::Result<CachedNetwork> {
-    let encoding = Encoding::of(&variant.start());
-    let opened = weights.open(&encoding, variant.name(), Backend::Auto)?;
+    let opened = open_to_play(weights, variant, Backend::Auto)?;
     let gpu = opened.network.backend() == Backend::Cuda;
     anyhow::ensure!(gpu || opened.notes.is_empty(), opened.notes.join("; "));
     Ok(opened.network.with_cache(Cache::shared(CACHE_BYTES)))

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use menagerie::encoding::SparseEncoding;
+use menagerie::encoding::{SparseEncoding, SparseLayout};
 use menagerie::variant::Catalogue;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -25,7 +25,8 @@ use trainer::campaign::state::{CampaignState, Stage};
 use trainer::campaign::status::status;
 use trainer::campaign::{Campaign, CampaignEnd};
 use trainer::record::GameRecord;
-use trainer::sparse::SparseConfig;
+use trainer::sparse::export::export_for_play;
+use trainer::sparse::{SparseConfig, SparseNetwork, SparseSizes};
 
 /// A process that takes longer is stuck. On a busy machine all takes ten times as long as the usual seconds.
 const LONG: Duration = Duration::from_secs(600);
@@ -356,6 +357,37 @@ fn self_play_goes_on_from_the_best_network() {
     }
     assert!(rounds[2].train.as_ref().expect("a training").games > 22);
     await_engines(folder.path());
+}
+
+#[test]
+fn games_of_a_custom_variant_are_played_by_the_network_of_its_parent() {
+    let settings =
+        SELF_PLAY.replace("nets = \"nets\"", "nets = \"nets\"\nvariants_file = \"my.ini\"");
+    let settings = settings.replace("name = \"3x3\"\nrounds = 3", "name = \"mine\"\nrounds = 1");
+    let (folder, file) =
+        new_campaign(&settings.replace("scored_games = 6", "alpha_beta_nodes = 20"));
+    // Which side is to move is an input that the network of 3x3 lacks.
+    let section = "[mine:3x3]\nnetwork = 3x3\nmaterialCounting = blackdrawodds\n";
+    fs::write(folder.path().join("my.ini"), section).expect("written");
+    let parent = Catalogue::shipped().require("3x3").expect("it is shipped");
+    let encoding = SparseEncoding::new(&parent.start().game_spec()).expect("it has pieces");
+    let sizes = SparseSizes { hidden_size: 128, policy_size: 64, value_hidden: 8 };
+    let weights = SparseNetwork::new(&SparseLayout::of(&encoding), sizes, 1).weights();
+    let (network, _) = export_for_play(&weights, &encoding, "3x3", "random").expect("it fits");
+    let nets = folder.path().join("nets");
+    fs::create_dir_all(&nets).expect("a folder");
+    fs::write(nets.join("3x3.int8.onnx"), &network).expect("written");
+    finish(&file);
+    let played = fs::read(folder.path().join("campaign/mine/round-1/self-play.onnx"));
+    assert!(played.expect("a network") == network);
+    let state = CampaignState::read(&folder.path().join("campaign")).expect("a state");
+    let [round] = &state.variants["mine"][..] else { panic!("not one round") };
+    let source = &round.datagen.as_ref().expect("games").source;
+    assert_eq!(source, "self-play, 8 visits, scored by alpha-beta, 20 nodes");
+    let result = round.train.as_ref().expect("a training");
+    assert_eq!(result.start.as_deref(), Some("the network before"));
+    let contest = round.contest.as_ref().expect("a match");
+    assert_eq!(contest.against, "3x3.int8.onnx");
 }
 
 #[test]
