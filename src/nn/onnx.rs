@@ -17,6 +17,9 @@ use crate::encoding::{self, Encoding, Shape, SparseEncoding, SparseLayout, spars
 /// The name of the encoding of a base network.
 const SPARSE_BASE: &str = "sparse-base";
 
+/// Version of the encoding of base networks. 2: inputs for rules tell the games apart instead of one input a variant.
+const SPARSE_BASE_VERSION: u32 = 2;
+
 /// A base network plays a variant if it lacks at most this share of the variant's move rows.
 const MAX_MISSING_MOVE_ROWS: f32 = 0.5;
 
@@ -174,7 +177,7 @@ impl NetworkMetadata {
     /// Returns the metadata of a base network: a sparse network for all variants of `layout`.
     pub fn sparse_base(layout: &SparseLayout, run: &str) -> NetworkMetadata {
         NetworkMetadata {
-            encoding: format!("{SPARSE_BASE}/{}", sparse::VERSION),
+            encoding: format!("{SPARSE_BASE}/{}", SPARSE_BASE_VERSION),
             layout: layout.to_string(),
             variants: layout.variants().join(" "),
             run: run.to_owned(),
@@ -272,7 +275,7 @@ impl NetworkMetadata {
         if found != wanted {
             return Err(UnfitNetwork::Board { found, wanted });
         }
-        let map = usable_map(&own, &layout, variant)?;
+        let map = usable_map(&own, &layout)?;
         if fit == Fit::Complete && !map.missing().is_empty() {
             return Err(UnfitNetwork::Incomplete { missing: list_names(map.missing()) });
         }
@@ -288,7 +291,7 @@ impl NetworkMetadata {
         encoding: &SparseEncoding,
         variant: &str,
     ) -> Result<IndexMap, UnfitNetwork> {
-        let wanted = format!("{SPARSE_BASE}/{}", sparse::VERSION);
+        let wanted = format!("{SPARSE_BASE}/{}", SPARSE_BASE_VERSION);
         if self.encoding != wanted {
             let found = self.encoding.clone();
             return Err(UnfitNetwork::Encoding { variant: variant.to_owned(), found, wanted });
@@ -299,7 +302,7 @@ impl NetworkMetadata {
             let wanted = format!("{files}x{ranks}");
             return Err(UnfitNetwork::Board { found: layout.boards(), wanted });
         }
-        usable_map(&SparseLayout::of(encoding), &layout, variant)
+        usable_map(&SparseLayout::of(encoding), &layout)
     }
 
     fn check_variant(&self, variant: &str) -> Result<(), UnfitNetwork> {
@@ -324,12 +327,8 @@ impl NetworkMetadata {
 ///
 /// # Errors
 /// [`UnfitNetwork::MissingMoves`] if the network does not have most of the move rows.
-fn usable_map(
-    game: &SparseLayout,
-    network: &SparseLayout,
-    variant: &str,
-) -> Result<IndexMap, UnfitNetwork> {
-    let map = IndexMap::new(game, network, variant);
+fn usable_map(game: &SparseLayout, network: &SparseLayout) -> Result<IndexMap, UnfitNetwork> {
+    let map = IndexMap::new(game, network);
     if map.missing_move_rows() > MAX_MISSING_MOVE_ROWS {
         return Err(UnfitNetwork::MissingMoves { missing: list_names(map.missing()) });
     }

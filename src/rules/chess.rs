@@ -14,6 +14,7 @@ mod mate;
 mod move_facts;
 mod moves;
 mod play;
+mod rule_names;
 mod structure;
 mod symmetry;
 mod termination;
@@ -218,6 +219,7 @@ impl Rules for ChessPosition {
             promoted: variant_rules.tracks_promoted(),
             mirrored: !self.runs_one_way(),
             symmetry: variant_rules.symmetry(),
+            rule_names: variant_rules.rule_names(),
         }
     }
 

@@ -192,6 +192,7 @@ impl Rules for Grid {
             promoted: false,
             mirrored: false,
             symmetry: Symmetry::default(),
+            rule_names: Vec::new(),
         }
     }
 

@@ -136,6 +136,7 @@ impl Rules for TestTree {
             promoted: false,
             mirrored: false,
             symmetry: Symmetry::default(),
+            rule_names: Vec::new(),
         }
     }
 

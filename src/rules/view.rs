@@ -47,6 +47,9 @@ pub struct GameSpec {
     /// The symmetries of positions without castling rights. With two boards, `files` is about each
     /// board and `colors` about the two teams.
     pub symmetry: Symmetry,
+    /// Names of the rules that the pieces on the board and the legal moves do not show, such as `blast`, without
+    /// spaces, colons and semicolons. Games have a name in common if they have the rule in common.
+    pub rule_names: Vec<String>,
 }
 
 /// A position as the side to move sees it.

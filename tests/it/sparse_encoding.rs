@@ -317,7 +317,7 @@ fn layouts_without_optional_blocks_encode_all_else_alike() {
             let inputs = write(encoding, &start).inputs;
             inputs.into_iter().map(|input| name(encoding, input)).collect()
         };
-        let optional = ["checks(", "threats(", "offers(", "quiet-moves("];
+        let optional = ["checks(", "threats(", "offers(", "quiet-moves(", "rule("];
         let is_optional = |name: &str| optional.iter().any(|kind| name.contains(kind));
         let mut expected = names(&all);
         expected.retain(|(name, _)| !is_optional(name));

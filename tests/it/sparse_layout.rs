@@ -56,7 +56,7 @@ fn maps_keep_blocks_and_groups() {
     let games = encodings();
     let layout = union(&games);
     for (name, encoding) in &games {
-        let map = IndexMap::new(&SparseLayout::of(encoding), &layout, name);
+        let map = IndexMap::new(&SparseLayout::of(encoding), &layout);
         assert!(map.missing().is_empty() && map.missing_move_rows() == 0.0, "{name}");
         let shape = encoding.shape();
         for input in 0..shape.inputs as u16 {
@@ -82,9 +82,7 @@ fn mapped_positions_have_the_same_blocks() {
     let catalogue = Catalogue::shipped();
     let (mut legal, mut input) = (MoveList::new(), SparseInput::default());
     for (name, encoding) in &games {
-        let map = IndexMap::new(&SparseLayout::of(encoding), &layout, name);
-        let nth = layout.variants().iter().position(|variant| variant == name).expect("listed");
-        let variant_block = (layout.variants().len() + 1, nth);
+        let map = IndexMap::new(&SparseLayout::of(encoding), &layout);
         let mut position = catalogue.get(name).expect("a game of the catalogue").start();
         let mut rng = SmallRng::seed_from_u64(1);
         for _ in 0..60 {
@@ -97,8 +95,7 @@ fn mapped_positions_have_the_same_blocks() {
                 let owned = |(name, size, nth): (&str, usize, usize)| (name.to_owned(), size, nth);
                 indices.iter().map(|&index| place(blocks, index).map(owned)).collect()
             };
-            let mut inputs = places(encoding.input_blocks(), &input.inputs);
-            inputs.push(Some(("variant".to_owned(), variant_block.0, variant_block.1)));
+            let inputs = places(encoding.input_blocks(), &input.inputs);
             let rows = places(encoding.move_blocks(), &input.move_rows);
             map.apply(&mut input);
             assert_eq!(places(layout.input_blocks(), &input.inputs), inputs, "{name}");
@@ -109,21 +106,62 @@ fn mapped_positions_have_the_same_blocks() {
 }
 
 #[test]
+fn rules_are_inputs_that_are_always_active() {
+    let games = encodings();
+    let rules = |name: &str| -> Vec<&str> {
+        let (_, encoding) = games.iter().find(|(variant, _)| variant == name).expect("shipped");
+        let names = encoding.input_blocks().iter().map(|block| block.name.as_str());
+        names.filter_map(|name| name.strip_prefix("rule(")?.strip_suffix(')')).collect()
+    };
+    let hill = "flag(K-d4e4d5e5,K-d4e4d5e5)";
+    let race = "flag(K-a8b8c8d8e8f8g8h8,K-a8b8c8d8e8f8g8h8)";
+    for (name, expected) in [
+        ("chess", &["royal-king"][..]),
+        ("nocastle", &["royal-king"]),
+        ("3check", &["royal-king"]),
+        ("crazyhouse", &["royal-king", "captures-to-hand"]),
+        ("bughouse", &["royal-king", "captures-to-partner", "stalemate(loss)"]),
+        ("kingofthehill", &["royal-king", hill]),
+        ("racingkings", &["royal-king", "no-checks", race]),
+        ("armageddon", &["royal-king", "draw-odds(black)"]),
+        ("misere", &["royal-king", "checkmate(win)"]),
+        ("placement", &["royal-king", "must-drop"]),
+        ("horde", &["royal-king", "extinction(all,0,loss)"]),
+        ("coregal", &["royal-king", "extinction(Q,64,loss)", "pseudo-royal"]),
+        ("nocheckatomic", &["blast", "extinction(K,0,loss)"]),
+        ("atomic", &["blast", "extinction(K,0,loss)", "pseudo-royal"]),
+        ("atomar", &["blast", "blast-immune(K)", "mutually-immune(K)", "extinction(K,0,loss)"]),
+        ("duck", &["stalemate(win)", "walls(duck)", "extinction(K,0,loss)"]),
+        ("antichess", &["must-capture", "stalemate(win)", "extinction(all,0,win)"]),
+        (
+            "suicide",
+            &[
+                "must-capture",
+                "fewer-pieces-win-stalemate",
+                "stalemate(win)",
+                "extinction(all,0,win)",
+            ],
+        ),
+    ] {
+        assert_eq!(rules(name), expected, "{name}");
+    }
+}
+
+#[test]
 fn blocks_that_a_base_lacks_are_padding() {
     let games = encodings();
     let chess = games.iter().find(|(name, _)| name == "chess").expect("chess is shipped").clone();
     let (_, crazyhouse) = games.iter().find(|(name, _)| name == "crazyhouse").expect("shipped");
     let base = union(&[chess]);
-    let map = IndexMap::new(&SparseLayout::of(crazyhouse), &base, "crazyhouse");
+    let map = IndexMap::new(&SparseLayout::of(crazyhouse), &base);
     assert!(map.missing().iter().any(|name| name == "pocket(Pawn,own)"), "{:?}", map.missing());
     assert!((0.2..0.4).contains(&map.missing_move_rows()), "{}", map.missing_move_rows());
-    assert_eq!(map.variant(), base.other_variant_input());
     let pocket = crazyhouse.input_blocks().iter().find(|block| block.name.starts_with("pocket"));
     let pocket = pocket.expect("crazyhouse has pockets").first as u16;
     assert_eq!(map.input(pocket), map.input_padding());
     let mut position = SparseInput { inputs: vec![0, pocket], move_rows: vec![0] };
     map.apply(&mut position);
-    assert_eq!(position.inputs.len(), 2);
+    assert_eq!(position.inputs.len(), 1);
     assert_eq!(map.move_row(crazyhouse.shape().move_rows as u16), map.move_padding());
 }
 
@@ -175,11 +213,8 @@ fn damaged_layout_text_is_refused() {
         ("boards: 8x8", "boards: 9x8"),
         ("boards: 8x8", "boards: 8x8 8x8"),
         ("sparse 1", "sparse 0"),
-        ("variants: chess ", "variants: "),
         ("variants: chess ", "variants: crazyhouse "),
         ("variants: chess ", "variants: chess  "),
-        ("variant:3", "variant:4"),
-        ("variant:3", "version:3"),
         ("repeated:1", "repeated:65535"),
         ("repeated:1", "repeated:18446744073709551615"),
         ("repeated:1", "repeated:0"),

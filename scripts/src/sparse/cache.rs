@@ -37,10 +37,6 @@ const GAMES_PER_CHUNK: usize = 2048;
 /// Games from which the scale of the scores is fitted.
 const GAMES_TO_FIT: usize = 4096;
 
-/// One game in this number, by a hash of its record, is learned as one of a variant that a base does not
-/// know.
-const UNKNOWN_OF: u32 = 16;
-
 /// Bytes of the records, unpacked, for each shard.
 const BYTES_PER_SHARD: u64 = 2_000_000;
 
@@ -303,7 +299,7 @@ impl Builder {
         games: &[ScoredGame],
         counts: &mut VariantCounts,
     ) -> std::io::Result<()> {
-        let VariantSource { variant, encoding, maps, .. } = source;
+        let VariantSource { variant, encoding, map, .. } = source;
         let steepness = counts.steepness;
         let held_out_of = self.held_out_of;
         let encoded: Vec<Option<(bool, Vec<u16>)>> = games
@@ -315,16 +311,13 @@ impl Builder {
                     let games = raw.records(variant)?;
                     let first = games.first()?;
                     let held_out = is_held_out(first, held_out_of);
-                    let unknown = !held_out && first.fingerprint().is_multiple_of(UNKNOWN_OF);
                     let labeler = match raw {
                         ScoredGame::Labelled(_) => labelled,
                         ScoredGame::Record(_) | ScoredGame::Invalid => recorded,
                     };
-                    let map =
-                        maps.as_ref().map(|maps| if unknown { &maps.unknown } else { &maps.known });
                     let mut words = Vec::new();
                     for game in games.iter() {
-                        labeler.label(game, map, &mut words)?;
+                        labeler.label(game, map.as_ref(), &mut words)?;
                     }
                     Some((held_out, words))
                 },

@@ -26,17 +26,8 @@ pub(super) struct VariantSource {
     /// Files of records.
     pub(super) files: Vec<PathBuf>,
     pub(super) encoding: SparseEncoding,
-    /// Maps from the variant's encoding to a base.
-    pub(super) maps: Option<BaseMaps>,
-}
-
-/// The indices of a variant in a base.
-#[derive(Debug)]
-pub(super) struct BaseMaps {
-    /// The base knows the variant.
-    pub(super) known: IndexMap,
-    /// The base takes the variant for one that it does not know.
-    pub(super) unknown: IndexMap,
+    /// The map from the variant's encoding to a base.
+    pub(super) map: Option<IndexMap>,
 }
 
 impl Sources {
@@ -48,7 +39,7 @@ impl Sources {
         let encoding = encoding_of(variant)?;
         let layout = SparseLayout::of(&encoding);
         let files = files.to_vec();
-        let source = VariantSource { variant: Arc::clone(variant), files, encoding, maps: None };
+        let source = VariantSource { variant: Arc::clone(variant), files, encoding, map: None };
         Ok(Sources { name: variant.name().to_owned(), layout, variants: vec![source] })
     }
 
@@ -71,17 +62,14 @@ impl Sources {
         let named: Vec<(&str, &SparseEncoding)> =
             encodings.iter().map(|(name, encoding)| (*name, encoding)).collect();
         let layout = SparseLayout::union(&named)?;
-        let sources =
-            by_name.values().zip(&encodings).map(|((variant, files), (name, encoding))| {
-                let known = IndexMap::new(&SparseLayout::of(encoding), &layout, name);
-                let unknown = known.clone().with_variant(layout.other_variant_input());
-                VariantSource {
-                    variant: Arc::clone(variant),
-                    files: files.clone(),
-                    encoding: encoding.clone(),
-                    maps: Some(BaseMaps { known, unknown }),
-                }
-            });
+        let sources = by_name.values().zip(&encodings).map(|((variant, files), (_, encoding))| {
+            VariantSource {
+                variant: Arc::clone(variant),
+                files: files.clone(),
+                encoding: encoding.clone(),
+                map: Some(IndexMap::new(&SparseLayout::of(encoding), &layout)),
+            }
+        });
         let variants = sources.collect();
         Ok(Sources { name: BASE.to_owned(), layout, variants })
     }

@@ -109,7 +109,7 @@ fn base_plays_as_the_networks_that_start_from_it() {
     let float = export_float(&base, rows, &network_metadata.entries()).expect("weights that fit");
     let int8 = base_file(&base, &layout);
     // The last two are not among the variants of the base, but have no other blocks.
-    for name in names.into_iter().chain(["chess", "atomic"]) {
+    for name in names.into_iter().chain(["chess", "blindboard"]) {
         let game = variant(name);
         let own = started(&game, &base);
         let encoding = sparse(&game);
@@ -146,7 +146,8 @@ fn start_refuses_weights_that_do_not_fit() {
     assert!(error.contains("must be equal"), "{error}");
     let nameless = SparseWeights { layout: String::new(), ..base.clone() };
     assert!(refusal(&nameless, sizes).contains("not a layout"));
-    let other = SparseWeights { layout: chess.to_string(), ..base };
+    let crazyhouse = SparseLayout::of(&sparse(&variant("crazyhouse")));
+    let other = SparseWeights { layout: crazyhouse.to_string(), ..base };
     assert!(refusal(&other, sizes).contains("input and move rows"));
 }
 
@@ -222,10 +223,13 @@ fn base_is_refused_where_it_does_not_fit() {
         let error = refusal(&damaged, "chess");
         assert!(matches!(error, UnfitNetwork::Layout(_)), "{error}");
     }
-    let newer =
-        NetworkMetadata { encoding: "sparse-base/2".to_owned(), ..network_metadata.clone() };
-    let error = refusal(&newer, "chess");
-    assert!(matches!(error, UnfitNetwork::Encoding { .. }), "{error}");
+    // The first version told the games apart by their names instead of their rules.
+    for version in [1, 3] {
+        let encoding = format!("sparse-base/{version}");
+        let other = NetworkMetadata { encoding, ..network_metadata.clone() };
+        let error = refusal(&other, "chess");
+        assert!(matches!(error, UnfitNetwork::Encoding { .. }), "{error}");
+    }
     // Duck chess is played, but the base knows nothing of the duck.
     let (file, _) =
         export_int8(&weights, 4, &network_metadata.entries()).expect("weights that fit");
@@ -270,4 +274,17 @@ fn engine_plays_a_variant_of_the_user_with_a_base() {
         has("crazyhouse: using a base network trained on this variant, among others"),
         "{lines:#?}"
     );
+}
+
+#[test]
+fn example_combinations_of_rules_are_valid() {
+    let sections = include_str!("../../examples/base-variants.ini");
+    let (catalogue, faults) = Catalogue::shipped().extended(sections);
+    assert!(faults.is_empty(), "{faults:?}");
+    let shipped: Vec<&str> = Catalogue::shipped().iter().map(|variant| variant.name()).collect();
+    let is_new = |variant: &&Arc<Variant>| !shipped.contains(&variant.name());
+    for variant in catalogue.iter().filter(is_new) {
+        assert_eq!(variant.network(), None, "{} is for the base network", variant.name());
+        assert_eq!(sparse(variant).board(), [8, 8], "{}", variant.name());
+    }
 }

@@ -16,41 +16,26 @@ pub struct IndexMap {
     move_rows: Vec<u16>,
     input_padding: u16,
     move_padding: u16,
-    /// The input that names the game for the network.
-    variant: Option<u16>,
     missing: Vec<String>,
 }
 
 impl IndexMap {
-    /// Returns the map from `source` to `target`. `variant` is the game of `source`; a base reads the game
-    /// by inputs of its own, which are mapped by the names of the variants.
-    pub fn new(source: &SparseLayout, target: &SparseLayout, variant: &str) -> IndexMap {
-        let from = source.shape();
+    /// Returns the map from `source` to `target`.
+    pub fn new(source: &SparseLayout, target: &SparseLayout) -> IndexMap {
         let to = target.shape();
         let mut missing = Vec::new();
-        let mut inputs =
-            mapped(own_blocks(source), own_blocks(target), to.inputs as u16, &mut missing);
-        let known = source.variants().iter().map(String::as_str);
-        let names = known.chain(source.is_base().then_some(""));
-        inputs.extend(names.map(|name| target.variant_input(name).unwrap_or(to.inputs as u16)));
-        debug_assert_eq!(inputs.len(), from.inputs);
-        let blocks = source.move_blocks();
-        let target_blocks = target.move_blocks();
-        let mut move_rows = mapped(blocks, target_blocks, to.move_rows as u16, &mut missing);
+        let mut map =
+            |source, target, padding| mapped(source, target, padding as u16, &mut missing);
+        let inputs = map(source.input_blocks(), target.input_blocks(), to.inputs);
+        let mut move_rows = map(source.move_blocks(), target.move_blocks(), to.move_rows);
         move_rows.push(to.move_rows as u16);
         IndexMap {
             inputs,
             move_rows,
             input_padding: to.inputs as u16,
             move_padding: to.move_rows as u16,
-            variant: if source.is_base() { None } else { target.variant_input(variant) },
             missing,
         }
-    }
-
-    /// Returns the same map with `variant` as the input that names the game.
-    pub fn with_variant(self, variant: Option<u16>) -> IndexMap {
-        IndexMap { variant, ..self }
     }
 
     /// Returns the input of the target for one of the source; its padding row if it has none.
@@ -75,11 +60,6 @@ impl IndexMap {
         self.move_padding
     }
 
-    /// Returns the input that is active in every position, as it names the game.
-    pub fn variant(&self) -> Option<u16> {
-        self.variant
-    }
-
     /// Replaces the indices of a position by those of the target. Inputs that it does not have are left out.
     pub fn apply(&self, position: &mut SparseInput) {
         self.apply_placed(position);
@@ -90,7 +70,6 @@ impl IndexMap {
     /// keep their places.
     pub fn apply_placed(&self, position: &mut SparseInput) {
         position.inputs.iter_mut().for_each(|input| *input = self.input(*input));
-        position.inputs.extend(self.variant);
         position.move_rows.iter_mut().for_each(|row| *row = self.move_row(*row));
     }
 
@@ -104,15 +83,6 @@ impl IndexMap {
         let (_, rows) = self.move_rows.split_last().unwrap_or((&0, &[]));
         let missing = rows.iter().filter(|&&row| row == self.move_padding).count();
         missing as f32 / rows.len().max(1) as f32
-    }
-}
-
-/// The blocks of inputs that a base shares with its games.
-fn own_blocks(layout: &SparseLayout) -> &[Block] {
-    let blocks = layout.input_blocks();
-    match blocks.split_last() {
-        Some((_, own)) if layout.is_base() => own,
-        _ => blocks,
     }
 }
 

@@ -34,7 +34,7 @@ const NEIGHBOR_STATES: usize = 3 * 4;
 /// Places are compared in blocks of this many.
 const PLACES_AT_ONCE: usize = 64;
 
-/// Places of the inputs of the position as a whole.
+/// Places of the inputs of the position as a whole, less those of rules.
 const COMMON_PLACES: usize = 2;
 
 /// Blocks that not all networks of a game have.
@@ -46,12 +46,14 @@ pub(super) struct OptionalBlocks {
     threats: bool,
     /// Those of [`OfferBlocks`].
     offers: bool,
+    /// Those of the rules, [`CommonBlocks::rules`].
+    rules: bool,
 }
 
 impl OptionalBlocks {
     /// All of them.
     pub(super) const ALL: OptionalBlocks =
-        OptionalBlocks { checks: true, threats: true, offers: true };
+        OptionalBlocks { checks: true, threats: true, offers: true, rules: true };
 
     /// Returns those that the text of a layout names.
     pub(super) fn of_layout(layout: &str) -> OptionalBlocks {
@@ -59,6 +61,7 @@ impl OptionalBlocks {
             checks: layout.contains("safe-checks("),
             threats: layout.contains("threats("),
             offers: layout.contains("offers("),
+            rules: layout.contains("rule("),
         }
     }
 }
@@ -79,6 +82,8 @@ pub(super) struct InputBlocks {
 struct CommonBlocks {
     second_side: Option<u16>,
     mid_turn: Option<u16>,
+    /// One for each of [`GameSpec::rule_names`], always active. They tell the games of a base apart.
+    rules: Vec<u16>,
 }
 
 /// Blocks of one board. Arrays are indexed by side: the side to move, the other side.
@@ -184,13 +189,15 @@ impl InputBlocks {
         prefixes: &[&str],
         list: &mut BlockList,
     ) -> InputBlocks {
+        let rules: &[String] = if optional.rules { &game_spec.rule_names } else { &[] };
         let common = CommonBlocks {
             second_side: (!game_spec.symmetry.colors)
                 .then(|| list.add("second-side".to_owned(), 1)),
             mid_turn: game_spec.walls.then(|| list.add("mid-turn".to_owned(), 1)),
+            rules: rules.iter().map(|name| list.add(format!("rule({name})"), 1)).collect(),
         };
         let mut counter = PlaceCounter::default();
-        counter.take(COMMON_PLACES);
+        counter.take(COMMON_PLACES + rules.len());
         let boards = prefixes
             .iter()
             .map(|prefix| BoardBlocks::new(game_spec, optional, prefix, list, &mut counter))
@@ -215,6 +222,9 @@ impl InputBlocks {
         let mid_turn = self.common.mid_turn.filter(|_| view.mid_turn);
         for (place, input) in [second_side, mid_turn].into_iter().enumerate() {
             put_some(out, place, input);
+        }
+        for (nth, &input) in self.common.rules.iter().enumerate() {
+            out.put(COMMON_PLACES + nth, input);
         }
     }
 

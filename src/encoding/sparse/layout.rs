@@ -1,8 +1,7 @@
 //! Layout of the tables of a sparse network: the blocks of one encoding, or the union of the blocks of
 //! several games.
 //!
-//! A network for several games is a base: it has each block of its games once, and one more block of
-//! inputs, `variant`, which names the game.
+//! A network for several games is a base: it has each block of its games once. The inputs for rules tell it the game.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -10,9 +9,6 @@ use std::str::FromStr;
 
 use super::blocks::{Block, BlockList};
 use super::{NAME, OUTCOMES, ROWS_PER_MOVE, SparseEncoding, SparseShape, VERSION};
-
-/// Name of the block that names the game for a base: an input for each of its variants, and one for any other.
-const VARIANT_BLOCK: &str = "variant";
 
 /// Characters of a text that an error message quotes.
 const MAX_QUOTED_CHARS: usize = 60;
@@ -102,7 +98,6 @@ impl SparseLayout {
             inputs.add_missing(encoding.input_blocks());
             moves.add_missing(encoding.move_blocks());
         }
-        inputs.list.add(VARIANT_BLOCK.to_owned(), games.len() + 1);
         let layout = SparseLayout {
             boards,
             variants: games.iter().map(|(name, _)| (*name).to_owned()).collect(),
@@ -168,25 +163,6 @@ impl SparseLayout {
         &self.variants
     }
 
-    /// Returns the input that names the game for a base: that of `variant`, or, if the base does not know it,
-    /// the one of any other game. `None` if it is not a base.
-    pub fn variant_input(&self, variant: &str) -> Option<u16> {
-        let block = self.variant_block()?;
-        let nth = self.variants.iter().position(|name| name == variant);
-        Some((block.first + nth.unwrap_or(self.variants.len())) as u16)
-    }
-
-    /// Returns the input of a game that a base does not know. `None` if it is not a base.
-    pub fn other_variant_input(&self) -> Option<u16> {
-        let block = self.variant_block()?;
-        Some((block.first + self.variants.len()) as u16)
-    }
-
-    /// Returns the block that names the game for a base.
-    pub(super) fn variant_block(&self) -> Option<&Block> {
-        if self.is_base() { self.inputs.blocks().last() } else { None }
-    }
-
     /// Returns whether there is a game on a board of this size.
     pub fn has_board(&self, encoding: &SparseEncoding) -> bool {
         self.boards.contains(&encoding.board())
@@ -246,12 +222,6 @@ impl FromStr for SparseLayout {
             moves: parse_blocks("move rows", moves)?,
         };
         layout.check()?;
-        if let Some(block) = layout.variant_block()
-            && (block.name != VARIANT_BLOCK || block.size != layout.variants.len() + 1)
-        {
-            let Block { name, size, .. } = block;
-            return Err(SparseLayoutError::Word(shortened(&format!("{name}:{size}"))));
-        }
         Ok(layout)
     }
 }

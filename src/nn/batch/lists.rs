@@ -83,24 +83,12 @@ impl SparseLists {
             (0..positions).map(|row| self.active_inputs(row).len()).max().unwrap_or(0).max(1);
         let mut padded = std::mem::take(&mut self.padded);
         padded.clear();
-        match self.map.as_deref() {
-            None => {
-                padded.resize(positions * longest, self.encoding.shape().inputs as u16);
-                for (row, padded) in padded.chunks_exact_mut(longest).enumerate() {
-                    let inputs = self.active_inputs(row);
-                    padded[..inputs.len()].copy_from_slice(inputs);
-                }
-            }
-            Some(map) => {
-                // The last input identifies the game.
-                padded.resize(positions * (longest + 1), map.input_padding());
-                for (row, padded) in padded.chunks_exact_mut(longest + 1).enumerate() {
-                    let inputs = self.active_inputs(row);
-                    for (to, &input) in padded.iter_mut().zip(inputs) {
-                        *to = map.input(input);
-                    }
-                    padded[longest] = map.variant().unwrap_or(map.input_padding());
-                }
+        let map = self.map.as_deref();
+        let padding = map.map_or(self.encoding.shape().inputs as u16, IndexMap::input_padding);
+        padded.resize(positions * longest, padding);
+        for (row, padded) in padded.chunks_exact_mut(longest).enumerate() {
+            for (to, &input) in padded.iter_mut().zip(self.active_inputs(row)) {
+                *to = map.map_or(input, |map| map.input(input));
             }
         }
         self.padded = padded;

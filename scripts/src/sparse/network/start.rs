@@ -49,8 +49,7 @@ impl SparseNetwork {
     /// `start` does not have become zero, so that the network computes what `start` does: random ones would
     /// disturb it in every position. If the hidden layer of `start` is smaller, the units that it does
     /// not have stay random, but nothing reads them yet: the network computes the same (Chen et al. 2016,
-    /// "Net2Net"). If `start` is a base, its row for `variant` becomes part of
-    /// the bias, or its row for other games if it does not know the variant.
+    /// "Net2Net").
     ///
     /// # Errors
     /// [`StartError`]; the network is then as it was.
@@ -72,7 +71,7 @@ impl SparseNetwork {
         if !fits {
             return Err(StartError::Sizes { found, wanted });
         }
-        let map = IndexMap::new(&self.layout, &source, variant);
+        let map = IndexMap::new(&self.layout, &source);
         self.copy_units(start, &map);
         let layout = HeadLayout::new(value_hidden);
         let head = &mut self.state.head.weights;
@@ -90,20 +89,13 @@ impl SparseNetwork {
     fn copy_units(&mut self, start: &SparseWeights, map: &IndexMap) {
         let hidden_size = start.hidden_size;
         let half = hidden_size / 2;
-        let mut bias = start.input_bias.clone();
-        if let Some(variant) = map.variant() {
-            let row = &start.input_table[usize::from(variant) * hidden_size..][..hidden_size];
-            for (bias, weight) in bias.iter_mut().zip(row) {
-                *bias += weight;
-            }
-        }
         for (nth, unit) in self.state.units.iter_mut().enumerate() {
             let first = nth * LANE;
             let is_new = first >= half;
             let known_sides: &[usize] = if is_new { &[] } else { &[0, 1] };
             for &side in known_sides {
                 let columns = side * half + first;
-                unit.bias_columns_mut(side).copy_from_slice(&bias[columns..][..LANE]);
+                unit.bias_columns_mut(side).copy_from_slice(&start.input_bias[columns..][..LANE]);
                 for (input, row) in unit.input_columns_mut(side).enumerate() {
                     let input = usize::from(map.input(input as u16));
                     if input < start.inputs {
