@@ -17,7 +17,7 @@ use crate::encoding::{self, Encoding, Shape, SparseEncoding, SparseLayout, spars
 /// The name of the encoding of a base network.
 const SPARSE_BASE: &str = "sparse-base";
 
-/// Version of the encoding of base networks. 2: inputs for rules tell the games apart instead of one input a variant.
+/// Version of the encoding of base networks. 2: games are distinguished by inputs for rules instead of an input a variant.
 const SPARSE_BASE_VERSION: u32 = 2;
 
 /// A base network plays a variant if it lacks at most this share of the variant's move rows.

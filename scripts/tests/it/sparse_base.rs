@@ -223,7 +223,7 @@ fn base_is_refused_where_it_does_not_fit() {
         let error = refusal(&damaged, "chess");
         assert!(matches!(error, UnfitNetwork::Layout(_)), "{error}");
     }
-    // The first version told the games apart by their names instead of their rules.
+    // The first version has inputs for variants instead of rules.
     for version in [1, 3] {
         let encoding = format!("sparse-base/{version}");
         let other = NetworkMetadata { encoding, ..network_metadata.clone() };

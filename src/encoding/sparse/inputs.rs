@@ -82,7 +82,7 @@ pub(super) struct InputBlocks {
 struct CommonBlocks {
     second_side: Option<u16>,
     mid_turn: Option<u16>,
-    /// One for each of [`GameSpec::rule_names`], always active. They tell the games of a base apart.
+    /// One for each of [`GameSpec::rule_names`], always active. They distinguish the games of a base.
     rules: Vec<u16>,
 }
 
