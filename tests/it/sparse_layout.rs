@@ -148,6 +148,23 @@ fn rules_are_inputs_that_are_always_active() {
 }
 
 #[test]
+fn rules_are_named_once_however_pieces_are_listed() {
+    let layouts = ["qr", "rqrq"].map(|pieces| {
+        let sections = format!(
+            "[mine:nocheckatomic]\nextinctionPieceTypes = {pieces}\n\
+             blastImmuneTypes = {pieces}\n"
+        );
+        let (catalogue, faults) = Catalogue::shipped().extended(&sections);
+        assert!(faults.is_empty(), "{faults:?}");
+        let variant = catalogue.get("mine").expect("a game of the sections");
+        let encoding = SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");
+        SparseLayout::of(&encoding).to_string()
+    });
+    assert_eq!(layouts[0], layouts[1]);
+    layouts[0].parse::<SparseLayout>().expect("a layout");
+}
+
+#[test]
 fn blocks_that_a_base_lacks_are_padding() {
     let games = encodings();
     let chess = games.iter().find(|(name, _)| name == "chess").expect("chess is shipped").clone();

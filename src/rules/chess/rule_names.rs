@@ -54,8 +54,9 @@ impl VariantRules {
         let value = value_name(extinction.value);
         let count = extinction.piece_count;
         let name = |pieces: &str| format!("extinction({pieces},{count},{value})");
-        let roles = extinction.roles.iter().map(|&role| name(&role_letters(&[role])));
-        let mut names: Vec<String> = roles.collect();
+        let letters = role_letters(&extinction.roles);
+        let mut names: Vec<String> =
+            letters.chars().map(|letter| name(&letter.to_string())).collect();
         if extinction.all {
             names.push(name("all"));
         }
@@ -100,8 +101,10 @@ fn walling_name(rule: Walling) -> &'static str {
     }
 }
 
+/// Returns the letters of roles, each once and always in the same order, however a section lists them.
 fn role_letters(roles: &[Role]) -> String {
-    roles.iter().map(|role| role.upper_char()).collect()
+    let listed = Role::ALL.into_iter().filter(|role| roles.contains(role));
+    listed.map(|role| role.upper_char()).collect()
 }
 
 fn square_names(region: Bitboard) -> String {
