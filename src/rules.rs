@@ -353,9 +353,9 @@ impl Position {
         let State::ChessPosition(game) = &mut self.state else { return false };
         let passed = game.pass_turn();
         if passed {
+            // No game reaches a position before again by passing.
             let key = self.rules().key();
-            let reversible = self.rules().reversible();
-            self.history.push(key, reversible);
+            self.history.restart(key);
         }
         passed
     }

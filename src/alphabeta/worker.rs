@@ -256,7 +256,9 @@ impl<E: StaticEvaluator> Worker<E> {
     /// that is in endgame tables.
     pub(super) fn known_score(&self, shared: &Shared<'_>, ply: usize) -> Option<Score> {
         let position = &self.frames[ply].position;
-        if let Some(outcome) = position.claimable_outcome_in_search() {
+        if let Some(claimed) = position.claimable_outcome_in_search() {
+            // A game that has ended leaves nothing to claim: a mate by the last move that the counter allows counts.
+            let outcome = position.outcome().unwrap_or(claimed);
             return Some(decided(outcome.score(position.turn()), ply));
         }
         if let Some((score, plies)) = position.king_capture() {

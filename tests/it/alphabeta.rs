@@ -266,6 +266,10 @@ fn mates_are_found() {
         ("racingkings", "8/6K1/8/8/8/k7/8/8 w - - 0 1", 1),
         // A turn of duck chess has two plies.
         ("duck", "k7/8/8/8/8/8/8/R3K3 w - - 0 1", 2),
+        // The game ends before a draw by the counter or for lack of material can be claimed.
+        ("chess", "7k/8/6K1/8/8/8/8/R7 w - - 99 80", 1),
+        ("atomic", "8/8/8/8/6k1/5r2/8/K4Q2 w - - 0 1", 1),
+        ("atomic", "8/8/8/8/6pk/8/5N2/K7 w - - 0 1", 1),
     ];
     for (name, fen, plies) in positions {
         let root = position(name, fen);
