@@ -360,12 +360,13 @@ impl Position {
         passed
     }
 
-    /// Returns the score of the side to move, 1 or -1, and the plies to the end of the game, if a capture of a king ends it
-    /// and that is plain without a search: the side to move has captured it or can do so, or it has moved, and no square
-    /// for the duck shields its own king. `None` in all games but duck chess.
-    pub fn king_capture(&self) -> Option<(i8, usize)> {
+    /// Returns the score of the side to move, 1, 0 or -1, and the plies to the end of the game, where both are plain
+    /// without a search: it can capture the last piece of a kind, or blow it up (atomic, extinction); in duck chess it has
+    /// captured the king or can do so, or it has moved, and no square for the duck shields its own king; in a race it must
+    /// draw by following the opponent (racingkings). `None` where nothing is plain; the game may have ended.
+    pub fn evident_end(&self) -> Option<(i8, usize)> {
         match &self.state {
-            State::ChessPosition(game) => game.king_capture(),
+            State::ChessPosition(game) => game.evident_end(),
             _ => None,
         }
     }
@@ -388,8 +389,8 @@ impl Position {
 
     /// Returns `true` if a legal move wins at least `least` by the captures that follow on its square, if each side
     /// captures with its least valuable piece and may stop (static exchange evaluation), or, where captures blow up pieces, by
-    /// that capture. Pins are ignored. Drops always do, and so do moves of games in which captures are compulsory, checks are
-    /// not allowed, or walls are placed, and quiet moves where captures blow up pieces.
+    /// that capture. Pins are ignored. Drops always do, and so do moves that may win at once, moves of games in which captures
+    /// are compulsory, checks are not allowed, or walls are placed, and quiet moves where captures blow up pieces.
     pub fn exchange_wins(&self, m: Move, least: i32, value: fn(Role) -> i32) -> bool {
         match &self.state {
             State::ChessPosition(game) => game.exchange_wins(m, least, value),

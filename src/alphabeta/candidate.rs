@@ -9,7 +9,7 @@ pub(super) struct Candidate {
     pub(super) m: Move,
     pub(super) packed: PackedMove,
     pub(super) piece: PieceSquare,
-    /// Captures, promotions to the best piece, and arrivals in the region of a flag rule.
+    /// Captures, promotions to the best piece, and other moves that may win at once by a rule of the variant.
     pub(super) is_tactical: bool,
 }
 
@@ -29,6 +29,6 @@ impl Candidate {
 /// Returns `true` if a move changes the material or may end the game at once.
 pub(super) fn is_tactical(facts: MoveFacts) -> bool {
     facts.captured.is_some()
-        || facts.reaches_flag
+        || facts.may_win
         || matches!(facts.promotion, Some(Role::Queen | Role::King))
 }

@@ -33,7 +33,7 @@ pub(super) fn piece_value(role: Role) -> i32 {
 fn gain(facts: MoveFacts) -> i32 {
     let captured = facts.captured.map_or(0, piece_value);
     let promoted = facts.promotion.map_or(0, |role| piece_value(role) - piece_value(Role::Pawn));
-    captured + promoted + if facts.reaches_flag { 3000 } else { 0 }
+    captured + promoted + if facts.may_win { 3000 } else { 0 }
 }
 
 impl<E: StaticEvaluator> Worker<E> {

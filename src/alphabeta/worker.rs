@@ -252,8 +252,8 @@ impl<E: StaticEvaluator> Worker<E> {
         Some(outcome.map_or(0, |outcome| decided(outcome.score(position.turn()), ply)))
     }
 
-    /// Returns the score of a position in which a player can claim the end of the game, or a king can be captured, or
-    /// that is in endgame tables.
+    /// Returns the score of a position in which a player can claim the end of the game, or whose end is evident, or that
+    /// is in endgame tables.
     pub(super) fn known_score(&self, shared: &Shared<'_>, ply: usize) -> Option<Score> {
         let position = &self.frames[ply].position;
         if let Some(claimed) = position.claimable_outcome_in_search() {
@@ -261,7 +261,7 @@ impl<E: StaticEvaluator> Worker<E> {
             let outcome = position.outcome().unwrap_or(claimed);
             return Some(decided(outcome.score(position.turn()), ply));
         }
-        if let Some((score, plies)) = position.king_capture() {
+        if let Some((score, plies)) = position.evident_end() {
             return Some(decided(score, ply + plies));
         }
         let value = shared.probe?(position)?;

@@ -7,6 +7,7 @@ mod attack;
 mod bughouse_board;
 mod castling;
 mod drops;
+mod evident_end;
 mod exchange;
 mod fen;
 mod king_capture;

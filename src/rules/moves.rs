@@ -51,8 +51,9 @@ pub struct MoveFacts {
     pub captured: Option<Role>,
     /// What a pawn becomes.
     pub promotion: Option<Role>,
-    /// Whether a piece that can win there reaches the region of a flag rule (kingofthehill, racingkings).
-    pub reaches_flag: bool,
+    /// Whether the move may win at once by a rule of the variant: a piece that can win there reaches the region of a flag
+    /// rule (kingofthehill, racingkings), or the opponent has too few pieces of a kind after it (atomic, extinction).
+    pub may_win: bool,
 }
 
 /// One of the two boards of bughouse.

@@ -148,7 +148,7 @@ fn tactical_moves_are_those_of_the_legal_moves() {
                 root.add_tactical_moves(&mut found);
                 let is_tactical = |m: &&Move| {
                     let facts = root.move_facts(**m);
-                    facts.captured.is_some() || facts.promotion.is_some() || facts.reaches_flag
+                    facts.captured.is_some() || facts.promotion.is_some() || facts.may_win
                 };
                 let wanted: BTreeSet<_> = all.iter().filter(is_tactical).collect();
                 let picked: BTreeSet<_> = found.iter().filter(is_tactical).collect();
@@ -270,6 +270,8 @@ fn mates_are_found() {
         ("chess", "7k/8/6K1/8/8/8/8/R7 w - - 99 80", 1),
         ("atomic", "8/8/8/8/6k1/5r2/8/K4Q2 w - - 0 1", 1),
         ("atomic", "8/8/8/8/6pk/8/5N2/K7 w - - 0 1", 1),
+        // A capture that loses an exchange takes the last pawn.
+        ("kinglet", "r2rk3/3p4/8/8/8/8/PPP5/K2Q4 w - - 0 1", 1),
     ];
     for (name, fen, plies) in positions {
         let root = position(name, fen);

@@ -148,7 +148,7 @@ fn mates_in_duck_chess_match_exhaustive_search() {
                 (false, true) => Some((1, 2)),
                 _ => (position.mid_turn() && king_is_lost(position)).then_some((-1, 3)),
             };
-            assert_eq!(position.king_capture(), plain, "{what}");
+            assert_eq!(position.evident_end(), plain, "{what}");
             assert!(!position.is_king_lost(0) || position.mid_turn());
             lost += usize::from(position.is_king_lost(MAX_POSITIONS));
             match found {
@@ -173,6 +173,62 @@ fn mates_in_duck_chess_match_exhaustive_search() {
     }
     let all = (in_one, in_two, none, lost);
     assert!(in_one > 300 && in_two > 20 && none > 20 && lost > 100, "{all:?}");
+}
+
+/// Captures that win at once are known before they are made, and so are races that end level.
+#[test]
+fn evident_ends_are_those_of_the_next_move() {
+    let mut won = 0;
+    // Duck chess has a test of its own.
+    for variant in Catalogue::shipped().iter().filter(|variant| variant.name() != "duck") {
+        let extinguishing = ["atomic", "nocheckatomic", "extinction", "kinglet", "threekings"];
+        let is_complete = extinguishing.contains(&variant.name());
+        let games = if is_complete || variant.name() == "racingkings" { 60 } else { 4 };
+        for seed in 0..games {
+            random_game(variant.name(), seed, 200, |_, position, moves| {
+                let what = || format!("{} {}", variant.name(), position.fen());
+                let us = position.turn();
+                let mut wins_at_once = false;
+                for &m in moves {
+                    let facts = position.move_facts(m);
+                    let next = after(position, m);
+                    let end = next.outcome().filter(|end| end.reason == Reason::Variant);
+                    let is_won = end.is_some_and(|end| end.winner == Some(us));
+                    if is_complete {
+                        let captures = is_won && facts.captured.is_some();
+                        assert_eq!(facts.may_win, captures, "{} {m:?}", what());
+                        let Move::Step { to, .. } = m else { panic!("{} {m:?}", what()) };
+                        let takes = position.board().pieces.occupied().contains(to);
+                        wins_at_once |= captures && takes && facts.promotion.is_none();
+                    }
+                    assert!(!facts.may_win || is_won || !is_complete, "{} {m:?}", what());
+                }
+                match position.evident_end() {
+                    Some((1, 1)) => {
+                        let is_winning = |m: &&Move| {
+                            position.move_facts(**m).captured.is_some()
+                                && wins(&after(position, **m), us)
+                        };
+                        assert!(moves.iter().any(|m| is_winning(&m)), "{}", what());
+                        won += 1;
+                    }
+                    Some((0, 1)) => {
+                        let ends = moves.iter().map(|&m| after(position, m).outcome());
+                        let scores: Vec<_> =
+                            ends.map(|end| end.expect("the end").score(us)).collect();
+                        assert_eq!(scores.iter().max(), Some(&0), "{}", what());
+                    }
+                    Some(other) => panic!("{} {other:?}", what()),
+                    None => assert!(!wins_at_once, "{}", what()),
+                }
+            });
+        }
+    }
+    assert!(won > 300, "{won}");
+    // Random games seldom get that far.
+    let race = Catalogue::shipped().get("racingkings").expect("shipped");
+    let race = race.position("6K1/1k6/8/8/8/8/8/qqqrr3 b - - 0 1", false).expect("a position");
+    assert_eq!(race.evident_end(), Some((0, 1)));
 }
 
 #[test]

@@ -26,6 +26,9 @@ impl ChessPosition {
         }
         let Some(mover) = self.board.role_at(from) else { return true };
         let facts = self.move_facts(m);
+        if facts.may_win {
+            return true;
+        }
         if let Some(immune) = &rules.blast {
             return facts.captured.is_none_or(|captured| {
                 value(captured) + self.blast_gain(from, to, mover, value, immune) >= least
@@ -161,7 +164,9 @@ mod tests {
             ("atomic", "4k3/8/1pn5/2pb4/8/8/8/3RK3 w - - 0 1", "d1d5", 300 + 300 - 500),
             ("atomic", "4k3/8/8/3p4/2N1N3/8/8/3RK3 w - - 0 1", "d1d5", 100 - 500 - 600),
             ("atomic", "k7/8/4q3/3pP3/8/8/8/4K3 w - d6 0 1", "e5d6", 900 + 100 - 100),
-            ("atomic", "8/8/8/3pk3/8/8/8/3RK3 w - - 0 1", "d1d5", 10_000 + 100 - 500),
+            // One that ends the game wins anything.
+            ("atomic", "8/8/8/3pk3/8/8/8/3RK3 w - - 0 1", "d1d5", 20_000),
+            ("kinglet", "r2rk3/3p4/8/8/8/8/PPP5/K2Q4 w - - 0 1", "d1d7", 20_000),
             // Kings are immune.
             ("atomar", "4k3/8/8/3p4/4K3/8/8/8 w - - 0 1", "e4d5", 100),
             ("atomar", "8/8/3k4/3p4/8/8/8/3RK3 w - - 0 1", "d1d5", 100 - 500),

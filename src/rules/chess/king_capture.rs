@@ -80,9 +80,10 @@ impl ChessPosition {
         search.is_inescapable(self) == Some(true)
     }
 
-    /// See [`Position::king_capture`](crate::rules::Position::king_capture).
-    pub(in crate::rules) fn king_capture(&self) -> Option<(i8, usize)> {
-        if self.variant_rules.walls.is_none() || !self.wins_by_king_capture() {
+    /// Returns the score of the side to move and the plies to the end if it has captured the king or can do so, or if it has
+    /// moved and no square for the duck shields its own king.
+    pub(super) fn king_capture(&self) -> Option<(i8, usize)> {
+        if !self.wins_by_king_capture() {
             return None;
         }
         let own = self.kings(self.turn).single_square()?;

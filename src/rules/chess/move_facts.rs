@@ -23,7 +23,9 @@ impl ChessPosition {
                     let piece = flag.piece[self.turn];
                     flag.region[self.turn].contains(to) && (piece.is_none() || piece == role)
                 });
-                MoveFacts { role, captured, promotion, reaches_flag }
+                let takes_last = |captured: Role| self.wins_by_capture(from, to, captured);
+                let may_win = reaches_flag || captured.is_some_and(takes_last);
+                MoveFacts { role, captured, promotion, may_win }
             }
             Move::Drop { role, .. } => MoveFacts { role: Some(role), ..MoveFacts::default() },
             _ => MoveFacts::default(),

@@ -123,13 +123,13 @@ impl ChessPosition {
     }
 
     /// Returns the number of pieces of a kind, pieces in hand included.
-    fn count(&self, color: Color, role: Role) -> u32 {
+    pub(super) fn count(&self, color: Color, role: Role) -> u32 {
         let pieces = self.board.by_role(role) & self.board.by_color(color);
         pieces.count() as u32 + u32::from(self.hands[color][role])
     }
 
     /// Returns the number of all pieces, pieces in hand included.
-    fn count_all(&self, color: Color) -> u32 {
+    pub(super) fn count_all(&self, color: Color) -> u32 {
         Role::ALL.into_iter().map(|role| self.count(color, role)).sum()
     }
 
@@ -221,14 +221,20 @@ impl ChessPosition {
                 Outcome::win(us.into(), Reason::Variant)
             });
         }
-        let at_once = !flag.reply || flag.safe || is_king(us);
-        let wins = at_once && self.has_reached(flag, them);
-        (wins && !self.can_follow(flag)).then(|| Outcome::win(them.into(), Reason::Variant))
+        let wins = self.reached_at_once(flag) && !self.can_follow(flag);
+        wins.then(|| Outcome::win(them.into(), Reason::Variant))
+    }
+
+    /// Returns `true` if the side that has just moved has reached its flag region, and wins by it unless the other side
+    /// can follow.
+    pub(super) fn reached_at_once(&self, flag: Flag) -> bool {
+        let is_king = self.variant_rules.royal && flag.piece[self.turn] == Some(Role::King);
+        (!flag.reply || flag.safe || is_king) && self.has_reached(flag, !self.turn)
     }
 
     /// Returns `true` if the king of black, who is to move, can reach its flag region at once, so that
     /// white has not won yet.
-    fn can_follow(&self, flag: Flag) -> bool {
+    pub(super) fn can_follow(&self, flag: Flag) -> bool {
         let us = self.turn;
         let Some(king) = self.royal(us) else { return false };
         let may_reply = flag.reply && us == Color::Black && flag.piece[us] == Some(Role::King);
