@@ -260,7 +260,7 @@ impl<E: StaticEvaluator> Worker<E> {
             return Vec::new();
         }
         let score = self.evaluate(0);
-        self.frames[0].eval = score;
+        self.frames[0].eval = self.corrected(0, score);
         self.frames[0].is_evaluated = !self.in_check(0);
         self.frames[0].legal.clone_from(&legal);
         self.ask_policy(0);

@@ -292,7 +292,8 @@ impl<E: StaticEvaluator> Worker<E> {
         }
         let (max_depth, margin) = REVERSE_FUTILITY;
         let margin = margin * (depth - i32::from(facts.improving));
-        if depth <= max_depth && guess - margin >= beta && guess < MATE_BOUND {
+        let is_decided = guess >= MATE_BOUND || beta <= -MATE_BOUND;
+        if depth <= max_depth && guess - margin >= beta && !is_decided {
             return Some(guess);
         }
         let (max_depth, margin) = RAZORING;

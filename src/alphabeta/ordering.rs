@@ -112,8 +112,8 @@ impl<E: StaticEvaluator> Worker<E> {
         self.frames[ply].order = order;
     }
 
-    /// Orders the tactical moves among the legal ones at `ply`, or `all` of them. Returns `true` if there are only tactical
-    /// moves.
+    /// Orders the tactical moves among the legal ones at `ply`, or `all` of them, the tactical ones first. Returns `true` if
+    /// there are only tactical moves.
     pub(super) fn order_tactical(
         &mut self,
         ply: usize,
@@ -123,6 +123,8 @@ impl<E: StaticEvaluator> Worker<E> {
         let mut order = std::mem::take(&mut self.frames[ply].order);
         order.clear();
         let frame = &self.frames[ply];
+        let side = frame.position.turn();
+        let piece_before = self.before(ply).map(|before| before.piece);
         let mut only_tactical = true;
         for (index, &m) in frame.legal.iter().enumerate() {
             let facts = frame.position.move_facts(m);
@@ -132,11 +134,14 @@ impl<E: StaticEvaluator> Worker<E> {
                 continue;
             }
             let packed = m.pack();
-            let mover = facts.role.map_or(0, |role| role as i32);
             let value = if Some(packed) == table_move {
                 TABLE_MOVE
+            } else if is_tactical {
+                let mover = facts.role.map_or(0, |role| role as i32);
+                CAPTURE + 16 * gain(facts) - mover + self.histories.capture(packed) / 4
             } else {
-                16 * gain(facts) - mover + self.histories.capture(packed) / 4
+                let piece = PieceSquare::new(side, facts, m);
+                self.quiet_history(side, piece_before, packed, piece)
             };
             order.push(value, index);
         }

@@ -49,10 +49,10 @@ impl<E: StaticEvaluator> Worker<E> {
             return score;
         }
         let table_move = found.and_then(|(entry, _)| entry.best);
-        let only_tactical = !may_stand_pat && self.order_tactical(ply, table_move, in_check);
+        let evades = in_check && depth > -EVASION_DEPTH;
+        let only_tactical = !may_stand_pat && self.order_tactical(ply, table_move, evades);
         let is_forced =
             only_tactical && (depth > -FORCED_DEPTH || self.frames[ply].legal.len() == 1);
-        let evades = in_check && depth > -EVASION_DEPTH;
         let is_last = ply >= MAX_PLY || depth < -MAX_DEPTH;
         let static_eval = match found {
             // Nothing depends on the evaluation of positions all of whose moves are searched.

@@ -6,7 +6,7 @@ use super::candidate::Candidate;
 use super::evaluation::StaticEvaluator;
 use super::histories::{CorrectionKeys, Histories};
 use super::move_order::MoveOrder;
-use super::score::{Score, TABLE_WIN, decided};
+use super::score::{MAX_EVAL, Score, TABLE_WIN, decided};
 use super::table::{Entry, TranspositionTable};
 use crate::nn::EvalError;
 use crate::rules::{BoardId, Key, Move, MoveList, PackedMove, Position, ProvenValue};
@@ -183,9 +183,10 @@ impl<E: StaticEvaluator> Worker<E> {
         }
     }
 
-    /// Returns a static evaluation with what searches of similar positions found beyond it.
+    /// Returns a static evaluation with what searches of similar positions found beyond it, within the range of evaluations.
     pub(super) fn corrected(&self, ply: usize, static_eval: Score) -> Score {
-        static_eval + self.histories.correction(self.correction_keys(ply))
+        let corrected = static_eval + self.histories.correction(self.correction_keys(ply));
+        corrected.clamp(-MAX_EVAL, MAX_EVAL)
     }
 
     /// Learns from what a search found at `ply` beyond the corrected evaluation.
