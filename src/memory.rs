@@ -1,6 +1,8 @@
 //! Memory hints to the system and the processor: huge pages, release of pages, prefetch.
 
+use std::alloc::{Layout, alloc_zeroed};
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::AtomicU64;
 
 /// The size of a page.
 #[cfg(target_os = "linux")]
@@ -54,6 +56,28 @@ impl<T: PartialEq> PartialEq for HugePages<T> {
     fn eq(&self, other: &HugePages<T>) -> bool {
         **self == **other
     }
+}
+
+/// A cache line of words that threads share, in pairs.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct SharedLine(pub(crate) [[AtomicU64; 2]; 4]);
+
+/// Returns `count` lines of zeros, or `None` without enough memory for them. The system provides the pages when they are
+/// first used, so that the time this takes does not depend on their number.
+pub(crate) fn zeroed_lines(count: usize) -> Option<Vec<SharedLine>> {
+    let layout = Layout::array::<SharedLine>(count).ok().filter(|layout| layout.size() > 0)?;
+    // SAFETY: the size is not 0. If the memory is not null, it has the layout of a vector of this capacity, and all of its
+    // bytes are 0, which are valid lines.
+    let mut lines = unsafe {
+        let memory = alloc_zeroed(layout).cast::<SharedLine>();
+        if memory.is_null() {
+            return None;
+        }
+        Vec::from_raw_parts(memory, count, count)
+    };
+    prefer_huge_pages(&mut lines);
+    Some(lines)
 }
 
 /// Asks the system to back the capacity of `reserved` by huge pages, which saves TLB misses in random access.
@@ -112,7 +136,20 @@ pub(crate) fn prefetch<T>(one: &T) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
     use super::*;
+
+    #[test]
+    fn lines_are_zeros() {
+        assert!(zeroed_lines(0).is_none());
+        assert!(zeroed_lines(usize::MAX / 64).is_none(), "more than there is");
+        // Of these 2 GiB two pages are used.
+        let lines = zeroed_lines((2 << 30) / size_of::<SharedLine>()).expect("addresses");
+        for line in [&lines[0], &lines[lines.len() - 1]] {
+            assert!(line.0.iter().flatten().all(|word| word.load(Ordering::Relaxed) == 0));
+        }
+    }
 
     #[test]
     fn large_tables_begin_at_a_huge_page() {

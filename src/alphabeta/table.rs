@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use super::score::{MATE_BOUND, Score};
-use crate::memory::{prefer_huge_pages, prefetch};
+use crate::memory::{SharedLine, prefetch, zeroed_lines};
 use crate::rules::{Key, PackedMove};
 
 /// What a stored score says about the true one.
@@ -54,8 +54,6 @@ impl Entry {
     }
 }
 
-/// Entries of a bucket.
-const WAYS: usize = 4;
 /// Searches that are distinguished.
 const AGES: u8 = 32;
 /// A result of the current search is replaced like one of an earlier search that is this much deeper.
@@ -65,19 +63,12 @@ const FIRST_BUCKETS: usize = (4 << 20) / size_of::<Bucket>();
 /// The share of entries of the current search, in permille, above which more buckets are taken into use.
 const CROWDED: usize = 250;
 
-/// An entry and its key in two words, of which the first is XORed with the second. A reader that sees one
-/// word of each of two writers finds no key that fits (Hyatt and Mann 2002, "A lock-less transposition table
-/// implementation").
-#[derive(Debug, Default)]
-struct Slot {
-    key: AtomicU64,
-    data: AtomicU64,
-}
+/// An entry and its key: the key, XORed with the second word, and the entry. A reader that sees one word of each of two
+/// writers finds no key that fits (Hyatt and Mann 2002, "A lock-less transposition table implementation").
+type Slot = [AtomicU64; 2];
 
 /// The entries of a cache line.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Bucket([Slot; WAYS]);
+type Bucket = SharedLine;
 
 /// Results of searched positions, by their keys.
 ///
@@ -92,20 +83,24 @@ pub struct TranspositionTable {
 }
 
 impl TranspositionTable {
-    /// Returns an empty table of at most `bytes` bytes, and at least one bucket.
+    /// Returns an empty table of at most `bytes` bytes, and at least one bucket. Its memory is provided when it is first used.
     pub fn new(bytes: usize) -> TranspositionTable {
         let mut count = (bytes / size_of::<Bucket>()).max(1);
-        let mut buckets = Vec::new();
-        // Without enough memory, a smaller table does.
-        while buckets.try_reserve_exact(count).is_err() && count > 1 {
+        loop {
+            // The buckets in use double until they are all.
+            let doublings = (count / FIRST_BUCKETS).checked_ilog2().unwrap_or(0);
+            let first = count >> doublings;
+            let in_use = AtomicUsize::new(first);
+            if let Some(buckets) = zeroed_lines(first << doublings) {
+                return TranspositionTable { buckets, in_use, age: AtomicU8::new(0) };
+            }
+            if count == 1 {
+                let buckets = vec![Bucket::default()];
+                return TranspositionTable { buckets, in_use, age: AtomicU8::new(0) };
+            }
+            // Without enough memory, a smaller table does.
             count /= 2;
         }
-        prefer_huge_pages(&mut buckets);
-        // The buckets in use double until they are all.
-        let doublings = (count / FIRST_BUCKETS).checked_ilog2().unwrap_or(0);
-        let first = count >> doublings;
-        buckets.resize_with(first << doublings, Bucket::default);
-        TranspositionTable { buckets, in_use: AtomicUsize::new(first), age: AtomicU8::new(0) }
     }
 
     /// Removes all entries.
@@ -127,16 +122,16 @@ impl TranspositionTable {
         // The entries of a bucket belong to two of the new ones, which are not before it: from the last one on, none
         // meets an entry that has not moved yet.
         for old in self.buckets[..in_use].iter().rev() {
-            for slot in &old.0 {
-                let data = slot.data.swap(0, Ordering::Relaxed);
-                let key = slot.key.swap(0, Ordering::Relaxed) ^ data;
+            for [key, data] in &old.0 {
+                let data = data.swap(0, Ordering::Relaxed);
+                let key = key.swap(0, Ordering::Relaxed) ^ data;
                 let new = &self.buckets[index(Key(key), 2 * in_use)];
-                let free = new.0.iter().find(|slot| slot.data.load(Ordering::Relaxed) == 0);
-                if let Some(free) = free
+                let free = new.0.iter().find(|[_, data]| data.load(Ordering::Relaxed) == 0);
+                if let Some([free_key, free_data]) = free
                     && data != 0
                 {
-                    free.key.store(key ^ data, Ordering::Relaxed);
-                    free.data.store(data, Ordering::Relaxed);
+                    free_key.store(key ^ data, Ordering::Relaxed);
+                    free_data.store(data, Ordering::Relaxed);
                 }
             }
         }
@@ -148,7 +143,7 @@ impl TranspositionTable {
         self.age.store((self.age.load(Ordering::Relaxed) + 1) % AGES, Ordering::Relaxed);
     }
 
-    fn bucket(&self, key: Key) -> &[Slot; WAYS] {
+    fn bucket(&self, key: Key) -> &[Slot; 4] {
         &self.buckets[index(key, self.in_use.load(Ordering::Relaxed))].0
     }
 
@@ -159,9 +154,9 @@ impl TranspositionTable {
 
     /// Returns the entry of a position.
     pub(super) fn probe(&self, key: Key) -> Option<Entry> {
-        self.bucket(key).iter().find_map(|slot| {
-            let data = slot.data.load(Ordering::Relaxed);
-            let found = slot.key.load(Ordering::Relaxed) ^ data;
+        self.bucket(key).iter().find_map(|[found, data]| {
+            let data = data.load(Ordering::Relaxed);
+            let found = found.load(Ordering::Relaxed) ^ data;
             if found == key.0 { unpack(data).map(|(entry, _)| entry) } else { None }
         })
     }
@@ -172,10 +167,11 @@ impl TranspositionTable {
         let age = self.age.load(Ordering::Relaxed);
         let mut target: Option<(i32, &Slot)> = None;
         for slot in self.bucket(key) {
-            let data = slot.data.load(Ordering::Relaxed);
+            let [old_key, data] = slot;
+            let data = data.load(Ordering::Relaxed);
             let old = unpack(data);
             if let Some((old, old_age)) = old
-                && slot.key.load(Ordering::Relaxed) ^ data == key.0
+                && old_key.load(Ordering::Relaxed) ^ data == key.0
             {
                 let is_much_deeper = old.depth > entry.depth + 3 && old_age == age;
                 if is_much_deeper && entry.bound != Bound::Exact {
@@ -193,10 +189,10 @@ impl TranspositionTable {
                 target = Some((worth, slot));
             }
         }
-        if let Some((_, slot)) = target {
+        if let Some((_, [slot_key, slot_data])) = target {
             let data = pack(&entry, age);
-            slot.key.store(key.0 ^ data, Ordering::Relaxed);
-            slot.data.store(data, Ordering::Relaxed);
+            slot_key.store(key.0 ^ data, Ordering::Relaxed);
+            slot_data.store(data, Ordering::Relaxed);
         }
     }
 
@@ -210,8 +206,8 @@ impl TranspositionTable {
     fn permille_in_use(&self) -> usize {
         let age = self.age.load(Ordering::Relaxed);
         let sample = self.buckets.iter().take(250).flat_map(|bucket| &bucket.0);
-        let (used, all) = sample.fold((0, 0), |(used, all), slot| {
-            let entry = unpack(slot.data.load(Ordering::Relaxed));
+        let (used, all) = sample.fold((0, 0), |(used, all), [_, data]| {
+            let entry = unpack(data.load(Ordering::Relaxed));
             let is_used = entry.is_some_and(|(_, its_age)| its_age == age);
             (used + usize::from(is_used), all + 1)
         });
@@ -297,7 +293,7 @@ mod tests {
         assert_eq!(all, 2 * first);
         // Spread like hashed keys.
         let key = |number: u64| Key(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let count = (first * WAYS / 2) as u64;
+        let count = (2 * first) as u64;
         for number in 0..count / 4 {
             table.store(key(number), entry(3));
         }
