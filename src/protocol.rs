@@ -242,6 +242,9 @@ fn set_option(
     if log_file != old_log_file
         && let Err(error) = output.log_to(log_file.as_deref())
     {
+        // The option keeps its value, so that the next attempt is refused as well.
+        let old = old_log_file.unwrap_or_default();
+        session.set_option(name, &old.to_string_lossy())?;
         return Err(SetOptionError::LogFile { path: log_file.unwrap_or_default(), error });
     }
     Ok(notes)
