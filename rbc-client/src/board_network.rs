@@ -104,7 +104,7 @@ impl BoardScorer for AlphaBetaScorer {
             probe: None,
         };
         let is_over = || Instant::now() >= deadline;
-        let last = self.search.search(request, &is_over, &mut |iteration| {
+        let last = self.search.search(request, &|_| is_over(), &mut |iteration| {
             let is_decided = iteration.lines.first().is_none_or(|l| l.mate_plies().is_some());
             if is_decided { Verdict::Stop } else { Verdict::Continue }
         });

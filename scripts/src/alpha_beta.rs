@@ -64,7 +64,7 @@ impl AlphaBetaSearch {
             max_nodes: self.nodes,
             probe: None,
         };
-        let is_time_up = || self.time.is_some_and(|time| begun.elapsed() >= time);
+        let is_time_up = |_| self.time.is_some_and(|time| begun.elapsed() >= time);
         let found = self.search.search(request, &is_time_up, &mut |_| Verdict::Continue)?;
         Ok(found.lines.into_iter().next())
     }

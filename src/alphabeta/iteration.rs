@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use super::evaluation::StaticEvaluator;
@@ -37,7 +37,7 @@ pub struct Request<'a> {
     pub lines: usize,
     /// The depth after which the search ends.
     pub max_depth: u32,
-    /// The nodes after which the search ends; those of other threads do not count.
+    /// The nodes of all threads after which the search ends. Several threads exceed it by a few hundred.
     pub max_nodes: u64,
     /// Endgame tables.
     pub probe: Option<&'a Probe<'a>>,
@@ -136,25 +136,28 @@ impl<E: StaticEvaluator> AlphaBeta<E> {
         self.workers.iter_mut().for_each(Worker::clear);
     }
 
-    /// Searches until the depth, the nodes, `should_stop` (asked every few hundred nodes) or the verdict on an
-    /// iteration ends it. A search that ends before its first iteration has the moves in the order of the policy.
+    /// Searches until the depth, the nodes, `should_stop` (asked every few hundred nodes, with the nodes of all threads) or the
+    /// verdict on an iteration ends it. A search that ends before its first iteration has the moves in the order of the
+    /// policy.
     ///
     /// # Errors
     /// If the evaluator fails.
     pub fn search(
         &mut self,
         request: Request<'_>,
-        should_stop: &(dyn Fn() -> bool + Sync),
+        should_stop: &(dyn Fn(u64) -> bool + Sync),
         on_iteration: &mut dyn FnMut(&Iteration) -> Verdict,
     ) -> Result<Iteration, EvalError> {
         let table = Arc::clone(&self.table);
         table.begin_search();
         let over = AtomicBool::new(false);
+        let nodes = AtomicU64::new(0);
         let shared = Shared {
             table: &table,
             over: &over,
             should_stop,
             probe: request.probe,
+            nodes: &nodes,
             max_nodes: request.max_nodes.max(1),
         };
         let Some((first, others)) = self.workers.split_first_mut() else {
@@ -179,8 +182,8 @@ impl<E: StaticEvaluator> AlphaBeta<E> {
             }
             let mut iteration = first.deepen(&shared, request, 1, on_iteration);
             over.store(true, Ordering::Relaxed);
-            iteration.nodes +=
-                helpers.into_iter().map(|helper| helper.join().unwrap_or(0)).sum::<u64>();
+            let others = helpers.into_iter().map(|helper| helper.join().unwrap_or(0));
+            iteration.nodes = first.nodes + others.sum::<u64>();
             iteration
         });
         iteration.permille = table.permille();
@@ -217,7 +220,8 @@ impl<E: StaticEvaluator> Worker<E> {
                 // A later line may turn out to be better than an earlier one.
                 state.lines[..=first].sort_by_key(|line| std::cmp::Reverse(line.score));
             }
-            state.nodes = self.nodes;
+            self.tell_nodes(shared);
+            state.nodes = self.all_nodes();
             state.longest = self.deepest.max(1);
             if self.stopped {
                 break;

@@ -1,6 +1,6 @@
 //! One thread's part of a search: its positions along the current line, and what it has learned about moves.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::candidate::Candidate;
 use super::evaluation::StaticEvaluator;
@@ -26,10 +26,12 @@ pub(super) struct Shared<'a> {
     pub(super) table: &'a TranspositionTable,
     /// Set when all threads must stop.
     pub(super) over: &'a AtomicBool,
-    /// Whether the search must stop; asked by the first thread only.
-    pub(super) should_stop: &'a (dyn Fn() -> bool + Sync),
+    /// Whether the search must stop after a number of nodes; asked by the first thread only.
+    pub(super) should_stop: &'a (dyn Fn(u64) -> bool + Sync),
     pub(super) probe: Option<&'a Probe<'a>>,
-    /// The nodes that the first thread may visit.
+    /// The nodes of all threads, as far as they have told.
+    pub(super) nodes: &'a AtomicU64,
+    /// The nodes that all threads may visit.
     pub(super) max_nodes: u64,
 }
 
@@ -85,6 +87,10 @@ pub(super) struct Worker<E> {
     pub(super) counts_checks: bool,
     /// Nodes of this search.
     pub(super) nodes: u64,
+    /// Those that the other threads know of.
+    told_nodes: u64,
+    /// Nodes of the other threads, when this one asked last.
+    other_nodes: u64,
     /// The longest line of this search, in plies.
     pub(super) deepest: usize,
     /// The depth of the current iteration.
@@ -107,6 +113,8 @@ impl<E: StaticEvaluator> Worker<E> {
             histories: Histories::new(),
             counts_checks: false,
             nodes: 0,
+            told_nodes: 0,
+            other_nodes: 0,
             deepest: 0,
             root_depth: 0,
             stopped: false,
@@ -137,6 +145,8 @@ impl<E: StaticEvaluator> Worker<E> {
         self.histories.age();
         self.counts_checks = root.counts_checks();
         self.nodes = 0;
+        self.told_nodes = 0;
+        self.other_nodes = 0;
         self.deepest = 0;
         self.stopped = false;
         self.failed = None;
@@ -144,16 +154,31 @@ impl<E: StaticEvaluator> Worker<E> {
         self.next_growth = GROWTH_INTERVAL;
     }
 
+    /// Tells the other threads the number of nodes, and asks for theirs.
+    pub(super) fn tell_nodes(&mut self, shared: &Shared<'_>) {
+        // A node that is not searched after all may have been counted.
+        let new = self.nodes.saturating_sub(self.told_nodes);
+        self.told_nodes += new;
+        let all = shared.nodes.fetch_add(new, Ordering::Relaxed) + new;
+        self.other_nodes = all - self.told_nodes;
+    }
+
+    /// Returns the nodes of all threads, as far as this one knows.
+    pub(super) fn all_nodes(&self) -> u64 {
+        self.nodes + self.other_nodes
+    }
+
     /// Returns `true` if the search is over.
     pub(super) fn is_over(&mut self, shared: &Shared<'_>) -> bool {
         if self.stopped {
             return true;
         }
-        if self.is_first && self.nodes >= shared.max_nodes {
+        if self.is_first && self.all_nodes() >= shared.max_nodes {
             self.stopped = true;
         } else if self.nodes >= self.next_question {
             self.next_question = self.nodes + STOP_INTERVAL;
-            let asked = self.is_first && (shared.should_stop)();
+            self.tell_nodes(shared);
+            let asked = self.is_first && (shared.should_stop)(self.all_nodes());
             self.stopped = asked || shared.over.load(Ordering::Relaxed);
             if self.is_first && self.nodes >= self.next_growth {
                 self.next_growth = self.nodes + GROWTH_INTERVAL;

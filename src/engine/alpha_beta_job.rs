@@ -1,10 +1,11 @@
 //! A search job by alpha-beta: its end, its reports, and its result.
 
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use super::search_info::{EvalStats, Event, Score, SearchInfo, SearchResult, Wdl};
-use super::search_job::SearchJob;
+use super::search_job::{REPEAT_INTERVAL, SearchJob};
 use crate::alphabeta::{AlphaBeta, Iteration, Request, RootLine, Verdict, expected_score};
 use crate::nn::{DirectNetwork, EvalError};
 use crate::rules::{Move, PerSide, Position};
@@ -38,12 +39,23 @@ impl RootEval {
 }
 
 /// How the best move has changed from iteration to iteration.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Stability {
     best: Option<Move>,
     score: f32,
     /// The iterations since the last change.
     unchanged: usize,
+}
+
+/// The last iteration that was completed.
+#[derive(Debug)]
+struct Latest {
+    iteration: Iteration,
+    stability: Stability,
+    /// The search was pondering when the iteration ended, so that no verdict on it was given.
+    pondered: bool,
+    /// When it was reported last, and the nodes then.
+    reported: (Duration, u64),
 }
 
 impl SearchJob {
@@ -72,16 +84,29 @@ impl SearchJob {
             probe: if self.tablebases.has_syzygy() { Some(&probe) } else { None },
         };
         let mut stability = Stability::default();
-        let should_stop = || self.conditions.is_stopped() || self.is_time_up(budget);
-        let mut reported = None;
+        let latest: Mutex<Option<Latest>> = Mutex::new(None);
+        let should_stop = |nodes| {
+            let mut latest = latest.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_enough = latest.as_mut().is_some_and(|latest| {
+                self.repeat_report(root, latest, nodes, eval);
+                self.is_enough_after_pondering(latest, budget)
+            });
+            is_enough || self.conditions.is_stopped() || self.is_time_up(budget)
+        };
         let mut on_iteration = |iteration: &Iteration| {
             self.report_iteration(root, iteration, eval);
-            reported = Some(iteration.nodes);
             stability.add(iteration);
-            self.verdict(iteration, budget, &stability)
+            *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(Latest {
+                iteration: iteration.clone(),
+                stability,
+                pondered: self.conditions.is_pondering(),
+                reported: (self.conditions.begun.elapsed(), iteration.nodes),
+            });
+            self.verdict(iteration, budget, stability)
         };
         let last = search.search(request, &should_stop, &mut on_iteration)?;
-        if reported.is_none_or(|nodes| nodes < last.nodes) {
+        let latest = latest.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if latest.is_none_or(|latest| latest.reported.1 < last.nodes) {
             self.report_iteration(root, &last, eval);
         }
         while self.conditions.holds_best_move() {
@@ -114,7 +139,7 @@ impl SearchJob {
         &self,
         iteration: &Iteration,
         budget: Option<Budget>,
-        stability: &Stability,
+        stability: Stability,
     ) -> Verdict {
         let conditions = &self.conditions;
         if conditions.limits.infinite || conditions.is_pondering() {
@@ -133,6 +158,24 @@ impl SearchJob {
             Verdict::Stop
         } else {
             Verdict::Continue
+        }
+    }
+
+    /// After the expected move was played, decides whether the iteration in progress is worth its time: one that began while
+    /// pondering may take long.
+    fn is_enough_after_pondering(&self, latest: &Latest, budget: Option<Budget>) -> bool {
+        latest.pondered
+            && !self.conditions.is_pondering()
+            && self.verdict(&latest.iteration, budget, latest.stability) == Verdict::Stop
+    }
+
+    /// Repeats the report of the last iteration, with the nodes and the time of now, if it is [`REPEAT_INTERVAL`] old.
+    fn repeat_report(&self, root: &Position, latest: &mut Latest, nodes: u64, eval: RootEval) {
+        let time = self.conditions.begun.elapsed();
+        if time >= latest.reported.0 + REPEAT_INTERVAL {
+            latest.reported = (time, nodes);
+            latest.iteration.nodes = nodes;
+            self.report_iteration(root, &latest.iteration, eval);
         }
     }
 

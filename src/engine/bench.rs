@@ -139,7 +139,7 @@ fn alpha_beta_numbers(position: &Position) -> Result<Vec<u64>, EvalError> {
         probe: None,
     };
     let mut search = AlphaBeta::new(vec![PieceCount], TABLE_BYTES);
-    let found = search.search(request, &|| false, &mut |_| Verdict::Continue)?;
+    let found = search.search(request, &|_| false, &mut |_| Verdict::Continue)?;
     let mut numbers = vec![found.nodes, u64::from(found.depth)];
     for line in found.lines {
         numbers.push(line.score as u64);

@@ -15,7 +15,7 @@ use crate::rules::{Move, PerSide};
 use crate::search::{BatchStats, Gatherer, GumbelParams, Line, Proof, RootMove, Searcher, Tree};
 
 /// A report is repeated after this time without a change.
-const REPEAT_INTERVAL: Duration = Duration::from_secs(1);
+pub(super) const REPEAT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The longest time that a thread without work waits for another thread's change.
 const MAX_IDLE_WAIT: Duration = Duration::from_millis(20);

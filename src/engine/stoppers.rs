@@ -65,7 +65,8 @@ impl StopConditions {
     /// Returns the time that counts: since the search began, or since the opponent played the expected
     /// move.
     pub(super) fn elapsed(&self) -> Duration {
-        self.control.ponder_hit.get().unwrap_or(&self.begun).elapsed()
+        let ponder_hit = self.control.ponder_hit.get().filter(|_| self.limits.ponder);
+        ponder_hit.unwrap_or(&self.begun).elapsed()
     }
 
     /// Returns `true` if the time of `go movetime` is used up.

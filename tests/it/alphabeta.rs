@@ -68,7 +68,7 @@ fn request(root: &Position, max_depth: u32) -> Request<'_> {
 
 fn run(request: Request<'_>) -> Iteration {
     let mut search = AlphaBeta::new(vec![Material], 1 << 20);
-    search.search(request, &|| false, &mut |_| Verdict::Continue).expect("material never fails")
+    search.search(request, &|_| false, &mut |_| Verdict::Continue).expect("material never fails")
 }
 
 fn legal(position: &Position) -> MoveList {
@@ -381,11 +381,11 @@ fn search_ends_by_depth_nodes_stop_and_verdict() {
     }
     let mut search = AlphaBeta::new(vec![Material], 1 << 20);
     let asked = AtomicU32::new(0);
-    let stop = || asked.fetch_add(1, Ordering::Relaxed) >= 3;
+    let stop = |_| asked.fetch_add(1, Ordering::Relaxed) >= 3;
     let found = search.search(request(&root, 50), &stop, &mut |_| Verdict::Continue);
     assert!(found.expect("a result").nodes < 2000);
     let mut depths = Vec::new();
-    let found = search.search(request(&root, 50), &|| false, &mut |iteration| {
+    let found = search.search(request(&root, 50), &|_| false, &mut |iteration| {
         depths.push(iteration.depth);
         if iteration.depth == 4 { Verdict::Stop } else { Verdict::Continue }
     });
@@ -402,18 +402,28 @@ fn games_that_are_over_have_no_lines() {
 fn threads_share_a_search() {
     let root = variant("crazyhouse").start();
     let mut search = AlphaBeta::new(vec![Material, Material, Material], 1 << 20);
-    let found = search.search(request(&root, 6), &|| false, &mut |_| Verdict::Continue);
+    let found = search.search(request(&root, 6), &|_| false, &mut |_| Verdict::Continue);
     let found = found.expect("material never fails");
     assert_eq!((found.depth, found.lines.len()), (6, 20));
     assert!(found.nodes >= found.lines.iter().map(|line| line.nodes).sum::<u64>());
+    // A limit of nodes is one for all threads, which tell each other their nodes now and then.
     search.clear();
+    let limited = Request { max_nodes: 60_000, ..request(&root, 50) };
+    let mut told = 0;
+    let found = search.search(limited, &|_| false, &mut |iteration| {
+        assert!(iteration.nodes >= told, "{iteration:?}");
+        told = iteration.nodes;
+        Verdict::Continue
+    });
+    let nodes = found.expect("material never fails").nodes;
+    assert!((60_000..70_000).contains(&nodes), "{nodes}");
 }
 
 #[test]
 fn failures_of_the_evaluator_are_errors() {
     let root = variant("chess").start();
     let mut search = AlphaBeta::new(vec![Failing(100)], 1 << 20);
-    let result = search.search(request(&root, 20), &|| false, &mut |_| Verdict::Continue);
+    let result = search.search(request(&root, 20), &|_| false, &mut |_| Verdict::Continue);
     assert_eq!(result, Err(EvalError("it failed".to_owned())));
 }
 

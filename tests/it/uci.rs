@@ -123,6 +123,44 @@ fn input_may_be_any_bytes() {
     engine.end();
 }
 
+/// A long iteration of alpha-beta is reported again and again, with the nodes and the time of each moment.
+#[test]
+fn long_iterations_are_reported() {
+    let mut engine = Engine::start();
+    engine.say("position startpos");
+    engine.say("go infinite");
+    let mut last = None;
+    loop {
+        let info = engine.until("info depth *");
+        let number = |name: &str| -> Option<u64> {
+            info.split_whitespace().skip_while(|word| *word != name).nth(1)?.parse().ok()
+        };
+        let found = (number("depth"), number("nodes"));
+        if let Some((depth, nodes)) = last
+            && depth == found.0
+        {
+            assert!(found.1 > nodes, "{info}");
+            break;
+        }
+        last = Some(found);
+    }
+    engine.say("stop");
+    engine.until("bestmove *");
+    engine.end();
+}
+
+/// A ponder hit ends a search of which enough is known, although its iteration goes on: here there is one legal move.
+#[test]
+fn ponder_hits_end_iterations_that_are_not_needed() {
+    let mut engine = Engine::start();
+    engine.say("position fen r5k1/QR3ppp/1pq5/p2n4/4p3/2P1P2P/PP3PP1/2r3K1 w - - 0 1");
+    engine.say("go ponder wtime 90000000 btime 90000000");
+    engine.until("info depth 6 *");
+    engine.say("ponderhit");
+    engine.until("bestmove g1h2 *");
+    engine.end();
+}
+
 #[test]
 fn end_of_input_quits_after_all_commands() {
     for last in
