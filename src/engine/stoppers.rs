@@ -184,16 +184,21 @@ impl<'a> Stoppers<'a> {
         unattended && visits >= mate.saturating_mul(MATE_VISITS_PER_TURN)
     }
 
-    /// The best of the moves that the search is restricted to is proven, in a search by depth or for a
-    /// mate. The proof of a restricted root is never complete.
+    /// The best of the moves that the search is restricted to is proven, in a search by depth or for a mate, or wins, in one
+    /// by time. The proof of a restricted root is never complete.
     fn proof_stop(&mut self, tree: &Tree, visits: u64) -> bool {
         let limits = &self.conditions.limits;
-        let is_restricted = !limits.moves.is_empty() && limits.depth.or(limits.mate).is_some();
-        if !is_restricted || visits < self.next_proof_check {
+        let by_proof = limits.depth.or(limits.mate).is_some();
+        let by_time = limits.time.is_some() || self.clock_budget(tree).is_some();
+        if limits.moves.is_empty() || !(by_proof || by_time) || visits < self.next_proof_check {
             return false;
         }
         self.next_proof_check = visits + 1 + visits / PROOF_CHECK_DIVISOR;
-        tree.lines(1).pop().is_none_or(|line| line.choice.proof != Proof::Open)
+        tree.lines(1).pop().is_none_or(|line| match line.choice.proof {
+            Proof::Open => false,
+            Proof::Won(_) => true,
+            _ => by_proof,
+        })
     }
 
     /// Returns the budget of the side to move; `None` if it has no clock or the clock does not count.

@@ -369,7 +369,10 @@ impl XBoard {
     fn exclude(&mut self, exclude: bool, text: &str, line: &str) {
         let mut legal = Vec::new();
         self.session.position().legal_moves(&mut legal);
-        let plies = if text == "all" { legal } else { self.session.first_plies(&[text]).0 };
+        let plies = match text {
+            "all" => legal,
+            _ => self.session.first_plies(&[&legs::from_xboard(text)]).0,
+        };
         if plies.is_empty() {
             return self.error("no legal move", line);
         }
