@@ -361,9 +361,10 @@ impl Position {
     }
 
     /// Returns the score of the side to move, 1, 0 or -1, and the plies to the end of the game, where both are plain
-    /// without a search: it can capture the last piece of a kind, or blow it up (atomic, extinction); in duck chess it has
-    /// captured the king or can do so, or it has moved, and no square for the duck shields its own king; in a race it must
-    /// draw by following the opponent (racingkings). `None` where nothing is plain; the game may have ended.
+    /// without a search. It can capture the last piece of a kind, or blow it up (atomic, extinction), or give the last check
+    /// that counts (3check); it must draw by following the opponent to a goal (racingkings); in duck chess it has captured the
+    /// king or can do so, or it has moved, and no square for the duck shields its own king. `None` where nothing is plain; the
+    /// game may have ended.
     pub fn evident_end(&self) -> Option<(i8, usize)> {
         match &self.state {
             State::ChessPosition(game) => game.evident_end(),

@@ -1,10 +1,9 @@
-//! Ends of the game that are plain before any move is made: the last piece of a kind can be captured, or a race to a goal
-//! is a draw.
+//! Ends of the game that are plain before any move is made, because the next one brings them about.
 
 use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
 use super::{ChessPosition, EndValue, Extinction};
-use crate::rules::Rules;
+use crate::rules::{MoveList, Rules};
 
 impl ChessPosition {
     /// See [`Position::evident_end`](crate::rules::Position::evident_end).
@@ -13,10 +12,12 @@ impl ChessPosition {
         if rules.walls.is_some() {
             return self.king_capture();
         }
-        if rules.extinction.is_some() && self.can_extinguish() {
-            return Some((1, 1));
+        if rules.flag.is_some() && self.goes_level() {
+            return Some((0, 1));
         }
-        (rules.flag.is_some() && self.goes_level()).then_some((0, 1))
+        let wins = rules.extinction.is_some() && self.can_extinguish()
+            || rules.checks.counted.is_some() && self.can_give_last_check();
+        (wins && self.variant_end().is_none()).then_some((1, 1))
     }
 
     /// Returns the rule by which too few pieces of a kind lose, if captures can bring that about.
@@ -108,14 +109,23 @@ impl ChessPosition {
         // The last pawn would be lost by its promotion.
         let pawns_stay = rules.blast.is_none() || self.promotions().next().is_none();
         let last_rank = rules.promotion.area[self.turn];
-        let wins = targets.into_iter().any(|to| {
+        targets.into_iter().any(|to| {
             let excluded =
                 if pawns_stay && last_rank.contains(to) { board.pawns() } else { Bitboard::EMPTY };
             let captured = board.role_at(to);
             captured.is_some_and(|captured| self.extinguishes(to, captured))
                 && self.attackers(to, !self.turn, board.occupied(), attackers & !excluded).any()
-        });
-        wins && self.variant_end().is_none()
+        })
+    }
+
+    /// Returns `true` if the side to move can give the last of the checks that win.
+    fn can_give_last_check(&self) -> bool {
+        if self.checks[self.turn] != 1 {
+            return false;
+        }
+        let mut moves = MoveList::new();
+        self.add_moves(&mut moves);
+        moves.into_iter().any(|m| self.may_give_check(m) && self.gives_check(m))
     }
 
     /// Returns `true` if the opponent has reached its goal and the side to move can draw by reaching its own, while all its
