@@ -211,6 +211,8 @@ impl XBoard {
                 self.notes(&repairs);
                 self.clocks.restart_count();
                 self.excluded.clear();
+                // An offer of a draw is not answered by the score of another position.
+                self.search_output.clear();
                 self.send_board();
             }
             Err(error) => self.print(&format!("tellusererror Illegal position: {error}")),
