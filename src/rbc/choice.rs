@@ -7,7 +7,7 @@ use super::belief::Belief;
 use super::policy_network::{BoardScorer, PolicyNetworkError, SharedNetwork, vote_by_simulations};
 use super::score_table::{Combination, ScoreTable};
 use super::sense::RequestValues;
-use super::tactics::{DECIDED, PossibleBoard, Tactics};
+use super::tactics::{DECIDED, PossibleBoard, SearchLimit, Tactics};
 use crate::rules::rbc::{Army, Request, Taken, board_fen};
 use crate::rules::{ByColor, Color, Role};
 
@@ -20,6 +20,8 @@ const MAX_KING_RISK: f64 = 0.02;
 const MAX_RISK_BOARDS: usize = 20_000;
 /// The number of requests that are searched deeper than one ply, or by a network.
 const DEEPENED_REQUESTS: usize = 8;
+/// If the time is over before the first board has scores, each search on it is limited to this number of boards.
+const FIRST_BOARD_BOARDS: u64 = 1 << 12;
 /// Before a network searches, requests are chosen by a search of this number of plies.
 const SCREENING_DEPTH: u32 = 2;
 /// The maximum number of boards that a network searches, so that there is time for a few hundred nodes on each.
@@ -90,32 +92,21 @@ fn unnoticed_probability(turn: u32) -> f32 {
     MAX_UNNOTICED * turn.min(UNNOTICED_TURNS) as f32 / UNNOTICED_TURNS as f32
 }
 
-/// Returns the expected score of a request on a board after a search of captures. The opponent does not notice the
-/// request with the probability `unnoticed`.
-fn quiescence_score(
-    tactics: &mut Tactics,
-    board: &PossibleBoard,
-    request: Option<Request>,
-    unnoticed: f32,
-) -> f32 {
-    let Some(next) = board.after_request(request) else { return 1.0 };
-    let noticed = -tactics.quiescence_value(&next);
-    mixed_score(tactics, &next, noticed, unnoticed)
-}
-
-/// Returns the expected score of a request on a board after a search of `depth` plies, or `None` if the time
-/// is over before. The opponent does not notice the request with the probability `unnoticed`.
+/// Returns the expected score of a request on a board after a search of `depth` plies and captures, or `None` if the
+/// time is over before. The opponent does not notice the request with the probability `unnoticed`; then it does nothing
+/// instead of the best answer.
 fn search_score(
     tactics: &mut Tactics,
     board: &PossibleBoard,
     request: Option<Request>,
     depth: u32,
     unnoticed: f32,
-    deadline: Option<Instant>,
+    limit: SearchLimit,
 ) -> Option<f32> {
     let Some(next) = board.after_request(request) else { return Some(1.0) };
-    let noticed = -tactics.value(&next, depth, deadline)?;
-    Some(mixed_score(tactics, &next, noticed, unnoticed))
+    let noticed = -tactics.value(&next, depth, limit)?;
+    let gain = tactics.value(&next.after_pass(), 0, limit)?;
+    Some((1.0 - unnoticed) * expected_score(noticed) + unnoticed * expected_score(gain))
 }
 
 /// Returns the expected score of a request on a board after a search of a network of `nodes` nodes, or `None` if the time
@@ -145,13 +136,6 @@ fn network_score(
     Ok(Some((1.0 - unnoticed) * (1.0 - loss) + unnoticed * gain))
 }
 
-/// Returns the expected score of the player that left the board `next`. It is worth `noticed` centipawns if
-/// the opponent gives the best answer; with the probability `unnoticed` the opponent does nothing instead.
-fn mixed_score(tactics: &mut Tactics, next: &PossibleBoard, noticed: i32, unnoticed: f32) -> f32 {
-    let gain = tactics.quiescence_value(&next.after_pass());
-    (1.0 - unnoticed) * expected_score(noticed) + unnoticed * expected_score(gain)
-}
-
 /// Returns fast values of all candidates on at most `boards` boards, for the choice of a sense in an own turn, counted
 /// from 1.
 pub(super) fn quiescence_values(
@@ -166,14 +150,17 @@ pub(super) fn quiescence_values(
     let unnoticed = unnoticed_probability(turn);
     let mut tactics = Tactics::default();
     let mut values = RequestValues::default();
+    let limit = SearchLimit::Time(deadline);
     for (index, weight) in boards.into_iter().zip(weights) {
         if Instant::now() >= deadline {
             break;
         }
         let board = possible_board(belief, index);
-        let score = |&request| quiescence_score(&mut tactics, &board, request, unnoticed);
-        let row = requests.iter().map(score);
-        values.values.push(row.collect());
+        let score = |&request| search_score(&mut tactics, &board, request, 0, unnoticed, limit);
+        let row: Option<Vec<f32>> = requests.iter().map(score).collect();
+        // An incomplete board does not count.
+        let Some(row) = row else { break };
+        values.values.push(row);
         values.boards.push(index);
         values.weights.push(weight);
     }
@@ -347,10 +334,17 @@ impl RequestSearch<'_> {
         let mut ranking = Ranking::new();
         for depth in 1..=max_depth.max(1) {
             let score_board = |tactics: &mut Tactics, board: &PossibleBoard, is_first: bool| {
-                let deadline = if is_first && depth == 1 { None } else { Some(input.deadline) };
-                let requests = candidates.iter().map(|&index| self.requests[index]);
-                let scores =
-                    requests.map(|r| search_score(tactics, board, r, depth, unnoticed, deadline));
+                let mut score = |request: Option<Request>, limit: SearchLimit| {
+                    search_score(tactics, board, request, depth, unnoticed, limit)
+                };
+                let scores = candidates.iter().map(|&index| {
+                    let request = self.requests[index];
+                    let in_time = score(request, SearchLimit::Time(input.deadline));
+                    if in_time.is_none() && is_first && depth == 1 {
+                        return score(request, SearchLimit::Boards(FIRST_BOARD_BOARDS));
+                    }
+                    in_time
+                });
                 Ok::<_, Infallible>(scores.collect())
             };
             let Ok(is_complete) = table.fill(&self.boards, &candidates, &mut workers, score_board);

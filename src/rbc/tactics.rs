@@ -170,14 +170,25 @@ impl PossibleBoard {
     }
 }
 
+/// When a search is stopped.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum SearchLimit {
+    /// At a time. A search that has not ended by then has no value.
+    Time(Instant),
+    /// After a number of boards, with the value of what was searched.
+    Boards(u64),
+}
+
 /// An alpha-beta search with its buffers.
 #[derive(Debug, Default)]
 pub(super) struct Tactics {
     /// The steps of each ply.
     lists: Vec<Vec<RbcStep>>,
     deadline: Option<Instant>,
-    /// The number of boards searched, for checks of the time.
+    /// The number of boards searched, also by earlier searches.
     boards: u64,
+    /// The search is stopped at this value of `boards`.
+    max_boards: u64,
     is_stopped: bool,
 }
 
@@ -188,17 +199,15 @@ impl Tactics {
         &mut self,
         board: &PossibleBoard,
         depth: u32,
-        deadline: Option<Instant>,
+        limit: SearchLimit,
     ) -> Option<i32> {
-        self.deadline = deadline;
         self.is_stopped = false;
+        (self.deadline, self.max_boards) = match limit {
+            SearchLimit::Time(deadline) => (Some(deadline), u64::MAX),
+            SearchLimit::Boards(boards) => (None, self.boards.saturating_add(boards)),
+        };
         let value = self.search(board, depth, -KING_VALUE, KING_VALUE, 0);
-        if self.is_stopped { None } else { Some(value) }
-    }
-
-    /// Returns the value of a board after a search of captures only.
-    pub(super) fn quiescence_value(&mut self, board: &PossibleBoard) -> i32 {
-        self.search_captures(board, -KING_VALUE, KING_VALUE, 0, 0)
+        if self.is_stopped && self.deadline.is_some() { None } else { Some(value) }
     }
 
     /// Takes the empty step list of a ply. It is put back after use to keep its memory.
@@ -213,11 +222,9 @@ impl Tactics {
 
     fn should_stop(&mut self) -> bool {
         self.boards += 1;
-        if self.boards.is_multiple_of(BOARDS_PER_TIME_CHECK)
-            && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-        {
-            self.is_stopped = true;
-        }
+        let is_overdue = self.boards.is_multiple_of(BOARDS_PER_TIME_CHECK)
+            && self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        self.is_stopped |= is_overdue || self.boards >= self.max_boards;
         self.is_stopped
     }
 
@@ -234,7 +241,7 @@ impl Tactics {
         }
         let Some(king) = board.other().king() else { return KING_VALUE - ply as i32 };
         if self.should_stop() {
-            return 0;
+            return board.evaluate();
         }
         let mut list = self.take_list(ply);
         board.generate_steps(Bitboard::FULL, &mut list);
@@ -280,6 +287,10 @@ impl Tactics {
             return KING_VALUE - ply as i32 - 1;
         }
         let mut best = board.evaluate();
+        if self.should_stop() {
+            self.lists[ply] = list;
+            return best;
+        }
         alpha = alpha.max(best);
         if best < beta && capture_plies < MAX_CAPTURE_PLIES {
             list.retain(|step| {
@@ -296,7 +307,7 @@ impl Tactics {
                 let value = -self.search_captures(&next, -beta, -alpha, ply + 1, capture_plies + 1);
                 best = best.max(value);
                 alpha = alpha.max(value);
-                if alpha >= beta {
+                if alpha >= beta || self.is_stopped {
                     break;
                 }
             }
@@ -311,6 +322,8 @@ mod tests {
     use super::*;
     use crate::rules::rbc::Truth;
 
+    const NO_LIMIT: SearchLimit = SearchLimit::Boards(u64::MAX);
+
     fn parse_board(fen: &str) -> PossibleBoard {
         let truth = Truth::from_fen(fen).expect("a FEN");
         let armies = ByColor::new_with(|color| *truth.army(color));
@@ -321,23 +334,23 @@ mod tests {
     fn tactics_captures_and_saves_kings() {
         let mut tactics = Tactics::default();
         let can_capture = parse_board("4k3/8/8/8/8/8/8/4R1K1 w - - 0 1");
-        assert_eq!(tactics.value(&can_capture, 1, None), Some(KING_VALUE - 1));
-        assert_eq!(tactics.quiescence_value(&can_capture), KING_VALUE - 1);
+        assert_eq!(tactics.value(&can_capture, 1, NO_LIMIT), Some(KING_VALUE - 1));
+        assert_eq!(tactics.value(&can_capture, 0, NO_LIMIT), Some(KING_VALUE - 1));
         assert!(can_capture.can_capture_king());
         let mated = parse_board("R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1");
-        assert!(tactics.value(&mated, 2, None).expect("time") <= -DECIDED);
+        assert!(tactics.value(&mated, 2, NO_LIMIT).expect("time") <= -DECIDED);
         let mate_in_one = parse_board("6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1");
-        assert!(tactics.value(&mate_in_one, 3, None).expect("time") >= DECIDED);
+        assert!(tactics.value(&mate_in_one, 3, NO_LIMIT).expect("time") >= DECIDED);
     }
 
     #[test]
     fn tactics_searches_exchanges() {
         let mut tactics = Tactics::default();
         let defended = parse_board("4k3/8/3p4/4p3/8/8/8/K3R3 w - - 0 1");
-        let value = tactics.value(&defended, 1, None).expect("time");
+        let value = tactics.value(&defended, 1, NO_LIMIT).expect("time");
         assert!(value < 450, "the pawn is defended: {value}");
         let hanging = parse_board("4k3/8/8/4p3/8/8/8/K3R3 w - - 0 1");
-        assert!(tactics.value(&hanging, 1, None).expect("time") > 450);
+        assert!(tactics.value(&hanging, 1, NO_LIMIT).expect("time") > 450);
         let start = parse_board("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
         assert_eq!(start.evaluate(), 0);
         let request = Some(Request::new(Square::E2, Square::E4));
@@ -348,6 +361,7 @@ mod tests {
     /// Returns the value by plain negamax over the same steps.
     fn negamax(tactics: &mut Tactics, board: &PossibleBoard, depth: u32, ply: usize) -> i32 {
         if depth == 0 {
+            tactics.max_boards = u64::MAX;
             return tactics.search_captures(board, -KING_VALUE, KING_VALUE, ply, 0);
         }
         let Some(king) = board.other().king() else { return KING_VALUE - ply as i32 };
@@ -373,7 +387,7 @@ mod tests {
             let board = parse_board(fen);
             for depth in [1, 2, 2] {
                 let expected = negamax(&mut Tactics::default(), &board, depth, 0);
-                assert_eq!(tactics.value(&board, depth, None), Some(expected), "{fen}");
+                assert_eq!(tactics.value(&board, depth, NO_LIMIT), Some(expected), "{fen}");
             }
         }
     }
@@ -383,8 +397,25 @@ mod tests {
         let fen = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1";
         let board = parse_board(fen);
         let mut tactics = Tactics::default();
-        assert_eq!(tactics.value(&board, 60, Some(Instant::now())), None);
+        assert_eq!(tactics.value(&board, 60, SearchLimit::Time(Instant::now())), None);
         // The next search is not stopped.
-        assert!(tactics.value(&board, 2, None).is_some());
+        assert!(tactics.value(&board, 2, NO_LIMIT).is_some());
+    }
+
+    #[test]
+    fn tactics_stops_in_captures() {
+        // There are too many captures to search all.
+        let fen = "kPpb2r1/r2Q1qQK/q1pRBN1N/1rB1NP2/1b2p1RN/1B2P1rB/1B1Qr1b1/4Q2r b - - 0 1";
+        let board = parse_board(fen);
+        let mut tactics = Tactics::default();
+        let over = SearchLimit::Time(Instant::now());
+        assert_eq!(tactics.value(&board, 0, over), None);
+        assert_eq!(tactics.value(&board, 1, over), None);
+        for boards in [1, 2, 1000] {
+            let before = tactics.boards;
+            assert!(tactics.value(&board, 1, SearchLimit::Boards(boards)).is_some());
+            // Each ply may count one more board before it ends.
+            assert!(tactics.boards - before <= boards + 20, "{boards}");
+        }
     }
 }
