@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use futures_util::future::join_all;
 use menagerie::rules::rbc::{NotRequestable, ParseRequestError, Request, Truth};
 use menagerie::rules::{Color, Square};
 use menagerie_rbc::{PlayerOptions, Players};
@@ -154,7 +155,7 @@ impl HiddenGames {
         Ok(())
     }
 
-    /// Executes a command in a game. Its next events go to `listener`. If the engine is to move, its game is
+    /// Executes a command in a game. Its next events go to `listener`, too. If the engine is to move, its game is
     /// returned too, for [`HiddenGames::think`].
     ///
     /// # Errors
@@ -171,7 +172,7 @@ impl HiddenGames {
         let shared = shared.ok_or_else(|| HiddenError::Token(quote(token)))?;
         let mut game = lock(&shared);
         game.last_message = Instant::now();
-        game.listener = listener;
+        game.add_listener(listener);
         match command {
             HiddenCommand::Resume => game.check_clock(),
             HiddenCommand::Sense(square) => {
@@ -189,7 +190,7 @@ impl HiddenGames {
         Ok((body, to_think))
     }
 
-    /// Plays the turn of the engine, when fewer other players think, and sends it to the client.
+    /// Plays the turn of the engine, when fewer other players think, and sends it to the clients.
     pub(crate) async fn think(&self, game: SharedGame) {
         // The semaphore is never closed.
         let Ok(permit) = Arc::clone(&self.thinking).acquire_owned().await else { return };
@@ -203,7 +204,7 @@ impl HiddenGames {
         if matches!(has_played, Ok(false)) {
             return;
         }
-        let (listener, text) = {
+        let (listeners, text) = {
             let mut game = lock(&game);
             if has_played.is_err() {
                 log::error!("the player of RBC failed and resigns");
@@ -211,10 +212,11 @@ impl HiddenGames {
             }
             let view = game.view();
             let event = TurnEvent { kind: "rbc.turn", token: &game.token, view };
-            (game.listener.clone(), write_message(&event))
+            let text = write_message(&event);
+            (game.open_listeners(), text)
         };
-        // The client has left if this fails. It gets the view when it resumes.
-        let _ = listener.send(text).await;
+        // A client whose connection is closed gets the view when it resumes.
+        join_all(listeners.iter().map(|listener| listener.send(text.clone()))).await;
     }
 }
 

@@ -87,8 +87,8 @@ pub(crate) struct HiddenGame {
     pub(super) fens: Vec<String>,
     turn_began: Instant,
     pub(super) last_message: Instant,
-    /// Receives the event at the end of the engine's turn.
-    pub(super) listener: Sender<String>,
+    /// The connections that have sent a command. They receive the event at the end of the engine's turn.
+    listeners: Vec<Sender<String>>,
 }
 
 impl HiddenGame {
@@ -114,8 +114,20 @@ impl HiddenGame {
             turns: Vec::new(),
             turn_began: now,
             last_message: now,
-            listener,
+            listeners: vec![listener],
         }
+    }
+
+    /// Returns the connections that are still open.
+    pub(super) fn open_listeners(&mut self) -> Vec<Sender<String>> {
+        self.listeners.retain(|listener| !listener.is_closed());
+        self.listeners.clone()
+    }
+
+    /// Adds a connection, unless it is known.
+    pub(super) fn add_listener(&mut self, listener: Sender<String>) {
+        self.listeners.retain(|other| !other.is_closed() && !other.same_channel(&listener));
+        self.listeners.push(listener);
     }
 
     /// Returns `true` if the game has ended.

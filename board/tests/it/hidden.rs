@@ -171,6 +171,22 @@ fn game_is_resumed_by_another_connection() {
 }
 
 #[test]
+fn game_of_two_connections_sends_turns_to_both() {
+    let server = TestServer::start();
+    let mut first = server.connect();
+    let begun = first.accepted("rbc.new", json!({"color": "black"}));
+    let token = begun["token"].clone();
+    first.event("rbc.turn");
+    let mut second = server.connect();
+    second.accepted("rbc.resume", json!({ "token": token }));
+    second.accepted("rbc.sense", json!({"token": token, "square": null}));
+    second.accepted("rbc.move", json!({"token": token, "request": null}));
+    for client in [&mut first, &mut second] {
+        assert_eq!(client.event("rbc.turn")["view"]["phase"], "sense");
+    }
+}
+
+#[test]
 fn game_ends_when_the_clock_has_run_out() {
     let server = TestServer::start();
     let mut client = server.connect();
