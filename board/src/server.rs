@@ -22,9 +22,6 @@ use crate::files::read_file;
 use crate::limits::MAX_READ_BYTES;
 use crate::socket::{refuse_socket, serve_socket};
 
-/// The names of this machine.
-const LOCAL_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
-
 /// What is served, and to whom.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
@@ -98,9 +95,7 @@ impl Server {
     pub fn page_address(listener: SocketAddr) -> String {
         let port = listener.port();
         match listener.ip() {
-            ip if ip.is_unspecified() || ip.is_loopback() && ip.is_ipv4() => {
-                format!("http://127.0.0.1:{port}/")
-            }
+            ip if ip.is_unspecified() => format!("http://127.0.0.1:{port}/"),
             ip => format!("http://{}/", SocketAddr::new(ip, port)),
         }
     }
@@ -139,12 +134,15 @@ fn is_served_host(host: &str, remote_host: Option<&str>) -> bool {
         Some((name, port)) if port.parse::<u16>().is_ok() => name,
         _ => host,
     };
-    if LOCAL_HOSTS.iter().any(|local| name.eq_ignore_ascii_case(local)) {
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    let address = bare.parse::<IpAddr>().ok();
+    if bare.eq_ignore_ascii_case("localhost")
+        || address.is_some_and(|address| address.is_loopback())
+    {
         return true;
     }
-    let bare = name.trim_start_matches('[').trim_end_matches(']');
     remote_host.is_some_and(|remote| match remote.parse::<IpAddr>() {
-        Ok(address) if address.is_unspecified() => bare.parse::<IpAddr>().is_ok(),
+        Ok(remote) if remote.is_unspecified() => address.is_some(),
         _ => bare.eq_ignore_ascii_case(remote),
     })
 }
@@ -215,7 +213,14 @@ mod tests {
 
     #[test]
     fn host_must_be_local_or_given() {
-        for host in ["localhost", "localhost:80", "LOCALHOST:8000", "127.0.0.1:1", "[::1]:8000"] {
+        for host in [
+            "localhost",
+            "localhost:80",
+            "LOCALHOST:8000",
+            "127.0.0.1:1",
+            "127.0.0.2:80",
+            "[::1]:8000",
+        ] {
             assert!(is_served_host(host, None), "{host}");
         }
         for host in
@@ -229,5 +234,19 @@ mod tests {
         assert!(is_served_host("192.168.0.3:80", Some("0.0.0.0")));
         assert!(is_served_host("[fe80::1]:80", Some("::")));
         assert!(!is_served_host("evil.example:80", Some("0.0.0.0")));
+    }
+
+    #[test]
+    fn page_address_is_the_address_of_the_listener() {
+        for (listener, page) in [
+            ("127.0.0.1:80", "http://127.0.0.1:80/"),
+            ("127.0.0.2:80", "http://127.0.0.2:80/"),
+            ("0.0.0.0:80", "http://127.0.0.1:80/"),
+            ("[::1]:80", "http://[::1]:80/"),
+            ("192.168.0.2:80", "http://192.168.0.2:80/"),
+        ] {
+            let listener = listener.parse().expect("an address");
+            assert_eq!(Server::page_address(listener), page);
+        }
     }
 }
