@@ -21,7 +21,9 @@ use tokio::sync::mpsc::Sender;
 pub(crate) use self::game::HiddenGame;
 use self::game::{GameClocks, WrongPhase};
 pub(crate) use self::view::HiddenView;
-use crate::limits::{HIDDEN_GAME_TIME, MAX_HIDDEN_GAMES, MAX_THINKING_PLAYERS, quote};
+use crate::limits::{
+    HIDDEN_GAME_TIME, MAX_HIDDEN_GAMES, MAX_HIDDEN_IDLE_TIME, MAX_THINKING_PLAYERS, quote,
+};
 use crate::messages::{NewHiddenGame, write_message};
 
 /// The presets, and the options of their players. The number of boards limits the memory of a game.
@@ -140,14 +142,21 @@ impl HiddenGames {
         Ok((body, to_think))
     }
 
-    /// Adds a game. Removes old games, and if there is no room the finished game that was idle longest.
+    /// Adds a game. Removes old games, and if there is no room the finished game that was idle longest, or else the
+    /// unfinished one, if it was idle for [`MAX_HIDDEN_IDLE_TIME`].
     fn insert(&self, token: String, game: SharedGame) -> Result<(), HiddenError> {
         let mut games = self.games.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         games.retain(|_, game| now.duration_since(lock(game).last_message) < HIDDEN_GAME_TIME);
         if games.len() >= MAX_HIDDEN_GAMES {
-            let finished = games.iter().filter(|(_, game)| lock(game).is_over());
-            let oldest = finished.min_by_key(|(_, game)| lock(game).last_message);
+            let removable = games.iter().filter(|(_, game)| {
+                let game = lock(game);
+                game.is_over() || now.duration_since(game.last_message) >= MAX_HIDDEN_IDLE_TIME
+            });
+            let oldest = removable.min_by_key(|(_, game)| {
+                let game = lock(game);
+                (!game.is_over(), game.last_message)
+            });
             let oldest = oldest.map(|(token, _)| token.clone());
             games.remove(&oldest.ok_or(HiddenError::TooManyGames)?);
         }
@@ -231,4 +240,40 @@ fn parse_square(text: &str) -> Result<Square, HiddenError> {
 
 fn parse_request(text: &str) -> Result<Request, HiddenError> {
     text.parse().map_err(|_| ParseRequestError(quote(text)).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn games_replace_finished_and_idle_games() {
+        let games = HiddenGames::new().expect("valid presets");
+        let insert = |token: &str, idle_seconds: u64| {
+            let options = [("weights", "habits"), ("nodes", "0"), ("boards", "10")];
+            let players = PlayerOptions::from_pairs(options).expect("valid options").players();
+            let truth = Truth::default();
+            let player = players.create_player(&truth, Color::Black, 0);
+            let (listener, _) = tokio::sync::mpsc::channel(1);
+            let mut game = HiddenGame::new(token.to_owned(), truth, Color::White, player, listener);
+            let idle = Duration::from_secs(idle_seconds);
+            game.last_message = game.last_message.checked_sub(idle).expect("uptime");
+            let game = Arc::new(Mutex::new(game));
+            games.insert(token.to_owned(), Arc::clone(&game)).map(|()| game)
+        };
+        for index in 0..MAX_HIDDEN_GAMES as u64 {
+            insert(&index.to_string(), 10 * index).expect("room");
+        }
+        // The games that were idle for at least 300 s are removed, the oldest first.
+        insert("a", 0).expect("room");
+        let finished = insert("b", 0).expect("room");
+        assert!(matches!(insert("c", 0), Err(HiddenError::TooManyGames)));
+        lock(&finished).resign();
+        insert("d", 0).expect("room");
+        let games = games.games.lock().expect("no panic");
+        let is_kept = ["29", "30", "31", "a", "b", "d"].map(|token| games.contains_key(token));
+        assert_eq!(is_kept, [true, false, false, true, false, true]);
+    }
 }

@@ -59,6 +59,8 @@ pub(crate) const PING_INTERVAL: Duration = Duration::from_secs(30);
 pub(crate) const MAX_HIDDEN_GAMES: usize = 32;
 /// A game of RBC is removed this time after its last message.
 pub(crate) const HIDDEN_GAME_TIME: Duration = Duration::from_secs(3600);
+/// A game of RBC may be removed this time after its last message if there are too many games.
+pub(crate) const MAX_HIDDEN_IDLE_TIME: Duration = Duration::from_secs(300);
 /// The maximum time on a clock of RBC.
 pub(crate) const MAX_HIDDEN_CLOCK_SECONDS: f64 = 10_800.0;
 /// The increment of a turn of RBC on the public server.
