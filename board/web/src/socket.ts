@@ -4,6 +4,8 @@ import type { BestMoveEvent, InfoEvent, MovesEvent, NoteEvent, RbcTurnEvent, Sea
 
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 8000;
+/** The server refuses longer messages without reading their id. */
+const MAX_MESSAGE_BYTES = 65_536;
 
 interface Pending {
   resolve: (reply: unknown) => void;
@@ -16,7 +18,7 @@ interface Reply {
   message?: string;
 }
 
-/** An error reply of the server. The connection is intact. */
+/** An error reply of the server, or a request that it would refuse. The connection is intact. */
 export class RequestError extends Error {}
 
 /** The connection was lost before the reply. */
@@ -75,9 +77,14 @@ export class Socket {
     if (socket === null || socket.readyState !== WebSocket.OPEN) {
       return Promise.reject(new ConnectionError('no connection to the server'));
     }
+    const text = JSON.stringify({ type, id, ...body });
+    const bytes = new TextEncoder().encode(text).length;
+    if (bytes > MAX_MESSAGE_BYTES) {
+      return Promise.reject(new RequestError(`the request has ${bytes} bytes, at most ${MAX_MESSAGE_BYTES} are possible`));
+    }
     return new Promise<T>((resolve, reject) => {
       this.pending.set(id, { resolve: reply => resolve(reply as T), reject });
-      socket.send(JSON.stringify({ type, id, ...body }));
+      socket.send(text);
     });
   }
 

@@ -176,6 +176,15 @@ const tests = {
     await driver.waitForStatus(/White to move/);
   },
 
+  async long_request_is_refused(driver) {
+    const { page } = driver;
+    await page.click('#new-game');
+    await page.selectOption('#new-variant', 'chess');
+    await page.fill('#new-fen', 'é'.repeat(40_000));
+    await page.click('#new-start');
+    await page.waitForFunction(() => /at most 65536/.test(document.getElementById('new-error').textContent));
+  },
+
   async analysis_is_started_moved_and_stopped(driver) {
     const { page } = driver;
     await driver.newGame({ variant: 'chess', players: BOTH });
