@@ -70,10 +70,11 @@ class App {
         tree = null;
       }
     }
-    if (this.rbc !== null && RbcGame.hasStored() && (await this.rbc.resume())) this.showRbc();
+    const error = await this.resumeRbc();
     await this.openTree(tree ?? this.session.tree);
     this.setMode(this.play.active);
     this.ready = true;
+    if (error !== null) this.showError(error);
   }
 
   reconnected(): void {
@@ -83,7 +84,9 @@ class App {
       return;
     }
     void this.analysis.sendOptions(this.hello.engine);
-    if (this.rbc?.active) void this.rbc.resume();
+    void this.resumeRbc().then(error => {
+      if (error !== null) this.showError(error);
+    });
     void this.session.refresh().then(() => {
       this.play.reconnected();
       this.analysis.reconnected();
@@ -243,6 +246,14 @@ class App {
     if (this.rbc === null) return 'blind chess is not available';
     this.rbc.close();
     const error = await this.rbc.start(game);
+    if (error === null) this.showRbc();
+    return error;
+  }
+
+  /** Continues the stored game of blind chess, if there is one. Returns an error message. */
+  private async resumeRbc(): Promise<string | null> {
+    if (this.rbc === null || !RbcGame.hasStored()) return null;
+    const error = await this.rbc.resume();
     if (error === null) this.showRbc();
     return error;
   }

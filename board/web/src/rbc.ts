@@ -5,7 +5,7 @@ import { byId, create, formatClock } from './dom';
 import type { BoardState, Color, Legal, RbcLogEntry, RbcReply, RbcView, VariantInfo } from './messages';
 import type { NewRbcGame } from './newgame';
 import { readTabJson, writeTabJson } from './settings';
-import type { Socket } from './socket';
+import { RequestError, type Socket } from './socket';
 import { squareName, squaresAround, type Size } from './squares';
 
 const KEY = 'menagerie.rbc';
@@ -83,20 +83,20 @@ export class RbcGame {
     }
   }
 
-  /** Continues the stored game. Returns whether there is one. */
-  async resume(): Promise<boolean> {
+  /** Continues the stored game. Returns an error message. A game that the server does not know is forgotten. */
+  async resume(): Promise<string | null> {
     const stored = readTabJson<Stored>(KEY);
-    if (stored === null) return false;
+    if (stored === null) return 'there is no game of blind chess to continue';
     try {
       const reply = await this.socket.request<RbcReply>('rbc.resume', { token: stored.token });
       this.game = stored.game;
       this.token = stored.token;
       this.open();
       this.accept(reply.view);
-      return true;
-    } catch {
-      RbcGame.forget();
-      return false;
+      return null;
+    } catch (error) {
+      if (error instanceof RequestError) RbcGame.forget();
+      return (error as Error).message;
     }
   }
 

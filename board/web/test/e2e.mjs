@@ -176,6 +176,32 @@ const tests = {
     await driver.waitForStatus(/White to move/);
   },
 
+  async blind_chess_survives_a_lost_connection(driver) {
+    await driver.newRbcGame();
+    await driver.waitForStatus(/Your turn: sense/);
+    let losses = 0;
+    await interceptRequests(driver, ({ type }, socket) => {
+      if (type !== 'rbc.resume' || losses > 0) return false;
+      losses += 1;
+      socket.close();
+      return true;
+    });
+    await driver.waitForStatus(/Your turn: sense/);
+    assert.equal(losses, 1);
+  },
+
+  async blind_chess_reports_a_game_that_is_gone(driver) {
+    await driver.newRbcGame();
+    await driver.waitForStatus(/Your turn: sense/);
+    await interceptRequests(driver, ({ type, id }, socket) => {
+      if (type === 'rbc.resume') socket.send(JSON.stringify({ type: 'error', id, message: 'no such game' }));
+      return type === 'rbc.resume';
+    });
+    await driver.waitForStatus(/no such game/);
+    await driver.open();
+    await driver.waitForStatus(/to move/);
+  },
+
   async long_request_is_refused(driver) {
     const { page } = driver;
     await page.click('#new-game');
@@ -452,6 +478,17 @@ async function importPgn({ page }, text) {
   await page.fill('#pgn-text', text);
   await page.click('#pgn-load');
   await page.waitForSelector('#exchange-dialog', { state: 'hidden' });
+}
+
+/** Opens the page again. `answer` gets each request, and returns whether it is not sent to the server. */
+async function interceptRequests(driver, answer) {
+  await driver.page.routeWebSocket(/\/ws$/, socket => {
+    const server = socket.connectToServer();
+    socket.onMessage(text => {
+      if (!answer(JSON.parse(text), socket)) server.send(text);
+    });
+  });
+  await driver.open();
 }
 
 async function checkAccessibility(page, name) {
