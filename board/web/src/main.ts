@@ -111,7 +111,7 @@ class App {
     this.exchange.onLoad = game => this.load(game);
     if (this.rbc !== null) {
       this.rbc.onStatus = text => this.announce(text);
-      this.rbc.onAgain = () => void this.startRbc((this.rbc as RbcGame).lastGame);
+      this.rbc.onAgain = () => void this.rematchRbc();
     }
     this.bindHeader();
     this.bindPanel();
@@ -244,10 +244,15 @@ class App {
 
   private async startRbc(game: NewRbcGame): Promise<string | null> {
     if (this.rbc === null) return 'blind chess is not available';
-    this.rbc.close();
     const error = await this.rbc.start(game);
     if (error === null) this.showRbc();
     return error;
+  }
+
+  private async rematchRbc(): Promise<void> {
+    if (this.rbc === null) return;
+    const error = await this.startRbc(this.rbc.lastGame);
+    if (error !== null) this.showError(error);
   }
 
   /** Continues the stored game of blind chess, if there is one. Returns an error message. */

@@ -68,7 +68,7 @@ export class RbcGame {
     writeTabJson(KEY, null);
   }
 
-  /** Begins a game. Returns an error message. */
+  /** Begins a game in place of the current one. Returns an error message, and then keeps the current one. */
   async start(game: NewRbcGame): Promise<string | null> {
     try {
       const reply = await this.socket.request<RbcReply>('rbc.new', game);

@@ -202,6 +202,36 @@ const tests = {
     await driver.waitForStatus(/to move/);
   },
 
+  async blind_chess_ends_when_another_game_has_begun(driver) {
+    const { page } = driver;
+    await driver.newRbcGame();
+    await driver.waitForStatus(/Your turn: sense/);
+    let refuses = true;
+    await interceptRequests(driver, ({ type, id }, socket) => {
+      if (type !== 'rbc.new' || !refuses) return false;
+      socket.send(JSON.stringify({ type: 'error', id, message: 'too many games' }));
+      return true;
+    });
+    await driver.waitForStatus(/Your turn: sense/);
+    await page.click('#new-game');
+    await page.click('#new-start');
+    await page.waitForFunction(() => document.getElementById('new-error').textContent === 'too many games');
+    await page.click('#new-game-dialog [data-close]');
+    await driver.click('e7');
+    await driver.waitForStatus(/Your turn: move/);
+    await page.click('#rbc-resign');
+    await driver.waitForStatus(/0-1/);
+    await page.click('#rbc-again');
+    await driver.waitForStatus(/too many games/);
+    refuses = false;
+    await page.click('#rbc-again');
+    await driver.waitForStatus(/Your turn: sense/);
+    await driver.newRbcGame('black');
+    await driver.waitForStatus(/Your turn: sense/);
+    await driver.newGame({ variant: 'chess', players: BOTH });
+    await driver.waitForStatus(/White to move/);
+  },
+
   async long_request_is_refused(driver) {
     const { page } = driver;
     await page.click('#new-game');
