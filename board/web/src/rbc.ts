@@ -72,6 +72,7 @@ export class RbcGame {
   async start(game: NewRbcGame): Promise<string | null> {
     try {
       const reply = await this.socket.request<RbcReply>('rbc.new', game);
+      this.resignUnfinished();
       this.game = game;
       this.token = reply.token;
       writeTabJson(KEY, { token: reply.token, game } satisfies Stored);
@@ -101,6 +102,7 @@ export class RbcGame {
   }
 
   close(): void {
+    this.resignUnfinished();
     this.board?.destroy();
     this.column?.remove();
     this.board = null;
@@ -108,6 +110,12 @@ export class RbcGame {
     this.view = null;
     this.token = '';
     RbcGame.forget();
+  }
+
+  /** Ends the game on the server, which limits the number of games that are not over. */
+  private resignUnfinished(): void {
+    if (this.view === null || this.view.phase === 'over') return;
+    this.socket.request('rbc.resign', { token: this.token }).catch(() => {});
   }
 
   flip(): void {

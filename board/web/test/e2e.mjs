@@ -207,7 +207,9 @@ const tests = {
     await driver.newRbcGame();
     await driver.waitForStatus(/Your turn: sense/);
     let refuses = true;
+    let resignations = 0;
     await interceptRequests(driver, ({ type, id }, socket) => {
+      if (type === 'rbc.resign') resignations += 1;
       if (type !== 'rbc.new' || !refuses) return false;
       socket.send(JSON.stringify({ type: 'error', id, message: 'too many games' }));
       return true;
@@ -219,6 +221,7 @@ const tests = {
     await page.click('#new-game-dialog [data-close]');
     await driver.click('e7');
     await driver.waitForStatus(/Your turn: move/);
+    assert.equal(resignations, 0);
     await page.click('#rbc-resign');
     await driver.waitForStatus(/0-1/);
     await page.click('#rbc-again');
@@ -226,10 +229,13 @@ const tests = {
     refuses = false;
     await page.click('#rbc-again');
     await driver.waitForStatus(/Your turn: sense/);
+    assert.equal(resignations, 1);
     await driver.newRbcGame('black');
     await driver.waitForStatus(/Your turn: sense/);
+    assert.equal(resignations, 2);
     await driver.newGame({ variant: 'chess', players: BOTH });
     await driver.waitForStatus(/White to move/);
+    assert.equal(resignations, 3);
   },
 
   async long_request_is_refused(driver) {
