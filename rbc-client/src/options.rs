@@ -29,7 +29,7 @@ pub struct PlayerOptions {
     /// How boards are weighted
     #[arg(long, value_enum)]
     weights: Option<WeightsName>,
-    /// Network for weights and simulations, instead of the shipped one
+    /// Network for weights, simulations and nodes, instead of the shipped one
     #[arg(long, value_name = "FILE")]
     network: Option<String>,
     /// How values over boards are combined into one
