@@ -74,10 +74,10 @@ struct Conversation<'a> {
 enum CommandError {
     #[error("unknown command \"{0}\"")]
     Unknown(String),
-    #[error("no game, begin one with newgame COLOR OPPONENT FEN")]
-    NoGame,
-    #[error("wrong number of arguments, expected: {0}")]
-    Arguments(&'static str),
+    #[error("no game for \"{0}\", begin one with newgame COLOR OPPONENT FEN")]
+    NoGame(String),
+    #[error("wrong number of arguments in \"{line}\", expected: {usage}")]
+    Arguments { line: String, usage: &'static str },
     #[error("invalid color \"{0}\", expected white or black")]
     Color(String),
     #[error("invalid number of milliseconds \"{0}\"")]
@@ -128,13 +128,13 @@ impl<'a> Conversation<'a> {
                 self.show_notes();
                 self.output.print("readyok");
             }
-            ["newgame", ref arguments @ ..] => self.begin_game(arguments)?,
-            ["oppmove" | "senseresult" | "moveresult", ..] => {
+            ["newgame", ..] => self.begin_game(&words)?,
+            [command @ ("oppmove" | "senseresult" | "moveresult"), ..] => {
                 let message: TurnMessage = line.parse()?;
-                message.send_to(self.player()?)?;
+                message.send_to(self.player(command)?)?;
             }
-            ["gosense", ref arguments @ ..] => self.sense(arguments)?,
-            ["gomove", ref arguments @ ..] => self.request(arguments)?,
+            ["gosense", ..] => self.sense(&words)?,
+            ["gomove", ..] => self.request(&words)?,
             ["gameover", ..] => self.player = None,
             [command, ..] => return Err(CommandError::Unknown(command.to_owned())),
         }
@@ -152,13 +152,14 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    fn player(&mut self) -> Result<&mut Player, CommandError> {
-        self.player.as_mut().ok_or(CommandError::NoGame)
+    /// Returns the player of the game for a command.
+    fn player(&mut self, command: &str) -> Result<&mut Player, CommandError> {
+        self.player.as_mut().ok_or_else(|| CommandError::NoGame(command.to_owned()))
     }
 
-    fn begin_game(&mut self, arguments: &[&str]) -> Result<(), CommandError> {
-        let [color, _opponent, fen @ ..] = arguments else {
-            return Err(CommandError::Arguments("newgame COLOR OPPONENT FEN"));
+    fn begin_game(&mut self, words: &[&str]) -> Result<(), CommandError> {
+        let [_, color, _opponent, fen @ ..] = words else {
+            return Err(wrong_arguments(words, "newgame COLOR OPPONENT FEN"));
         };
         let color = match *color {
             "white" => Color::White,
@@ -171,9 +172,9 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    fn sense(&mut self, arguments: &[&str]) -> Result<(), CommandError> {
-        let time_left = parse_milliseconds(arguments, "gosense MILLISECONDS")?;
-        let player = self.player()?;
+    fn sense(&mut self, words: &[&str]) -> Result<(), CommandError> {
+        let time_left = parse_milliseconds(words, "gosense MILLISECONDS")?;
+        let player = self.player("gosense")?;
         let summary = player.summary();
         let square = player.sense(time_left);
         self.output.print(&format!("info {summary}"));
@@ -181,9 +182,9 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    fn request(&mut self, arguments: &[&str]) -> Result<(), CommandError> {
-        let time_left = parse_milliseconds(arguments, "gomove MILLISECONDS")?;
-        let player = self.player()?;
+    fn request(&mut self, words: &[&str]) -> Result<(), CommandError> {
+        let time_left = parse_milliseconds(words, "gomove MILLISECONDS")?;
+        let player = self.player("gomove")?;
         let summary = player.summary();
         let request = player.request(time_left);
         self.output.print(&format!("info {summary}"));
@@ -192,9 +193,13 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// Parses the time left; a negative time is none.
-fn parse_milliseconds(arguments: &[&str], usage: &'static str) -> Result<Duration, CommandError> {
-    let [word] = arguments else { return Err(CommandError::Arguments(usage)) };
+fn wrong_arguments(words: &[&str], usage: &'static str) -> CommandError {
+    CommandError::Arguments { line: words.join(" "), usage }
+}
+
+/// Parses the time left after a command; a negative time is none.
+fn parse_milliseconds(words: &[&str], usage: &'static str) -> Result<Duration, CommandError> {
+    let [_, word] = words else { return Err(wrong_arguments(words, usage)) };
     let left: i64 = word.parse().map_err(|_| CommandError::Milliseconds((*word).to_owned()))?;
     Ok(Duration::from_millis(left.max(0).unsigned_abs().min(MAX_CLOCK_MILLISECONDS)))
 }

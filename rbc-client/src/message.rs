@@ -25,8 +25,13 @@ pub enum MessageError {
     #[error("unknown message \"{0}\"")]
     Unknown(String),
     /// It has too few or too many arguments.
-    #[error("wrong number of arguments, expected: {0}")]
-    Arguments(&'static str),
+    #[error("wrong number of arguments in \"{line}\", expected: {usage}")]
+    Arguments {
+        /// The message.
+        line: String,
+        /// The message with its arguments.
+        usage: &'static str,
+    },
     /// An argument is not a square.
     #[error("invalid square \"{0}\"")]
     Square(String),
@@ -84,9 +89,10 @@ impl FromStr for TurnMessage {
 
     fn from_str(line: &str) -> Result<TurnMessage, MessageError> {
         let words: Vec<&str> = line.split_whitespace().collect();
+        let wrong_arguments = |usage| MessageError::Arguments { line: words.join(" "), usage };
         match words[..] {
             ["oppmove", capture] => Ok(TurnMessage::OpponentMove(parse_square(capture)?)),
-            ["oppmove", ..] => Err(MessageError::Arguments("oppmove SQUARE|-")),
+            ["oppmove", ..] => Err(wrong_arguments("oppmove SQUARE|-")),
             ["senseresult", "-"] => Ok(TurnMessage::SenseResult(Vec::new())),
             ["senseresult", ref seen @ ..] => {
                 let seen = seen.iter().map(|word| parse_sensed(word));
@@ -97,9 +103,7 @@ impl FromStr for TurnMessage {
                 taken: parse_request(taken)?,
                 capture: parse_square(capture)?,
             })),
-            ["moveresult", ..] => {
-                Err(MessageError::Arguments("moveresult REQUESTED TAKEN CAPTURE"))
-            }
+            ["moveresult", ..] => Err(wrong_arguments("moveresult REQUESTED TAKEN CAPTURE")),
             _ => Err(MessageError::Unknown(line.to_owned())),
         }
     }

@@ -113,16 +113,16 @@ fn line_protocol_quotes_lines_that_it_refuses() {
         ("newgame green X 8/8/8/8/8/8/8/8 w - - 0 1", "\"green\""),
         ("newgame white X 8/8/8/8/8/8/8/8 w - - 0 1", "has no king"),
         ("newgame white X rubbish", "\"rubbish\""),
-        ("newgame white", "newgame COLOR OPPONENT FEN"),
+        ("newgame white", "\"newgame white\", expected: newgame COLOR OPPONENT FEN"),
         ("oppmove z9", "\"z9\""),
         ("oppmove e5", "\"e5\""),
         ("oppmove e1", "\"e1\""),
-        ("oppmove", "oppmove SQUARE|-"),
+        ("oppmove", "\"oppmove\", expected: oppmove SQUARE|-"),
         ("gosense soon", "\"soon\""),
         ("senseresult e2", "\"e2\""),
         ("senseresult e2=p", "\"e2\""),
-        ("gomove", "gomove MILLISECONDS"),
-        ("moveresult e2e4", "moveresult REQUESTED TAKEN CAPTURE"),
+        ("gomove 1 2", "\"gomove 1 2\", expected: gomove MILLISECONDS"),
+        ("moveresult e2e4", "\"moveresult e2e4\", expected: moveresult REQUESTED TAKEN CAPTURE"),
         ("moveresult e2e9 0000 -", "\"e2e9\""),
         ("moveresult e2e4 d2d4 -", "impossible"),
         ("moveresult a1h8 0000 -", "impossible"),
@@ -136,7 +136,7 @@ fn line_protocol_quotes_lines_that_it_refuses() {
         assert!(answers[0].contains(quote), "{line}: {answers:?}");
         assert_eq!(answers[1], "info boards 1 exact", "{line}: nothing has changed");
     }
-    assert!(answers("gosense 50\n")[0].starts_with("info error no game"));
+    assert!(answers("gosense 50\n")[0].starts_with("info error no game for \"gosense\""));
 }
 
 #[test]
