@@ -2,6 +2,7 @@
 
 use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use menagerie_rbc::{PlayerOptions, run_line_protocol};
 
@@ -104,6 +105,17 @@ fn line_protocol_shows_the_network_once() {
     assert!(missing[0].starts_with("info "), "{missing:?}");
     assert!(missing[0].contains("no/such/file.onnx"), "{missing:?}");
     assert!(missing.last().is_some_and(|line| line.starts_with("move ")), "{missing:?}");
+}
+
+/// A search of all captures would not end in a reasonable time.
+#[test]
+fn line_protocol_answers_in_time_on_a_crowded_board() {
+    let fen = "kPpb2r1/r2Q1qQK/q1pRBNqN/1rB1Nq2/1b2p1RN/1B2P1rB/1B1Qr1b1/4Q2r w - - 0 1";
+    let lines = format!("newgame black x {fen}\noppmove -\ngosense 0\ngomove 0\nquit\n");
+    let begin = Instant::now();
+    let answers = answers_with(&lines, &WITHOUT_NETWORK);
+    assert!(answers.last().is_some_and(|line| line.starts_with("move ")), "{answers:?}");
+    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
 }
 
 #[test]
