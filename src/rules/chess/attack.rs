@@ -236,8 +236,9 @@ impl ChessPosition {
                     ours = ours.without(from).with(to);
                 }
                 if let Some(role) = promotion.filter(|role| rule.roles.contains(role)) {
-                    let pieces = after.board.by_role(role) & after.board.by_color(us);
-                    ours = if pieces.count() as u32 > rule.piece_count + 1 {
+                    let pieces = self.board.by_role(role) & self.board.by_color(us);
+                    // With one more piece of the kind, none of them is the last.
+                    ours = if pieces.count() as u32 > rule.piece_count {
                         ours & !pieces
                     } else {
                         ours.with(to)
