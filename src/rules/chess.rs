@@ -240,8 +240,7 @@ impl Rules for ChessPosition {
             return Some(count);
         }
         self.legal_moves(legal);
-        let walls_follow = self.variant_rules.walls.is_some_and(|walls| !walls.wall_or_move);
-        Some(if self.mid_turn() || !walls_follow {
+        Some(if self.mid_turn() || !self.variant_rules.walls_follow() {
             legal.len() as u64
         } else {
             legal.iter().map(|&m| self.count_walls(m)).sum()

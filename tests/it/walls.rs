@@ -87,7 +87,7 @@ fn walls_perft_matches_fairy_stockfish() {
         assert_eq!(perft(&position, depth).to_string(), nodes, "{name} \"{fen}\" {depth}");
         compared += 1;
     }
-    assert_eq!(compared, 175);
+    assert_eq!(compared, 182);
 }
 
 /// Checks which turns are legal in a position.

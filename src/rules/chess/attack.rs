@@ -47,6 +47,16 @@ pub(super) struct PseudoRoyalInfo {
     needed: Bitboard,
 }
 
+/// The pseudo-royal pieces of both sides that decide whether a move is legal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct PseudoRoyals {
+    /// Those of the side to move where they stand after the move, with those that become pseudo-royal by
+    /// it.
+    pub(super) ours: Bitboard,
+    /// Those of the opponent before the move.
+    pub(super) theirs: Bitboard,
+}
+
 impl PseudoRoyalInfo {
     /// Returns `true` if a move surely leaves the pseudo-royal pieces safe: a step without capture and
     /// promotion, of a piece that neither is pseudo-royal nor shields one.
@@ -218,22 +228,28 @@ impl ChessPosition {
         if info.allows(self, m) {
             return true;
         }
-        let us = self.turn;
-        let mut ours = self.pseudo_royals(rule, us);
-        let theirs = self.pseudo_royals(rule, !us);
+        let royals = self.pseudo_royals_of_move(rule, m);
+        if let Move::Step { from, to, .. } = m
+            && self.pseudo_royals(rule, self.turn).contains(from)
+            && let Some(path) = self.castles(from, to)
+            && !self.castles_safely(path, royals.theirs)
+        {
+            return false;
+        }
         let mut after = self.clone();
         after.make_move(m);
+        after.protects(royals)
+    }
+
+    /// Returns the pseudo-royal pieces that decide whether a move of the side to move is legal.
+    pub(super) fn pseudo_royals_of_move(&self, rule: &Extinction, m: Move) -> PseudoRoyals {
+        let us = self.turn;
+        let mut ours = self.pseudo_royals(rule, us);
         match m {
             Move::Step { from, to, promotion, .. } => {
-                if let Some(path) = self.castles(from, to) {
-                    if ours.contains(from) {
-                        if !self.castles_safely(path, theirs) {
-                            return false;
-                        }
-                        ours = ours.without(from).with(path.king_to);
-                    }
-                } else if ours.contains(from) {
-                    ours = ours.without(from).with(to);
+                if ours.contains(from) {
+                    let path = self.castles(from, to);
+                    ours = ours.without(from).with(path.map_or(to, |path| path.king_to));
                 }
                 if let Some(role) = promotion.filter(|role| rule.roles.contains(role)) {
                     let pieces = self.board.by_role(role) & self.board.by_color(us);
@@ -248,10 +264,16 @@ impl ChessPosition {
             Move::Drop { role, to, .. } if rule.roles.contains(&role) => ours = ours.with(to),
             _ => {}
         }
-        let occupied = after.board.occupied();
+        PseudoRoyals { ours, theirs: self.pseudo_royals(rule, !us) }
+    }
+
+    /// Returns `true` if a move that the side to move has made was legal: its pseudo-royal pieces are still
+    /// on the board, and they are safe unless one of the opponent has been removed.
+    pub(super) fn protects(&self, PseudoRoyals { ours, theirs }: PseudoRoyals) -> bool {
+        let occupied = self.board.occupied();
         (ours & !occupied).is_empty()
             && ((theirs & !occupied).any()
-                || !ours.into_iter().any(|square| after.can_be_captured(square, us, theirs)))
+                || !ours.into_iter().any(|square| self.can_be_captured(square, self.turn, theirs)))
     }
 
     /// See [`Position::counts_checks`](crate::rules::Position::counts_checks).

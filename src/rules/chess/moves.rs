@@ -55,7 +55,7 @@ impl ChessPosition {
     /// moves are determined among the moves that are otherwise legal.
     fn restrict(&self, out: &mut MoveList) {
         let variant_rules = &self.variant_rules;
-        let walls_follow = variant_rules.walls.is_some_and(|walls| !walls.wall_or_move);
+        let walls_follow = variant_rules.walls_follow();
         if !walls_follow && let Some(rule) = self.pseudo_royal_rule() {
             let info = self.pseudo_royal_info(rule);
             out.retain(|&m| self.keeps_pseudo_royals(rule, info, m));

@@ -12,12 +12,21 @@ impl ChessPosition {
     /// Makes a move without ending the turn: updates pieces, pockets, rights, counters and the pending
     /// wall.
     pub(super) fn make_move(&mut self, m: Move) {
+        let royals = match self.pseudo_royal_rule() {
+            Some(rule) if self.variant_rules.walls_follow() => {
+                Some(self.pseudo_royals_of_move(rule, m))
+            }
+            _ => None,
+        };
         self.en_passant = match m {
             Move::Step { from, to, promotion, .. } => self.step(from, to, promotion),
             Move::Drop { role, to, .. } => self.drop_piece(role, to),
             Move::Wall(to) => self.wall(to),
             Move::Place(_) | Move::Pass => None,
         };
+        if let Some(pending_wall) = &mut self.pending_wall {
+            pending_wall.royals = royals;
+        }
     }
 
     /// Moves a piece, castles, or captures. Returns the square that a pawn passed.
@@ -56,8 +65,7 @@ impl ChessPosition {
 
     /// Sets the pending wall after a move of a piece, if a wall must follow.
     fn require_wall(&mut self, pending_wall: PendingWall) {
-        let wall_follows = self.variant_rules.walls.is_some_and(|walls| !walls.wall_or_move);
-        self.pending_wall = wall_follows.then_some(pending_wall);
+        self.pending_wall = self.variant_rules.walls_follow().then_some(pending_wall);
     }
 
     /// Puts a piece on its new square. Castling rights are lost if another king comes to the castling rank

@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Piece, Role, Square, attacks};
 
-use super::attack::{CheckInfo, forward};
+use super::attack::{CheckInfo, PseudoRoyals, forward};
 use super::castling::CastlingPath;
 use super::{ChessPosition, VariantRules, Walling, Walls};
 use crate::rules::{Move, MoveList};
@@ -22,12 +22,22 @@ pub(super) struct PendingWall {
     pub(super) castled: Option<CastlingPath>,
     /// Whether the castling king must not be attacked on the squares that it has left and passed.
     pub(super) guarded: bool,
+    /// The pseudo-royal pieces that decide whether the move with the wall is legal, if the game has them.
+    pub(super) royals: Option<PseudoRoyals>,
 }
 
 impl PendingWall {
     /// Creates the pending wall after a move of `piece` to `at`.
     pub(super) fn after(from: Option<Square>, at: Square, piece: Piece) -> PendingWall {
-        PendingWall { at, piece, from, blown: Bitboard::EMPTY, castled: None, guarded: false }
+        PendingWall {
+            at,
+            piece,
+            from,
+            blown: Bitboard::EMPTY,
+            castled: None,
+            guarded: false,
+            royals: None,
+        }
     }
 }
 
@@ -39,9 +49,14 @@ impl VariantRules {
         self.walls.is_some_and(|walls| walls.rule != Walling::Duck || !all(&walls) || royal)
     }
 
+    /// Returns `true` if a wall follows each move.
+    pub(super) fn walls_follow(&self) -> bool {
+        self.walls.is_some_and(|walls| !walls.wall_or_move)
+    }
+
     /// Returns `true` if the duck that ends a turn can shield the royal king of the side to move.
     pub(super) fn hides_kings(&self) -> bool {
-        self.has_duck_and_kings() && self.walls.is_some_and(|walls| !walls.wall_or_move)
+        self.has_duck_and_kings() && self.walls_follow()
     }
 
     /// Returns `true` if the game has a duck and royal kings, which the duck can shield.
@@ -102,34 +117,29 @@ impl ChessPosition {
     /// Returns `true` if the royal and pseudo-royal pieces of the side to move are safe with a wall on
     /// `square`. A royal king must have been safe without the wall, unless the wall is the duck.
     fn wall_protects(&self, pending_wall: PendingWall, square: Square) -> bool {
-        let pseudo_royal_rule = self.pseudo_royal_rule();
-        if !self.variant_rules.has_duck_and_kings() && pseudo_royal_rule.is_none() {
+        let guards_king = self.variant_rules.has_duck_and_kings();
+        if !guards_king && pending_wall.royals.is_none() {
             return true;
         }
-        let us = self.turn;
         let mut closed = self.clone();
         closed.put_wall(square);
-        if let Some(rule) = pseudo_royal_rule {
-            let is_lost = |color| {
-                let pieces = |role| (self.board.by_role(role) & self.board.by_color(color)).count();
-                rule.roles.iter().any(|&role| pieces(role) as u32 <= rule.piece_count)
-            };
-            if is_lost(us) || is_lost(!us) {
-                return !is_lost(us);
-            }
-            let theirs = self.pseudo_royals(rule, !us);
-            let castles_safely = |path: CastlingPath| {
-                let mut before = closed.clone();
-                before.board.discard_piece_at(path.king_to);
-                before.board.discard_piece_at(path.rook_to);
-                before.board.set_piece_at(path.rook, Piece { color: us, role: Role::Rook });
-                before.castles_safely(path, theirs)
-            };
-            if pending_wall.guarded && !pending_wall.castled.is_none_or(castles_safely) {
-                return false;
-            }
+        if guards_king && closed.in_check(self.turn) {
+            return false;
         }
-        !closed.is_threatened(us)
+        pending_wall.royals.is_none_or(|royals| {
+            closed.protects(royals) && closed.castled_safely(pending_wall, royals)
+        })
+    }
+
+    /// Returns `true` unless the move before the wall was castling of a pseudo-royal king that could have
+    /// been captured on its way.
+    fn castled_safely(&self, pending_wall: PendingWall, royals: PseudoRoyals) -> bool {
+        let Some(path) = pending_wall.castled.filter(|_| pending_wall.guarded) else { return true };
+        let mut before = self.clone();
+        before.board.discard_piece_at(path.king_to);
+        before.board.discard_piece_at(path.rook_to);
+        before.board.set_piece_at(path.rook, Piece { color: self.turn, role: Role::Rook });
+        before.castles_safely(path, royals.theirs)
     }
 
     /// Returns `true` if a wall can follow a move, or none must follow.
