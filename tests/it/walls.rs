@@ -87,7 +87,7 @@ fn walls_perft_matches_fairy_stockfish() {
         assert_eq!(perft(&position, depth).to_string(), nodes, "{name} \"{fen}\" {depth}");
         compared += 1;
     }
-    assert_eq!(compared, 182);
+    assert_eq!(compared, 185);
 }
 
 /// Checks which turns are legal in a position.
@@ -163,4 +163,12 @@ fn walls_the_duck_that_ends_a_turn_shields_a_royal_king() {
     // pyffish judges checks before the duck is placed.
     let fen = "4k3/4r3/8/8/7*/8/8/3RK3 w - - 0 1";
     check("chess-duck", fen, false, &[("d1d2,d2e3", true), ("d1d2,d2h1", false)]);
+}
+
+#[test]
+fn walls_on_the_square_of_a_pawn_captured_en_passant_shield() {
+    // pyffish allows such a wall, but sees attacks through it.
+    let fen = "7k/8/8/r1pP3K/8/8/8/*7 w - c6 0 1";
+    let turns = [("d5c6,c6c5", true), ("d5c6,c6d5", true), ("d5c6,c6b8", false)];
+    check("royal-king-duck", fen, false, &turns);
 }

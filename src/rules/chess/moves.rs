@@ -287,8 +287,12 @@ impl ChessPosition {
                 && self.pseudo_royal_rule().is_none_or(|rule| {
                     let mut position = self.clone();
                     position.en_passant = Some(square);
-                    let info = position.pseudo_royal_info(rule);
                     let m = Move::step(from, square, None);
+                    // The wall after the capture can shield pseudo-royal pieces.
+                    if self.variant_rules.walls_follow() {
+                        return position.allows_wall(m);
+                    }
+                    let info = position.pseudo_royal_info(rule);
                     position.keeps_pseudo_royals(rule, info, m)
                 })
         };
