@@ -190,8 +190,12 @@ impl ChessPosition {
 
     /// Returns the pieces of `color` that `rule` makes royal: those whose loss loses.
     pub(super) fn pseudo_royals(&self, rule: &Extinction, color: Color) -> Bitboard {
-        let pieces = |&role: &Role| self.board.by_role(role) & self.board.by_color(color);
+        let all_pieces = self.board.by_color(color);
         let few = |pieces: &Bitboard| pieces.count() as u32 <= rule.piece_count + 1;
+        if rule.all && few(&all_pieces) {
+            return all_pieces;
+        }
+        let pieces = |&role: &Role| self.board.by_role(role) & all_pieces;
         rule.roles.iter().map(pieces).filter(few).fold(Bitboard::EMPTY, |all, some| all | some)
     }
 
@@ -294,7 +298,7 @@ impl ChessPosition {
         }
         let pseudo_royals = match self.pseudo_royal_rule() {
             // The pieces of that kind protect each other's neighbours.
-            Some(rule) if rule.roles.contains(&role) => return true,
+            Some(rule) if rule.all || rule.roles.contains(&role) => return true,
             Some(rule) => self.pseudo_royals(rule, !us),
             None => Bitboard::EMPTY,
         };
