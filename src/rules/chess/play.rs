@@ -59,7 +59,8 @@ impl ChessPosition {
         let resets_clock = captured || irreversible_pawn || promotion.is_some();
         self.halfmoves = if resets_clock { 0 } else { self.halfmoves.saturating_add(1) };
         self.require_wall(PendingWall { blown, ..PendingWall::after(Some(from), to, piece) });
-        let double_step = pawn && from.file() == to.file() && from.distance(to) == 2;
+        // A pawn that has promoted cannot be captured en passant.
+        let double_step = role == Role::Pawn && from.file() == to.file() && from.distance(to) == 2;
         if double_step { forward(self.turn, Bitboard::from_square(from)).first() } else { None }
     }
 
