@@ -68,13 +68,14 @@ impl ChessPosition {
         None
     }
 
-    /// Returns the outcome if a side has lost a castling right whose loss loses.
+    /// Returns the outcome if a side has lost all castling rights of which it needs one.
     fn castling_outcome(&self) -> Option<Outcome> {
         let wins = self.variant_rules.castling?.wins;
         let lost = |color: Color| {
-            let side =
-                |(king_side, needed)| needed && self.castling_rook(color, king_side).is_none();
-            [true, false].into_iter().zip(wins[color]).any(side)
+            let [king_side, queen_side] = wins[color];
+            let keeps =
+                |needed, king_side| needed && self.castling_rook(color, king_side).is_some();
+            (king_side || queen_side) && !keeps(king_side, true) && !keeps(queen_side, false)
         };
         let loser = [!self.turn, self.turn].into_iter().find(|&color| lost(color))?;
         Some(Outcome::win((!loser).into(), Reason::Variant))

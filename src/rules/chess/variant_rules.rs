@@ -95,7 +95,8 @@ pub struct Castling {
     pub opposite: bool,
     /// Whether a king and a rook that were dropped on their home squares can castle.
     pub dropped: bool,
-    /// The sides, king side and queen side, on which castling wins and the loss of the right loses.
+    /// The sides, king side and queen side, on which castling wins. A color that has such sides loses
+    /// without the right to castle on one of them.
     pub wins: ByColor<[bool; 2]>,
 }
 
