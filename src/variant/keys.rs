@@ -236,15 +236,17 @@ fn take_castling(
     let [white, black] = section.take("castlingWins", castling_sides).unwrap_or_default();
     let opposite = section.take("oppositeCastling", flag).unwrap_or(false);
     let dropped = section.take("castlingDroppedPiece", flag).unwrap_or(false);
-    let mut king_castles = section.take("castlingKingPiece", |value| has_piece(value, Role::King));
-    for color in ["White", "Black"] {
+    let both = section.take("castlingKingPiece", |value| has_piece(value, Role::King));
+    let mut take_color = |color: &str| {
         let key = format!("castlingKingPiece{color}");
-        king_castles = king_castles.max(section.take(&key, |value| has_piece(value, Role::King)));
-    }
+        let commoner = section.take(&key, |value| has_piece(value, Role::King)).or(both);
+        royal || commoner.unwrap_or(false)
+    };
+    let colors = ByColor { white: take_color("White"), black: take_color("Black") };
     if rank >= ranks {
         section.add_conflict("castlingRank is larger than maxRank");
     }
-    let has_pieces = roles.contains(&Role::Rook) && (royal || king_castles.unwrap_or(false));
+    let has_pieces = roles.contains(&Role::Rook) && (colors.white || colors.black);
     // The rook needs a file next to each destination of the king.
     let fits = (1..files).contains(&king_side) && queen_side + 1 < files && rank < ranks;
     let wins = ByColor { white, black };
@@ -255,6 +257,7 @@ fn take_castling(
         black: home(board.split('/').nth(rank).unwrap_or_default(), ['k', 'r']),
     };
     (enabled && has_pieces && fits).then_some(Castling {
+        colors,
         rank,
         king,
         home,

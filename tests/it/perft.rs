@@ -42,5 +42,5 @@ fn perft_of_variants_in_a_file() {
     let (catalogue, errors) = Catalogue::shipped().extended(text);
     assert!(errors.is_empty(), "{errors:?}");
     let rows = golden::rows(include_str!("../golden/perft_variants_ini.tsv"));
-    assert_eq!(check(&catalogue, rows), 20 * 8 + 11);
+    assert_eq!(check(&catalogue, rows), 20 * 8 + 14);
 }

@@ -2,8 +2,8 @@
 
 use shakmaty::{Bitboard, Color, File, Role, Square, attacks};
 
-use super::ChessPosition;
 use super::attack::CheckInfo;
+use super::{Castling, ChessPosition};
 use crate::rules::{Move, MoveList};
 
 /// The origins and destinations of king and rook.
@@ -106,9 +106,8 @@ impl ChessPosition {
     /// Adds the castling rights of a king or rook dropped on `square`, if dropped pieces can castle: with
     /// the king on its home file and rooks in the corners.
     pub(super) fn gain_rights(&mut self, square: Square, role: Role) {
-        let Some(castling) = self.variant_rules.castling.filter(|castling| castling.dropped) else {
-            return;
-        };
+        let gains = |castling: &Castling| castling.dropped && castling.colors[self.turn];
+        let Some(castling) = self.variant_rules.castling.filter(gains) else { return };
         let rank = self.variant_rules.castling_rank(self.turn);
         let at = |file: usize| Square::from_coords(File::new(file as u32), rank);
         let own = self.board.by_color(self.turn);

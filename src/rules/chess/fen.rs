@@ -158,7 +158,7 @@ impl ChessPosition {
     }
 
     /// Parses the castling rights, as `KQkq` or as the files of the rooks. A right without its king or rook
-    /// is dropped. In games without castling the rights are ignored: some programs write `KQkq` there.
+    /// is dropped. The rights of colors that cannot castle are ignored: some programs write `KQkq` there.
     fn parse_castling(
         &mut self,
         text: &str,
@@ -173,7 +173,8 @@ impl ChessPosition {
         }
         let Some(rules) = self.variant_rules.castling else { return Ok(()) };
         let chess960 = self.chess960 || self.is_of_chess960(&rules, text);
-        for right in text.chars() {
+        let can_castle = |right: &char| rules.colors[Color::from_white(right.is_ascii_uppercase())];
+        for right in text.chars().filter(can_castle) {
             match self.castling_right(&rules, right, chess960) {
                 Ok(rook) => self.rights = self.rights.with(rook),
                 Err(fault) => dropped.push(DroppedPart::CastlingRight { right, fault }),

@@ -66,6 +66,7 @@ impl VariantRules {
             swap(&mut walls.area);
         }
         if let Some(castling) = &mut self.castling {
+            swap(&mut castling.colors);
             swap(&mut castling.wins);
             swap(&mut castling.home);
         }

@@ -77,6 +77,8 @@ pub struct Promotion {
 /// The rules of castling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Castling {
+    /// The colors that can castle.
+    pub colors: ByColor<bool>,
     /// The rank of castling, from the side of each color, counted from 0.
     pub rank: usize,
     /// The file of the castling king, if there are several kings.
