@@ -207,8 +207,13 @@ fn take_double_step(section: &mut Section<'_>, ranks: usize, has_pawns: bool) ->
 fn take_checks(section: &mut Section<'_>, start: &str) -> Checks {
     let counted = section.take("checkCounting", flag).unwrap_or(false);
     // The number of checks in the start position; the first check wins if it does not have one.
-    let at_start = start.split_ascii_whitespace().find_map(|word| word.split_once('+'));
-    let count = at_start.and_then(|(white, black)| {
+    let at_start = start.split_ascii_whitespace().find(|word| word.contains('+'));
+    let count = at_start.and_then(|word| {
+        // Checks that have been given, `+0+0`, are those of three-check chess.
+        if word.starts_with('+') {
+            return Some(3);
+        }
+        let (white, black) = word.split_once('+')?;
         let count = white.parse::<u8>().ok()?.max(black.parse::<u8>().ok()?);
         (1..=100).contains(&count).then_some(count)
     });

@@ -324,6 +324,21 @@ fn ini_last_line_needs_no_line_end() {
 }
 
 #[test]
+fn checks_that_win_follow_the_start_position() {
+    let board = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    for (counters, wanted) in [
+        ("5+4 0 1", "5+4 0 1"),
+        ("0 1", "1+1 0 1"),
+        // Checks given, of the three that win.
+        ("0 1 +0+0", "3+3 0 1"),
+        ("0 1 +2+0", "1+3 0 1"),
+    ] {
+        let start = made(&format!("checkCounting = true\nstartFen = {board} {counters}"));
+        assert_eq!(start.fen(), format!("{board} {wanted}"));
+    }
+}
+
+#[test]
 fn fen_errors_quote_the_fen() {
     for (name, fen) in [
         ("duck", "4k3/8/8/8/8/8/*6*/4K3 w - - 0 1"),
