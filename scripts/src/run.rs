@@ -146,10 +146,8 @@ impl Run {
         let is_new = own.is_none();
         let config = own.unwrap_or(config);
         config.check()?;
-        if is_new {
-            store.write_toml(CONFIG, &config)?;
-        }
         let variant = config.find_variant()?;
+        config.selfplay.check(&variant)?;
         let encoding = Encoding::of(&variant.start());
         let state: State = store.find_toml(STATE)?.unwrap_or_default();
         let learner = match (state.iterations, from) {
@@ -183,6 +181,10 @@ impl Run {
         let mut log = RunMetrics::read(&store)?;
         log.retain(|row| row.iteration <= state.iterations);
         let claims = Claims::read(&store, &variant)?;
+        // Settings that were refused do not stay in the folder.
+        if is_new {
+            store.write_toml(CONFIG, &config)?;
+        }
         let run =
             Run { store, config, variant, encoding, state, learner, buffer, log, claims, lock };
         if run.state.iterations == 0 {

@@ -170,6 +170,16 @@ impl SelfPlayConfig {
         }
         Ok(params)
     }
+
+    /// Checks the settings for games of a variant.
+    ///
+    /// # Errors
+    /// The first invalid setting.
+    pub fn check(&self, variant: &Variant) -> Result<(), SelfPlayError> {
+        self.params()?;
+        self.opening.positions(variant)?;
+        Ok(())
+    }
 }
 
 /// Statistics of self-play.

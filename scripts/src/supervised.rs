@@ -94,7 +94,6 @@ impl Supervised {
             config.variant,
             variant.name()
         );
-        store.write_toml(CONFIG, &config)?;
         let encoding = Encoding::of(&variant.start());
         let shape = encoding.shape();
         let data = Dataset::new(check_games(games, variant)?);
@@ -121,6 +120,8 @@ impl Supervised {
         let mut log: Vec<SupervisedMetrics> = SupervisedMetrics::read(&store)?;
         log.retain(|row| row.steps <= state.steps);
         let variant = Arc::clone(variant);
+        // Written last: settings that were refused do not stay in the folder.
+        store.write_toml(CONFIG, &config)?;
         Ok(Supervised { store, config, variant, encoding, data, targets, state, learner, log })
     }
 

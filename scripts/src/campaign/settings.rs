@@ -592,6 +592,11 @@ impl Reader {
             if let Err(error) = training.check() {
                 return unfit(error.to_string());
             }
+            if let Some(start) = &training.start
+                && !start.is_file()
+            {
+                return unfit(format!("no start \"{}\"", start.display()));
+            }
             // What the int8 file needs, which is written when hours have gone by.
             let SparseSizes { hidden_size, policy_size, .. } = training.network;
             if !hidden_size.is_multiple_of(128) || !policy_size.is_multiple_of(64) {

@@ -126,15 +126,6 @@ impl SparseRun {
         let layout = sources.layout();
         check_layout(&store, &layout.to_string())
             .map_err(|error| anyhow::anyhow!("{}: {error}", folder.display()))?;
-        store.write_toml(CONFIG, &config)?;
-        let bar = ProgressBar::no_length().with_style(ProgressStyle::with_template(
-            "encoding positions: {human_pos} ({per_sec}, {elapsed})",
-        )?);
-        let positions = folder.join(POSITIONS);
-        let show_count = |count| bar.set_position(count);
-        let cache = PositionCache::open(&positions, sources, &config, &show_count)?;
-        bar.finish_and_clear();
-        let config = config.with_positions(cache.positions());
         let progress: Progress = store.find_toml(STATE)?.unwrap_or_default();
         let (network, started) = if progress.steps == 0 {
             new_network(&config, sources)?
@@ -145,13 +136,23 @@ impl SparseRun {
                 .map_err(|error| anyhow::anyhow!("{}/{name}: {error}", folder.display()))?;
             (network, None)
         };
+        let bar = ProgressBar::no_length().with_style(ProgressStyle::with_template(
+            "encoding positions: {human_pos} ({per_sec}, {elapsed})",
+        )?);
+        let positions = folder.join(POSITIONS);
+        let show_count = |count| bar.set_position(count);
+        let cache = PositionCache::open(&positions, sources, &config, &show_count)?;
+        bar.finish_and_clear();
         let mut log: Vec<SparseMetrics> = csv_log::read_rows(&store, METRICS)?;
         log.retain(|row| row.steps <= progress.steps);
         let held_out = cache.held_out_batches(config.held_out_positions, config.batch)?;
         let rows_per_move = layout.shape().rows_per_move;
+        // Written last: settings that were refused do not stay in the folder.
+        store.write(LAYOUT, layout.to_string().into_bytes())?;
+        store.write_toml(CONFIG, &config)?;
         Ok(SparseRun {
             store,
-            config,
+            config: config.with_positions(cache.positions()),
             cache,
             held_out,
             network,
@@ -272,13 +273,10 @@ impl SparseRun {
 
 /// Checks that a run has the blocks that it began with.
 fn check_layout(store: &Store, layout: &str) -> anyhow::Result<()> {
-    match store.find(LAYOUT)? {
-        Some(own) if own != layout.as_bytes() => {
-            anyhow::bail!("a run of other blocks or variants, see {LAYOUT}")
-        }
-        Some(_) => Ok(()),
-        None => Ok(store.write(LAYOUT, layout.as_bytes().to_vec())?),
-    }
+    let own = store.find(LAYOUT)?;
+    let is_same = own.is_none_or(|own| own == layout.as_bytes());
+    anyhow::ensure!(is_same, "a run of other blocks or variants, see {LAYOUT}");
+    Ok(())
 }
 
 /// Returns the network that a run begins with.

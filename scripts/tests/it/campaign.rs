@@ -483,6 +483,7 @@ fn invalid_settings_are_quoted() {
         ("hidden_size = 128", "hidden_size = 96", "hidden_size"),
         ("hidden_size = 128", "hiden_size = 128", "hiden_size"),
         ("epochs = 2.0", "epochs = 0.0", "epochs is 0, not above 0"),
+        ("epochs = 2.0", "start = \"nothere\"", "[fine_tune] of 3x3: no start"),
         ("games = 16", "games = 16\nwindow = 0", "window is 0"),
         ("epochs = 2.0", "network = { hidden_size = 256 }", "sizes of [train]"),
         ("visits = 6", "sprt = \"10,0\"", "elo0 10 must be below elo1 0"),

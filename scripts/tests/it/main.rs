@@ -24,6 +24,7 @@ mod shared_match;
 mod sparse_base;
 mod sparse_evaluator;
 mod sparse_network;
+mod sparse_run;
 mod store;
 mod supervised;
 mod uci_engine;

@@ -153,8 +153,14 @@ fn warm_start_has_the_given_weights() {
     // If it is killed in its first iteration, it still starts from them.
     Run::open(store(second.path()), config(1), None).expect("a run");
     assert_eq!(weights(&bytes(second.path())), weights(&given));
-    let error = Run::open(store(&second.path().join("other")), config(1), Some(b"no network"));
+    let other = second.path().join("other");
+    let error = Run::open(store(&other), config(1), Some(b"no network"));
     assert!(error.expect_err("no network").to_string().contains("--from"));
+    assert!(!other.join("config.toml").exists(), "settings that are refused do not stay");
+    let mut wrong = config(1);
+    wrong.selfplay.search.insert("c_pukt".to_owned(), 1.0);
+    let error = Run::open(store(&other), wrong, None).expect_err("unknown").to_string();
+    assert!(error.contains("c_pukt") && !other.join("config.toml").exists(), "{error}");
 }
 
 #[test]
