@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -165,6 +166,7 @@ impl SparseConfig {
             hidden_size / 2
         );
         anyhow::ensure!(value_hidden > 0, "value_hidden is 0");
+        anyhow::ensure!(self.positions > 0 || self.epochs.is_some(), "positions is 0");
         anyhow::ensure!(self.batch > 0, "batch is 0");
         anyhow::ensure!(self.held_out_of > 1, "held_out_of is {}, below 2", self.held_out_of);
         let shares = [
@@ -175,6 +177,20 @@ impl SparseConfig {
         for (name, share) in shares {
             anyhow::ensure!((0.0..=1.0).contains(&share), "{name} is {share}, not 0 to 1");
         }
+        let numbers = [
+            ("learning_rate", self.learning_rate),
+            ("final_learning_rate", self.final_learning_rate),
+            ("value_weight", training.value_weight),
+            ("moves_left_weight", training.moves_left_weight),
+            ("weight_decay", training.weight_decay),
+        ];
+        for (name, number) in numbers {
+            let is_valid = number.is_finite() && number >= 0.0;
+            anyhow::ensure!(is_valid, "{name} is {number}, not a number from 0 on");
+        }
+        let seconds = self.checkpoint_seconds;
+        let is_duration = Duration::try_from_secs_f64(seconds).is_ok();
+        anyhow::ensure!(is_duration, "checkpoint_seconds is {seconds}, not a duration");
         let dropout = training.value_dropout;
         anyhow::ensure!((0.0..1.0).contains(&dropout), "value_dropout is {dropout}, not 0 to 1");
         if let Some(epochs) = self.epochs {
@@ -184,7 +200,8 @@ impl SparseConfig {
             );
         }
         if let Some(scale) = self.score_scale {
-            anyhow::ensure!(scale > 0.0, "score_scale is {scale}, not above 0");
+            let is_valid = scale.is_finite() && scale > 0.0;
+            anyhow::ensure!(is_valid, "score_scale is {scale}, not a number above 0");
         }
         Ok(())
     }

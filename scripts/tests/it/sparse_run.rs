@@ -41,3 +41,31 @@ fn refused_start_does_not_stay_in_the_folder() {
     let run = SparseRun::open(&run, other, &sources).expect("a run");
     assert_eq!((run.network().steps(), run.config().batch), (2, 16));
 }
+
+#[test]
+fn settings_out_of_range_are_quoted() {
+    config().check().expect("valid settings");
+    let refused = |change: &dyn Fn(&mut SparseConfig)| {
+        let mut config = config();
+        change(&mut config);
+        config.check().expect_err("refused").to_string()
+    };
+    for seconds in [-1.0, f64::NAN, 1e30] {
+        let error = refused(&|config| config.checkpoint_seconds = seconds);
+        assert!(error.contains(&format!("checkpoint_seconds is {seconds}")), "{error}");
+    }
+    for rate in [-0.1, f32::NAN, f32::INFINITY] {
+        for (name, error) in [
+            ("learning_rate", refused(&|config| config.learning_rate = rate)),
+            ("final_learning_rate", refused(&|config| config.final_learning_rate = rate)),
+            ("weight_decay", refused(&|config| config.training.weight_decay = rate)),
+            ("score_scale", refused(&|config| config.score_scale = Some(rate))),
+        ] {
+            assert!(error.starts_with(&format!("{name} is {rate}")), "{error}");
+        }
+    }
+    assert_eq!(refused(&|config| config.positions = 0), "positions is 0");
+    // The number of epochs replaces that of positions.
+    let epochs = SparseConfig { positions: 0, epochs: Some(1.0), ..config() };
+    epochs.check().expect("valid settings");
+}
