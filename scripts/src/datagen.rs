@@ -14,15 +14,15 @@
 //!
 //! A game is a line of text in the format of `readers/labelled.rs`, with a fifth field: the seed and the number of
 //! the game. Only whole lines are added to the file, so that only the games in progress are lost when the process
-//! is killed. They are played again from the same openings.
+//! is killed. They are played again from the same openings. The file is locked meanwhile.
 
 mod bughouse;
 pub mod gather;
 pub mod job;
 
 use std::collections::HashSet;
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -35,6 +35,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
 use crate::eval_scale::EngineScore;
+use crate::file_lock::LockedFile;
 use crate::random_starts::{self, Opening};
 use crate::uci_engine::{Answer, EngineError, UciEngine};
 
@@ -117,6 +118,12 @@ pub enum DatagenError {
     /// The variant does not have two sides, or the settings do not fit it.
     #[error("{0}")]
     Unfit(String),
+    /// Another process writes the file.
+    #[error("{path} is in use by another process that generates games")]
+    InUse {
+        /// The file.
+        path: String,
+    },
     /// The file cannot be read or written.
     #[error("{path}: {source}")]
     Io {
@@ -158,8 +165,11 @@ pub fn generate_until(
 ) -> Result<u64, DatagenError> {
     let io = |source| DatagenError::Io { path: file.display().to_string(), source };
     check(variant, config)?;
-    let existing = existing_games(file, config.seed).map_err(io)?;
-    let out = Mutex::new(OpenOptions::new().create(true).append(true).open(file).map_err(io)?);
+    let opened = OpenOptions::new().read(true).append(true).create(true).open(file).map_err(io)?;
+    let locked = LockedFile::lock(opened)
+        .ok_or_else(|| DatagenError::InUse { path: file.display().to_string() })?;
+    let existing = existing_games(locked.file(), config.seed).map_err(io)?;
+    let out = Mutex::new(locked.file());
     let next = AtomicU64::new(0);
     let played = AtomicU64::new(0);
     let next_game = || {
@@ -236,14 +246,12 @@ fn check(variant: &Variant, config: &DatagenConfig) -> Result<(), DatagenError> 
 }
 
 /// Returns the numbers of the games of `seed` in a file. An incomplete line at the end is removed.
-fn existing_games(file: &Path, seed: u64) -> std::io::Result<HashSet<u64>> {
-    let text = match fs::read(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(HashSet::new()),
-        text => text?,
-    };
+fn existing_games(mut file: &File, seed: u64) -> std::io::Result<HashSet<u64>> {
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)?;
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     if whole < text.len() {
-        OpenOptions::new().write(true).open(file)?.set_len(whole as u64)?;
+        file.set_len(whole as u64)?;
     }
     let lines = String::from_utf8_lossy(&text[..whole]).into_owned();
     let number = |line: &str| {

@@ -35,6 +35,7 @@ pub mod csv_log;
 pub mod datagen;
 pub mod engine_process;
 pub mod eval_scale;
+mod file_lock;
 pub mod gauntlet;
 pub mod ground_truth;
 pub mod identity;

@@ -6,6 +6,7 @@
 //! learner/0000001234.ckpt  weights and optimizer after that number of steps; only the newest is kept
 //! metrics.csv          a row for each checkpoint
 //! network.onnx         the averaged weights at the newest checkpoint
+//! learner.lock         locked by the process that trains
 //! ```
 //!
 //! A tenth of the games is held out and never trained on. Which ones depends on the games themselves
@@ -20,6 +21,7 @@ mod metrics;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -33,6 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::learner::{Learner, LearnerConfig, Losses, TrainingSample};
 use crate::record::{CheckedGame, GameRecord, IllegalGame, Sampler, Targets};
+use crate::run::{LeaseTiming, RunLock};
 use crate::store::Store;
 use crate::{csv_log, onnx, warm_start};
 pub use config::SupervisedConfig;
@@ -51,6 +54,7 @@ pub struct Supervised {
     state: State,
     learner: Learner,
     log: Vec<SupervisedMetrics>,
+    lock: RunLock,
 }
 
 /// The progress of a run.
@@ -74,7 +78,8 @@ impl Supervised {
     /// if given.
     ///
     /// # Errors
-    /// The file that cannot be read or does not fit, and why; a game with an illegal move.
+    /// The file that cannot be read or does not fit, and why; a game with an illegal move; or that another process
+    /// trains the run.
     pub fn open(
         store: Store,
         config: SupervisedConfig,
@@ -82,6 +87,7 @@ impl Supervised {
         games: Vec<GameRecord>,
         from: Option<&Path>,
     ) -> anyhow::Result<Supervised> {
+        let lock = RunLock::acquire(&store, LeaseTiming::default(), &AtomicBool::new(false))?;
         let config = match store.find_toml::<SupervisedConfig>(CONFIG)? {
             Some(own) => SupervisedConfig { positions: config.positions, ..own },
             None => config,
@@ -122,7 +128,18 @@ impl Supervised {
         let variant = Arc::clone(variant);
         // Written last: settings that were refused do not stay in the folder.
         store.write_toml(CONFIG, &config)?;
-        Ok(Supervised { store, config, variant, encoding, data, targets, state, learner, log })
+        Ok(Supervised {
+            store,
+            config,
+            variant,
+            encoding,
+            data,
+            targets,
+            state,
+            learner,
+            log,
+            lock,
+        })
     }
 
     /// The configuration.
@@ -270,6 +287,7 @@ impl Supervised {
 
     /// Writes a checkpoint: learner, network, log, and last the state that counts them.
     fn save(&mut self, state: State, row: &SupervisedMetrics) -> anyhow::Result<()> {
+        self.lock.check(&self.store)?;
         self.learner.save(&self.store, &checkpoint_name(state.steps))?;
         let name = self.variant.name();
         let run = format!(

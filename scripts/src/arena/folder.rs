@@ -4,7 +4,7 @@
 //! short when the process was killed is dropped when the match continues, and its game is played again.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,13 +14,14 @@ use super::game::Played;
 use super::game_csv::{HEADER, parse_games, write_row};
 use super::storage::{MatchStorage, history_name};
 use super::stored_match::{NAME as CONFIG, StoredMatch};
+use crate::file_lock::LockedFile;
 use crate::record::replace;
 
 /// The open folder of a match, locked against other processes.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    games: File,
+    games: LockedFile,
     remaining: Mutex<Remaining>,
 }
 
@@ -60,28 +61,24 @@ impl Folder {
         let options = || OpenOptions::new().read(true).append(true).create(true).open(&file);
         let name = file.display();
         let games = options().map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
-        match games.try_lock() {
-            Err(TryLockError::WouldBlock) => anyhow::bail!("{name} is in use by another arena"),
-            // File systems without locks are used without one.
-            Ok(()) | Err(TryLockError::Error(_)) => {}
-        }
-        // From here on the lock is released with the folder, also if its content is refused.
-        let mut folder = Folder { path: path.to_owned(), games, remaining: Mutex::default() };
+        let games = LockedFile::lock(games)
+            .ok_or_else(|| anyhow::anyhow!("{name} is in use by another arena"))?;
         check_same_match(&path.join(CONFIG), &StoredMatch::new(config)?)?;
         let mut text = Vec::new();
-        folder.games.rewind()?;
-        folder.games.read_to_end(&mut text)?;
+        games.file().rewind()?;
+        games.file().read_to_end(&mut text)?;
         let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
         if whole < text.len() {
-            folder.games.set_len(whole as u64)?;
+            games.file().set_len(whole as u64)?;
         }
         if whole == 0 {
-            folder.games.write_all(HEADER)?;
+            games.file().write_all(HEADER)?;
         }
         let played = parse_games(&text[..whole], config.players.len())
             .map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
-        folder.remaining().finished = played.iter().map(|game| game.number).collect();
-        Ok((folder, played))
+        let finished = played.iter().map(|game| game.number).collect();
+        let remaining = Mutex::new(Remaining { finished, ..Remaining::default() });
+        Ok((Folder { path: path.to_owned(), games, remaining }, played))
     }
 
     /// Returns the settings and the finished games of a match without locking its folder. A line that is being
@@ -125,7 +122,7 @@ impl MatchStorage for Folder {
             self.write(&history_name(game.number), history)?;
         }
         // One call, so that a killed process leaves at most one partial line.
-        (&self.games).write_all(&write_row(&game)?)?;
+        self.games.file().write_all(&write_row(&game)?)?;
         self.remaining().finished.insert(game.number);
         Ok(game)
     }
@@ -142,15 +139,6 @@ impl MatchStorage for Folder {
         }
         let named = |error| anyhow::anyhow!("{}: {error}", path.display());
         replace(&path, text.as_bytes()).map_err(named)
-    }
-}
-
-impl Drop for Folder {
-    /// Releases the lock at once. Closing the file is not enough: a process that another thread has just forked
-    /// holds the lock, too, until it executes the engine.
-    fn drop(&mut self) {
-        // A lock that was not taken need not be released.
-        let _ = self.games.unlock();
     }
 }
 

@@ -1,10 +1,11 @@
 //! Excludes a second learner of a run: a locked file in a folder, a lease in a bucket, both in a folder that workers
 //! share.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::OpenOptions;
 use std::sync::atomic::AtomicBool;
 
 use super::lease::{Lease, LeaseError, LeaseTiming};
+use crate::file_lock::LockedFile;
 use crate::store::Store;
 
 /// The locked file.
@@ -13,7 +14,7 @@ const LOCK_FILE: &str = "learner.lock";
 /// The exclusive right to a run. It ends when it is dropped.
 #[derive(Debug)]
 pub struct RunLock {
-    file: Option<File>,
+    _file: Option<LockedFile>,
     lease: Option<Lease>,
 }
 
@@ -28,7 +29,7 @@ impl RunLock {
         stop: &AtomicBool,
     ) -> Result<RunLock, LeaseError> {
         match lock_file(store)? {
-            Some(file) => Ok(RunLock { file: Some(file), lease: None }),
+            Some(file) => Ok(RunLock { _file: Some(file), lease: None }),
             None => RunLock::acquire_lease(store, timing, stop),
         }
     }
@@ -44,38 +45,25 @@ impl RunLock {
     ) -> Result<RunLock, LeaseError> {
         let file = lock_file(store)?;
         let lease = Lease::acquire(store, timing, stop)?;
-        Ok(RunLock { file, lease: Some(lease) })
+        Ok(RunLock { _file: file, lease: Some(lease) })
     }
 
     /// Checks that no other learner has taken over. `store` is that of the lock, and may have more patience.
-    pub(super) fn check(&self, store: &Store) -> Result<(), LeaseError> {
+    pub(crate) fn check(&self, store: &Store) -> Result<(), LeaseError> {
         self.lease.as_ref().map_or(Ok(()), |lease| lease.check(store))
     }
 }
 
-impl Drop for RunLock {
-    /// Releases the lock at once: a process that another thread has just forked holds it, too.
-    fn drop(&mut self) {
-        if let Some(file) = &self.file {
-            // A lock that was not taken need not be released.
-            let _ = file.unlock();
-        }
-    }
-}
-
 /// Locks the file of a folder; `None` for a bucket.
-fn lock_file(store: &Store) -> Result<Option<File>, LeaseError> {
+fn lock_file(store: &Store) -> Result<Option<LockedFile>, LeaseError> {
     let Some(folder) = store.folder() else { return Ok(None) };
     let path = folder.join(LOCK_FILE);
     let place = || path.display().to_string();
     let opened = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
     let file = opened.map_err(|source| LeaseError::File { path: place(), source })?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(LeaseError::InUse {
-            place: store.place().to_owned(),
-            holder: format!("{} is locked", place()),
-        }),
-        // File systems without locks are used without one.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(file)),
-    }
+    let locked = LockedFile::lock(file).ok_or_else(|| LeaseError::InUse {
+        place: store.place().to_owned(),
+        holder: format!("{} is locked", place()),
+    })?;
+    Ok(Some(locked))
 }

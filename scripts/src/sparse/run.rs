@@ -9,6 +9,7 @@
 //! weights.sparse   weights at the newest checkpoint (SparseWeights)
 //! metrics.csv      a row per checkpoint
 //! events.tfevents  the same for TensorBoard
+//! learner.lock     locked by the process that trains
 //! ```
 
 use std::path::Path;
@@ -28,6 +29,7 @@ use super::network::{SparseNetwork, Started, StepOptions};
 use super::sources::Sources;
 use super::weights::SparseWeights;
 use crate::csv_log;
+use crate::run::{LeaseTiming, RunLock};
 use crate::store::Store;
 use crate::tensorboard::{Scalar, events};
 
@@ -101,6 +103,7 @@ pub struct SparseRun {
     progress: Progress,
     log: Vec<SparseMetrics>,
     rows_per_move: usize,
+    _lock: RunLock,
 }
 
 impl SparseRun {
@@ -108,13 +111,14 @@ impl SparseRun {
     /// settings of a run that exists stay, but for the number of positions and epochs.
     ///
     /// # Errors
-    /// What is wrong, with the file.
+    /// What is wrong, with the file; or that another process trains the run.
     pub fn open(
         folder: &Path,
         config: SparseConfig,
         sources: &Sources,
     ) -> anyhow::Result<SparseRun> {
         let store = Store::open(&folder.display().to_string())?;
+        let lock = RunLock::acquire(&store, LeaseTiming::default(), &AtomicBool::new(false))?;
         let config = match store.find_toml::<SparseConfig>(CONFIG)? {
             Some(own) => SparseConfig { positions: config.positions, epochs: config.epochs, ..own },
             None => config,
@@ -160,6 +164,7 @@ impl SparseRun {
             progress,
             log,
             rows_per_move,
+            _lock: lock,
         })
     }
 

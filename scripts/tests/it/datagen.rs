@@ -170,3 +170,19 @@ fn datagen_rejects_unsuitable_bughouse_settings() {
     let several = DatagenConfig { multipv: 2, ..config };
     assert!(refusal("bughouse2", &several).contains("one best move"));
 }
+
+#[test]
+fn datagen_refuses_a_file_that_another_process_writes() {
+    let folder = TempDir::new().expect("a folder");
+    let variant = Catalogue::shipped().get("tictactoe").expect("it is shipped");
+    let config = DatagenConfig { opening: 0, ..engine(folder.path(), FIRST_FREE, "tictactoe") };
+    let path = folder.path().join("games.tsv");
+    let file = fs::File::create(&path).expect("a file");
+    file.lock().expect("locked");
+    let play = || generate(&variant, &config, 1, 1, &path, &|_| ());
+    let error = play().expect_err("locked");
+    assert!(matches!(error, DatagenError::InUse { .. }), "{error}");
+    assert!(error.to_string().contains("games.tsv is in use"), "{error}");
+    file.unlock().expect("unlocked");
+    assert_eq!(play().expect("a game"), 1);
+}

@@ -69,3 +69,15 @@ fn settings_out_of_range_are_quoted() {
     let epochs = SparseConfig { positions: 0, epochs: Some(1.0), ..config() };
     epochs.check().expect("valid settings");
 }
+
+#[test]
+fn second_process_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sources = sources(folder.path());
+    let path = folder.path().join("run");
+    let run = SparseRun::open(&path, config(), &sources).expect("a run");
+    let error = SparseRun::open(&path, config(), &sources).expect_err("locked").to_string();
+    assert!(error.contains("is in use by another learner"), "{error}");
+    drop(run);
+    SparseRun::open(&path, config(), &sources).expect("a run");
+}

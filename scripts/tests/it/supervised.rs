@@ -120,6 +120,12 @@ fn open_refuses_damaged_files_and_invalid_settings() {
         assert!(error.contains(name.rsplit('/').next().expect("a name")), "{name}: {error}");
         fs::write(&path, intact).expect("written");
     }
+    let run = open(folder.path(), config(32, 1e6), None);
+    let second =
+        Supervised::open(store(folder.path()), config(32, 1e6), &crazyhouse(), games(), None);
+    let error = second.expect_err("another process trains").to_string();
+    assert!(error.contains("is in use by another learner"), "{error}");
+    drop(run);
     let fresh = tempfile::tempdir().expect("a folder");
     let refused = |config, games, from: Option<&Path>| {
         let run = Supervised::open(store(fresh.path()), config, &crazyhouse(), games, from);
