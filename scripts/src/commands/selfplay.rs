@@ -9,8 +9,8 @@ use clap::Args;
 use cpu_time::ProcessTime;
 use indicatif::ProgressBar;
 use menagerie::nn::Weights;
-use menagerie::nn::network::Backend;
-use menagerie::variant::Variant;
+use menagerie::nn::network::{Backend, verify};
+use serde::{Deserialize, Serialize};
 use trainer::playing_network::open_to_play;
 use trainer::record;
 use trainer::run::{RemoteWorker, RunConfig, SelfPlayWorker};
@@ -45,13 +45,13 @@ pub(crate) struct SelfplayArguments {
     /// Interval at which newer networks are looked for.
     #[arg(long, value_name = "SECONDS", requires = "store", default_value_t = 10.0, value_parser = parse_seconds)]
     poll_seconds: f64,
-    /// Number of games.
+    /// Number of games of SEED.games.
     #[arg(long, default_value_t = 1000)]
     games: u64,
     /// Seed of everything random; different seeds give different games.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Folder, or s3://bucket/folder, in which SEED.games is written.
+    /// Folder, or s3://bucket/folder, in which SEED.games is written, and SEED.toml with its variant, network and settings.
     #[arg(long, default_value = "games")]
     out: String,
     /// A file of your own variants, in the syntax of variants.ini.
@@ -95,13 +95,52 @@ fn play_for_run(place: &str, arguments: &SelfplayArguments) -> anyhow::Result<Ex
     Ok(if end.is_finished { ExitCode::SUCCESS } else { ExitCode::from(STOPPED) })
 }
 
-/// Returns the settings of self-play of a network.
-fn default_config(variant: &Variant, weights: &Weights) -> anyhow::Result<RunConfig> {
-    let mut config = RunConfig::for_variant(variant);
-    if open_to_play(weights, variant, Backend::Auto)?.network.is_sparse() {
-        config.selfplay = SelfPlayConfig::for_sparse();
+/// What games depend on besides their seed and numbers. It is stored next to them, so that they are not taken for others.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GamesOrigin {
+    variant: String,
+    /// CRC-32 of the file of the user's variants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    variants_crc: Option<u32>,
+    /// Checksum of the network.
+    network: String,
+    selfplay: SelfPlayConfig,
+}
+
+impl GamesOrigin {
+    /// Checks that the origin `name` of `store` is this one; writes it if there are no games yet.
+    fn check_or_write(&self, store: &Store, name: &str, has_games: bool) -> anyhow::Result<()> {
+        if !has_games {
+            return Ok(store.write_toml(name, self)?);
+        }
+        let place = format!("{}/{name}", store.place());
+        let hint = "choose another --seed or --out, or remove the games";
+        let Some(found) = store.find_toml::<GamesOrigin>(name)? else {
+            anyhow::bail!("{place} is missing: the existing games may be of others; {hint}")
+        };
+        match self.difference(&found) {
+            Some(difference) => {
+                anyhow::bail!("{place}: the existing games are {difference}; {hint}")
+            }
+            None => Ok(()),
+        }
     }
-    Ok(config)
+
+    /// Returns how games of origin `found` differ from those of this one.
+    fn difference(&self, found: &GamesOrigin) -> Option<String> {
+        if found.variant != self.variant {
+            Some(format!("of \"{}\", not of \"{}\"", found.variant, self.variant))
+        } else if found.variants_crc != self.variants_crc {
+            Some("of another --variants file".to_owned())
+        } else if found.network != self.network {
+            Some(format!("of the network {}, not of {}", found.network, self.network))
+        } else if found.selfplay != self.selfplay {
+            Some("of other settings of self-play".to_owned())
+        } else {
+            None
+        }
+    }
 }
 
 /// Plays a number of games of a network.
@@ -114,13 +153,27 @@ fn play_shard(
     let variant = find_variant(variant, &sections)?;
     let name = network.display().to_string();
     let weights = Weights::read(network, &name).with_context(|| name.clone())?;
+    let opened = open_to_play(&weights, &variant, Backend::Auto)?;
     let config = match &arguments.config {
         Some(path) => RunConfig::read(path)?,
-        None => default_config(&variant, &weights)?,
+        None if opened.network.is_sparse() => {
+            RunConfig { selfplay: SelfPlayConfig::for_sparse(), ..RunConfig::for_variant(&variant) }
+        }
+        None => RunConfig::for_variant(&variant),
     };
+    let origin = GamesOrigin {
+        variant: variant.name().to_owned(),
+        variants_crc: arguments.variants.as_ref().map(|_| crc32fast::hash(sections.as_bytes())),
+        network: verify(&opened.file.bytes)?.to_owned(),
+        selfplay: config.selfplay.clone(),
+    };
+    drop(opened);
     let store = Store::open(&arguments.out)?;
     let shard = format!("{}.games", arguments.seed);
     let parts = arguments.seed.to_string();
+    let existing = store.find(&shard)?;
+    let has_games = existing.is_some() || !store.list(&parts)?.is_empty();
+    origin.check_or_write(&store, &format!("{}.toml", arguments.seed), has_games)?;
     let worker = SelfPlayWorker {
         store: &store,
         variant: &variant,
@@ -128,9 +181,15 @@ fn play_shard(
         threads: arguments.threads.unwrap_or(config.threads),
         seed: arguments.seed,
     };
-    match store.find(&shard)? {
+    match existing {
         Some(bytes) => {
             let games = record::decode(&shard, &bytes)?.len();
+            anyhow::ensure!(
+                games as u64 >= arguments.games,
+                "{}/{shard}: {games} games exist already, not {}; choose another --seed for more",
+                store.place(),
+                arguments.games
+            );
             print_line!("{}/{shard}: {games} games exist already", store.place());
         }
         None => {

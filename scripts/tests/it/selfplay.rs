@@ -326,6 +326,24 @@ fn selfplay_command_writes_and_keeps_a_file() {
     let (done, text) = selfplay(&["--games", "20", "--seed", "8", "--variants", "nothing.ini"]);
     assert!(!done && text.contains("nothing.ini"), "{text}");
     assert!(!folder.path().join("8.games").exists());
+    let (done, text) = selfplay(&["--games", "21", "--seed", "7"]);
+    assert!(!done && text.contains("20 games exist already, not 21"), "{text}");
+    // Games of another variant, network or other settings are refused.
+    let origin = folder.path().join("7.toml");
+    let own = std::fs::read_to_string(&origin).expect("the origin of the games");
+    let refused = |origin_text: &str, expected: &str| {
+        std::fs::write(&origin, origin_text).expect("written");
+        let (done, text) = selfplay(&["--games", "20", "--seed", "7"]);
+        assert!(!done && text.contains(expected) && text.contains("7.toml"), "{text}");
+    };
+    let other = own.replace("variant = \"3x3\"", "variant = \"gardner\"");
+    refused(&other, "the existing games are of \"gardner\", not of \"3x3\"");
+    refused(&own.replace("network = \"", "network = \"0"), "of the network 0");
+    refused(&own.replace("max_plies = ", "max_plies = 1"), "of other settings of self-play");
+    std::fs::remove_file(&origin).expect("removed");
+    let (done, text) = selfplay(&["--games", "20", "--seed", "7"]);
+    assert!(!done && text.contains("7.toml is missing"), "{text}");
+    assert_eq!(record::read(&file).expect("games"), games);
     // A slow run writes parts of its games. The folder of the parts may stay, but is empty.
     let parts = std::fs::read_dir(folder.path().join("7"));
     assert!(!parts.is_ok_and(|mut parts| parts.next().is_some()));
