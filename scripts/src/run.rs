@@ -126,7 +126,8 @@ impl Run {
     /// `config` and the weights of `from`, an ONNX file, if given.
     ///
     /// # Errors
-    /// The file that cannot be read or does not fit, and why; or that another process trains the run.
+    /// The file that cannot be read or does not fit, and why; that another process trains the run; or that it is one of
+    /// another variant than that of `config`.
     pub fn open(store: Store, config: RunConfig, from: Option<&[u8]>) -> anyhow::Result<Run> {
         let lock = RunLock::acquire(&store, LeaseTiming::default(), &AtomicBool::new(false))?;
         Run::open_locked(lock, store, config, from)
@@ -144,6 +145,10 @@ impl Run {
     ) -> anyhow::Result<Run> {
         let own = RunConfig::of_run(&store)?;
         let is_new = own.is_none();
+        if let Some(own) = &own {
+            let place = format!("{}/{CONFIG}", store.place());
+            check_same_variant(&place, &*own.find_variant()?, &*config.find_variant()?)?;
+        }
         let config = own.unwrap_or(config);
         config.check()?;
         let variant = config.find_variant()?;
@@ -385,6 +390,16 @@ impl Run {
         };
         planes(&self.encoding, &positions)
     }
+}
+
+/// Checks that the run of `place`, one of the variant `own`, is of the variant `wanted`.
+fn check_same_variant(place: &str, own: &Variant, wanted: &Variant) -> anyhow::Result<()> {
+    let (own_name, name) = (own.name(), wanted.name());
+    anyhow::ensure!(own_name == name, "{place}: a run of {own_name}, not of {name}");
+    // The text of a start position has all rules, that of a section may differ in comments.
+    let [own_rules, rules] = [own, wanted].map(|variant| format!("{:?}", variant.start()));
+    anyhow::ensure!(own_rules == rules, "{place}: a run of {name} by other rules than those given");
+    Ok(())
 }
 
 /// Reads the newest games of a run into a replay buffer.

@@ -1,6 +1,6 @@
 //! `trainer train VARIANT`: by self-play, or from recorded games with `--records`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -78,7 +78,11 @@ fn train_by_self_play(arguments: TrainArguments) -> anyhow::Result<ExitCode> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
     let mut config = match &arguments.config {
-        Some(path) => RunConfig::read(path)?,
+        Some(path) => {
+            let config = RunConfig::read(path)?;
+            check_variant(path, &config.variant, variant.name())?;
+            config
+        }
         None => RunConfig::for_variant(&variant),
     };
     if arguments.variants.is_some() {
@@ -114,6 +118,13 @@ fn train_by_self_play(arguments: TrainArguments) -> anyhow::Result<ExitCode> {
     })
 }
 
+/// Checks that a configuration is for the variant that is asked for.
+fn check_variant(path: &Path, found: &str, expected: &str) -> anyhow::Result<()> {
+    let path = path.display();
+    anyhow::ensure!(found == expected, "{path}: the settings of {found}, not of {expected}");
+    Ok(())
+}
+
 fn train_from_records(arguments: TrainArguments) -> anyhow::Result<()> {
     let sections = read_sections(arguments.variants.as_deref())?;
     let variant = find_variant(&arguments.variant, &sections)?;
@@ -121,7 +132,11 @@ fn train_from_records(arguments: TrainArguments) -> anyhow::Result<()> {
     let store = Store::open(&folder)?;
     let mut config = match (SupervisedConfig::of_run(&store)?, &arguments.config) {
         (Some(own), _) => own,
-        (None, Some(path)) => SupervisedConfig::read(path)?,
+        (None, Some(path)) => {
+            let config = SupervisedConfig::read(path)?;
+            check_variant(path, &config.variant, variant.name())?;
+            config
+        }
         (None, None) => SupervisedConfig::for_variant(&variant),
     };
     config.positions = arguments.positions.unwrap_or(config.positions);

@@ -170,8 +170,19 @@ fn run_trains_a_variant_of_the_user() {
     let config =
         RunConfig { variant: "queenless".to_owned(), variants: sections.to_owned(), ..config(1) };
     Run::open(store(folder.path()), config.clone(), None).expect("a run").train().expect("trained");
-    let again = Run::open(store(folder.path()), self::config(1), None).expect("a run");
+    // Comments are not rules.
+    let commented = RunConfig { variants: format!("# mine\n{sections}"), ..config.clone() };
+    let again = Run::open(store(folder.path()), commented, None).expect("a run");
     assert_eq!(again.config(), &config);
+    drop(again);
+    let refused = |config| {
+        Run::open(store(folder.path()), config, None).expect_err("another variant").to_string()
+    };
+    let error = refused(self::config(1));
+    assert!(error.contains("config.toml: a run of queenless, not of 3x3"), "{error}");
+    let changed = sections.replace("startFen", "stalemateValue = win\nstartFen");
+    let error = refused(RunConfig { variants: changed, ..config.clone() });
+    assert!(error.contains("a run of queenless by other rules"), "{error}");
     let unknown = RunConfig { variant: "nothing".to_owned(), ..config };
     let other = store(&folder.path().join("other"));
     let error = Run::open(other, unknown, None).expect_err("unknown").to_string();
@@ -218,4 +229,19 @@ fn run_with_surprise_weighting_is_repeated_exactly() {
     let refused = open(&even.path().join("other"), config(1, 1.5)).expect_err("not a share");
     assert!(refused.to_string().contains("surprise must be between 0 and 1, got 1.5"), "{refused}");
     assert!(store(&even.path().join("other")).find("config.toml").expect("looked for").is_none());
+}
+
+#[test]
+fn train_command_refuses_settings_of_another_variant() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("settings.toml");
+    fs::write(&file, toml::to_string(&config(1)).expect("a configuration")).expect("written");
+    let run = folder.path().join("run");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trainer"));
+    command.args(["train", "gardner", "--run"]).arg(&run).arg("--config").arg(&file);
+    let output = command.output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    let expected = "settings.toml: the settings of 3x3, not of gardner";
+    assert!(!output.status.success() && text.contains(expected), "{text}");
+    assert!(!run.exists());
 }
