@@ -302,7 +302,7 @@ fn results(mut config: MatchConfig, games: &[Played]) -> String {
 }
 
 /// Returns the games that count: all that are scheduled, or those up to the decision of the sequential test.
-fn counted_games<'a>(
+pub(crate) fn counted_games<'a>(
     config: &MatchConfig,
     schedule: &MatchSchedule,
     games: &'a [Played],

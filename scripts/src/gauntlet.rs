@@ -17,17 +17,19 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use crate::arena::Arena;
 use crate::arena::config::MatchConfig;
+use crate::arena::folder::Folder;
+use crate::arena::schedule::MatchSchedule;
 use crate::arena::spec::PlayerSpec;
 use crate::arena::statistics::Pentanomial;
 use crate::arena::table::{pairs, tallies};
+use crate::arena::{Arena, counted_games};
 use crate::record::replace;
 
 /// The lines of a document between which [`GauntletConfig::write_table`] puts the table.
@@ -61,6 +63,18 @@ pub enum GauntletError {
         number: usize,
         /// The reason.
         reason: String,
+    },
+    /// The folder of a match has games of other players.
+    #[error(
+        "{folder} has games of {found}, not of {expected}; remove it, or change folder in the gauntlet"
+    )]
+    OtherPlayers {
+        /// The folder.
+        folder: String,
+        /// The players of its games.
+        found: String,
+        /// The players of the gauntlet.
+        expected: String,
     },
     /// The document has no place for the table.
     #[error("{path} has no line \"{marker}\"")]
@@ -210,37 +224,46 @@ impl GauntletConfig {
                 progress(&variant, done, games);
             })?;
             arena.report()?;
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
         }
         Ok(())
     }
 
-    /// Returns the results of the games played so far; matches without a game are left out.
+    /// Returns the results of the games played so far; matches without a game are left out. Another process may play
+    /// meanwhile, and no player is opened.
     ///
     /// # Errors
-    /// Those of [`Arena::open`].
+    /// If a folder cannot be read, or [`GauntletError::OtherPlayers`].
     pub fn rows(&self) -> anyhow::Result<Vec<GauntletRow>> {
         let mut rows = Vec::new();
         for (folder, conditions, config) in self.matches() {
-            if !folder.exists() {
+            if !Folder::has_match(&folder) {
                 continue;
             }
-            let variant = config.variant.clone();
-            let arena = Arena::open(&folder, config)?;
-            if arena.games().is_empty() {
+            let (found, games) = Folder::read(&folder)?;
+            if found.players != config.players {
+                let folder = folder.display().to_string();
+                let [found, expected] = [found, config].map(|config| player_list(&config.players));
+                return Err(GauntletError::OtherPlayers { folder, found, expected }.into());
+            }
+            let schedule = MatchSchedule::new(&config);
+            let games = counted_games(&config, &schedule, &games);
+            if games.is_empty() {
                 continue;
             }
-            let schedule = arena.schedule();
             let mut counted = Pentanomial::default();
             if schedule.ids.len() == 2 {
-                for pair in pairs(arena.games()) {
+                for pair in pairs(games) {
                     counted.add(pair);
                 }
             }
             rows.push(GauntletRow {
-                variant,
+                variant: config.variant,
                 opponents: schedule.names[1..].join(", "),
                 conditions: conditions.to_owned(),
-                results: tallies(schedule, arena.games())[0].total(),
+                results: tallies(&schedule, games)[0].total(),
                 elo: counted.elo().map(|elo| [elo.value, elo.low, elo.high]),
             });
         }
@@ -270,6 +293,10 @@ impl GauntletConfig {
 fn read_text(path: &Path) -> Result<String, GauntletError> {
     fs::read_to_string(path)
         .map_err(|source| GauntletError::Io { path: path.display().to_string(), source })
+}
+
+fn player_list(players: &[PlayerSpec]) -> String {
+    players.iter().map(|player| format!("\"{player}\"")).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the results as a table in Markdown.
@@ -312,6 +339,19 @@ mod tests {
         config.play(1, &stop, &mut |_, _, _| played += 1).expect("played");
         config.play(1, &stop, &mut |_, done, games| assert_eq!(done, games)).expect("continued");
         assert_eq!(played, 5);
+        // Results are read while another process plays.
+        let (match_folder, _, match_config) = config.matches().remove(0);
+        let playing = Arena::open(&match_folder, match_config).expect("locked");
+        assert_eq!(config.rows().expect("results").len(), 1);
+        drop(playing);
+        let others = text.replace(", \"tictacmo\"", "").replace("random", "plain:visits=9");
+        fs::write(&file, others).expect("written");
+        let others = GauntletConfig::read(&file).expect("a gauntlet");
+        let error = others.rows().expect_err("other players").to_string();
+        assert!(
+            error.contains("games of \"random\"") && error.contains("\"plain:visits=9\""),
+            "{error}"
+        );
         let document = folder.path().join("strength.md");
         fs::write(&document, "a\n<!-- gauntlet -->\nold\n<!-- end of gauntlet -->\nb\n")
             .expect("w");
@@ -326,6 +366,20 @@ mod tests {
         fs::write(&document, "nothing\n").expect("written");
         let error = config.write_table(&document).expect_err("no markers").to_string();
         assert!(error.ends_with("has no line \"<!-- gauntlet -->\""), "{error}");
+    }
+
+    #[test]
+    fn gauntlet_stops_between_matches() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("gauntlet.toml");
+        let text = "folder = \"games\"\ngames = 4\n[[matches]]\nvariants = [\"3x3\", \"gardner\"]\n\
+                    conditions = \"\"\nplayers = [\"random\", \"random\"]\n";
+        fs::write(&file, text).expect("written");
+        let config = GauntletConfig::read(&file).expect("a gauntlet");
+        let mut seen = Vec::new();
+        let stop = AtomicBool::new(true);
+        config.play(1, &stop, &mut |variant, _, _| seen.push(variant.to_owned())).expect("stopped");
+        assert_eq!(seen, ["3x3"]);
     }
 
     #[test]

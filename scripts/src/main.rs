@@ -71,7 +71,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Rescore(arguments) => return rescore::run(arguments),
         Command::Quantize(arguments) => quantize::run(arguments),
         Command::Match(arguments) => return matches::run(arguments),
-        Command::Gauntlet(arguments) => gauntlet::run(arguments),
+        Command::Gauntlet(arguments) => return gauntlet::run(arguments),
         Command::Accuracy(arguments) => accuracy::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
         Command::Solve(arguments) => solve::run(arguments),

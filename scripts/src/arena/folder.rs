@@ -81,6 +81,11 @@ impl Folder {
         Ok((Folder { path: path.to_owned(), games, remaining }, played))
     }
 
+    /// Returns `true` if there is a match in `path`.
+    pub fn has_match(path: &Path) -> bool {
+        path.join(CONFIG).exists()
+    }
+
     /// Returns the settings and the finished games of a match without locking its folder. A line that is being
     /// written is left out.
     ///

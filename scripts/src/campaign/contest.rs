@@ -68,7 +68,7 @@ pub(super) fn play_match(context: &RoundContext<'_>) -> anyhow::Result<Option<Co
 
 /// Returns the match: that which has begun, or a new one.
 fn match_config(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Result<MatchConfig> {
-    if folder.contest().join("match.toml").exists() {
+    if Folder::has_match(&folder.contest()) {
         return Ok(Folder::read(&folder.contest())?.0);
     }
     let plan = context.plan;

@@ -1,15 +1,14 @@
 //! `trainer gauntlet FILE.toml`
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use trainer::gauntlet::{GauntletConfig, table};
 
+use super::stop::{STOPPED, STORE_GRACE, stop_flag};
 use super::threads;
 use trainer::print_line;
 
@@ -19,11 +18,11 @@ use trainer::print_line;
 pub(crate) struct GauntletArguments {
     /// The file of the matches (TOML).
     file: PathBuf,
-    /// Prints the results so far and plays no games.
+    /// Prints the results so far and plays no games. Another process may play them meanwhile.
     #[arg(long)]
     results: bool,
     /// Document in which the lines between "<!-- gauntlet -->" and "<!-- end of gauntlet -->" are replaced by the
-    /// table.
+    /// table, once all games are played or with --results.
     #[arg(long, value_name = "FILE")]
     document: Option<PathBuf>,
     /// Games at a time; one for each core if not given.
@@ -31,13 +30,11 @@ pub(crate) struct GauntletArguments {
     concurrency: Option<usize>,
 }
 
-pub(crate) fn run(arguments: GauntletArguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: GauntletArguments) -> anyhow::Result<ExitCode> {
     let config = GauntletConfig::read(&arguments.file)?;
+    let mut is_stopped = false;
     if !arguments.results {
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            flag::register(signal, Arc::clone(&stop))?;
-        }
+        let stop = stop_flag(STORE_GRACE)?;
         let style = ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} {elapsed}")?;
         let bar = ProgressBar::new(0).with_style(style);
         config.play(threads(arguments.concurrency), &stop, &mut |variant, done, games| {
@@ -46,10 +43,14 @@ pub(crate) fn run(arguments: GauntletArguments) -> anyhow::Result<()> {
             bar.set_position(done);
         })?;
         bar.finish_and_clear();
+        is_stopped = stop.load(Ordering::Relaxed);
     }
     print_line!("{}", table(&config.rows()?).trim_end());
+    if is_stopped {
+        return Ok(ExitCode::from(STOPPED));
+    }
     if let Some(document) = &arguments.document {
         config.write_table(document)?;
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

@@ -470,3 +470,28 @@ mod outside {
         }
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn gauntlet_command_that_is_stopped_leaves_the_document() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("gauntlet.toml");
+    let gauntlet = "folder = \"games\"\ngames = 1000000\n[[matches]]\nvariants = [\"3x3\"]\n\
+                    conditions = \"\"\nplayers = [\"random\", \"uniform:visits=50\"]\n";
+    fs::write(&file, gauntlet).expect("written");
+    let document = folder.path().join("strength.md");
+    let text = "<!-- gauntlet -->\n<!-- end of gauntlet -->\n";
+    fs::write(&document, text).expect("written");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_trainer"));
+    command.arg("gauntlet").arg(&file).args(["--concurrency", "1", "--document"]).arg(&document);
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().expect("started");
+    let games = folder.path().join("games/3x3-1/games.csv");
+    while fs::read_to_string(&games).map_or(0, |text| text.lines().count()) < 3 {
+        assert_eq!(child.try_wait().expect("a child"), None, "it ended");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let signal = std::process::Command::new("kill").arg(child.id().to_string()).status();
+    assert!(signal.expect("a signal").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(fs::read_to_string(&document).expect("a document"), text);
+}
