@@ -4,6 +4,9 @@
 //! pairs are counted, in five classes (pentanomial), as fishtest and fastchess do. The formulas are those of
 //! M. Van den Bergh, "Comparing the approximations for the generalized log likelihood ratio of a multinomial
 //! distribution" (cantate.be/Fishtest), with the exact maximum-likelihood distribution of a given mean.
+//!
+//! A few pairs that all have the same score are no certainty: an empty class counts as a quarter of a pair in the
+//! variance, which changes nothing once all classes occur.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -21,6 +24,9 @@ pub struct Estimate {
     /// The upper end of the interval.
     pub high: f64,
 }
+
+/// The weight of an empty class in the variance of the score of a pair.
+const EMPTY_CLASS_PAIRS: f64 = 0.25;
 
 /// Converts a score, a share of the points, to an Elo difference; infinite for 0 and 1.
 pub fn elo(score: f64) -> f64 {
@@ -44,21 +50,22 @@ impl Pentanomial {
         self.0.iter().sum()
     }
 
-    /// Returns the mean score, and the variance of the score of a pair.
+    /// Returns the mean score, and its standard deviation.
     fn moments(&self) -> (f64, f64) {
-        let total = self.pairs() as f64;
-        let classes =
-            || self.0.iter().enumerate().map(|(class, &n)| (class as f64 / 4.0, n as f64));
-        let mean = classes().map(|(share, n)| share * n).sum::<f64>() / total;
-        let variance = classes().map(|(share, n)| (share - mean).powi(2) * n).sum::<f64>() / total;
-        (mean, variance)
+        let pairs = self.pairs() as f64;
+        let shares = [0.0, 0.25, 0.5, 0.75, 1.0];
+        let counts = self.0.map(|n| n as f64);
+        let mean = shares.iter().zip(counts).map(|(share, n)| share * n).sum::<f64>() / pairs;
+        let weights = counts.map(|n| if n == 0.0 { EMPTY_CLASS_PAIRS } else { n });
+        let squares = shares.iter().zip(weights).map(|(share, n)| (share - mean).powi(2) * n);
+        let variance = squares.sum::<f64>() / weights.iter().sum::<f64>();
+        (mean, (variance / pairs).sqrt())
     }
 
     /// Returns the Elo difference; `None` without pairs.
     pub fn elo(&self) -> Option<Estimate> {
-        let (mean, variance) = self.moments();
-        let margin =
-            Normal::standard().inverse_cdf(0.975) * (variance / self.pairs() as f64).sqrt();
+        let (mean, deviation) = self.moments();
+        let margin = Normal::standard().inverse_cdf(0.975) * deviation;
         let value = elo(mean);
         (self.pairs() > 0).then(|| Estimate {
             value,
@@ -67,15 +74,13 @@ impl Pentanomial {
         })
     }
 
-    /// Returns the likelihood of superiority of the first player; `None` without pairs. If all pairs have the
-    /// same score, the variance is 0, and the result is 0, 1/2 or 1.
+    /// Returns the likelihood of superiority of the first player; `None` without pairs.
     pub fn los(&self) -> Option<f64> {
-        let (mean, variance) = self.moments();
-        let deviation = (variance / self.pairs() as f64).sqrt();
-        let z =
-            if deviation > 0.0 { (mean - 0.5) / deviation } else { (mean - 0.5) * f64::INFINITY };
-        let probability = if z.is_nan() { 0.5 } else { Normal::standard().cdf(z) };
-        if self.pairs() > 0 { Some(probability) } else { None }
+        if self.pairs() == 0 {
+            return None;
+        }
+        let (mean, deviation) = self.moments();
+        Some(Normal::standard().cdf((mean - 0.5) / deviation))
     }
 }
 
@@ -255,16 +260,48 @@ mod tests {
         }
     }
 
-    /// By hand: ten pairs of 1 and ten of 3/2 points have the mean 5/8 and the variance 1/64.
+    /// By hand: a thousand pairs of 1 and a thousand of 3/2 points have the mean 5/8 and the variance 1/64.
     #[test]
     fn elo_equals_manual_computation() {
-        let pairs = Pentanomial([0, 0, 10, 10, 0]);
+        let pairs = Pentanomial([0, 0, 1000, 1000, 0]);
         let found = pairs.elo().unwrap();
-        let margin = 1.959_964 * 0.125 / 20f64.sqrt();
+        let margin = 1.959_964 * 0.125 / 2000f64.sqrt();
         assert_near(found.value, 88.739, 1e-3);
-        assert_near(found.low, elo(0.625 - margin), 1e-3);
-        assert_near(found.high, elo(0.625 + margin), 1e-3);
-        assert_near(pairs.los().unwrap(), 0.999_996, 1e-6);
+        assert_near(found.low, elo(0.625 - margin), 0.03);
+        assert_near(found.high, elo(0.625 + margin), 0.03);
+        assert_near(pairs.los().unwrap(), 1.0, 1e-6);
+    }
+
+    #[test]
+    fn few_equal_pairs_have_wide_intervals() {
+        for class in [3, 4] {
+            let mut pairs = Pentanomial::default();
+            for count in 1..=2 {
+                pairs.0[class] = count;
+                let Estimate { low, high, .. } = pairs.elo().unwrap();
+                assert!(low < 0.0 && high > 0.0, "{pairs:?}: {low} to {high}");
+                assert!(pairs.los().unwrap() < 0.98, "{pairs:?}");
+            }
+            pairs.0[class] = 10;
+            assert!(pairs.elo().unwrap().low > 0.0, "{pairs:?}");
+        }
+        let draws = Pentanomial([0, 0, 1, 0, 0]).elo().unwrap();
+        assert!(draws.value == 0.0 && draws.low < -100.0 && draws.high > 100.0, "{draws:?}");
+    }
+
+    /// The interval without the weight of empty classes.
+    #[test]
+    fn intervals_of_long_matches_stay() {
+        for pairs in [[0, 10, 75, 15, 0], [2, 20, 60, 18, 0], [0, 0, 50, 50, 0]] {
+            let mean =
+                (0..5).map(|class| class as f64 / 4.0 * pairs[class] as f64).sum::<f64>() / 100.0;
+            let square = |class: usize| (class as f64 / 4.0 - mean).powi(2) * pairs[class] as f64;
+            let variance = (0..5).map(square).sum::<f64>() / 100.0;
+            let margin = 1.959_964 * (variance / 100.0).sqrt();
+            let found = Pentanomial(pairs).elo().unwrap();
+            assert_near(found.low, elo(mean - margin), 1.0);
+            assert_near(found.high, elo(mean + margin), 1.0);
+        }
     }
 
     #[test]
