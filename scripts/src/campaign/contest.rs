@@ -73,7 +73,7 @@ fn match_config(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow::Res
     }
     let plan = context.plan;
     let contest = &context.plan.contest;
-    let shipped = ShippedNetwork::find(&context.settings.nets, &plan.variant)?;
+    let shipped = ShippedNetwork::find(&context.settings.nets, &plan.variant)?.ok();
     // By the search that will play with it; the networks of campaigns are sparse.
     let is_direct = shipped.as_ref().is_none_or(|shipped| shipped.is_direct);
     let by_alpha_beta =

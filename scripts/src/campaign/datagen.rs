@@ -226,12 +226,14 @@ fn self_play_network(context: &RoundContext<'_>, folder: &RoundFolder) -> anyhow
     if !copy.exists() {
         let shipped = ShippedNetwork::find(&context.settings.nets, &context.plan.variant)?;
         let bytes = match shipped {
-            Some(network) => network.bytes,
-            None if context.round == 0 => {
-                let (nets, name) = (context.settings.nets.display(), context.plan.name());
-                anyhow::bail!("{nets}: no network that plays {name}")
+            Ok(network) => network.bytes,
+            Err(refused) if context.round == 0 => {
+                let nets = context.settings.nets.display();
+                let name = context.plan.name();
+                let reasons: String = refused.iter().map(|reason| format!("; {reason}")).collect();
+                anyhow::bail!("{nets}: no network that plays {name}{reasons}")
             }
-            _ => fs::read(context.folder_of(context.round - 1).candidate())?,
+            Err(_) => fs::read(context.folder_of(context.round - 1).candidate())?,
         };
         replace(&copy, &bytes)?;
     }

@@ -1,5 +1,6 @@
 //! The shipped network of a variant, as the engine finds it, in a folder.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use menagerie::encoding::Encoding;
@@ -22,15 +23,15 @@ pub(super) struct ShippedNetwork {
 
 impl ShippedNetwork {
     /// Finds the network that plays a variant: its own, that of the variant whose network plays it, or the base
-    /// network; the int8 file before that of floats; `None` if there is none. A file that does not fit the variant any
-    /// more is passed over.
+    /// network; the int8 file before that of floats. A file that does not fit the variant any more is passed over. If
+    /// there is none, returns the names of the files that were passed over, each with the reason.
     ///
     /// # Errors
     /// If no network can be run at all.
     pub(super) fn find(
         nets: &Path,
         variant: &Variant,
-    ) -> Result<Option<ShippedNetwork>, RuntimeError> {
+    ) -> Result<Result<ShippedNetwork, Vec<String>>, RuntimeError> {
         // Otherwise all networks would be passed over.
         Runtime::load(None)?;
         let encoding = Encoding::of(&variant.start());
@@ -38,17 +39,28 @@ impl ShippedNetwork {
         let files = |game| [shipped_name(game), format!("{game}.onnx")].map(|name| (game, name));
         let base = [(own, shipped_name(BASE_NETWORK))];
         let related = variant.network().map(files).into_iter().flatten();
+        let mut refused = Vec::new();
         for (game, name) in files(own).into_iter().chain(related).chain(base) {
-            let path = nets.join(name);
-            let Ok(bytes) = std::fs::read(&path) else { continue };
+            let path = nets.join(&name);
+            let bytes = match std::fs::read(&path) {
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => {
+                    refused.push(format!("{name}: {error}"));
+                    continue;
+                }
+            };
             let fit = network_fit(variant, game);
-            if let Ok(network) = Onnx::open_related(&bytes, &encoding, game, fit, Backend::Cpu, 1) {
-                let made_for = if game == own { None } else { Some(game.to_owned()) };
-                let is_direct = network.direct().is_some();
-                return Ok(Some(ShippedNetwork { path, bytes, made_for, is_direct }));
+            match Onnx::open_related(&bytes, &encoding, game, fit, Backend::Cpu, 1) {
+                Ok(network) => {
+                    let made_for = if game == own { None } else { Some(game.to_owned()) };
+                    let is_direct = network.direct().is_some();
+                    return Ok(Ok(ShippedNetwork { path, bytes, made_for, is_direct }));
+                }
+                Err(error) => refused.push(format!("{name}: {error}")),
             }
         }
-        Ok(None)
+        Ok(Err(refused))
     }
 
     /// Returns the name of its file.

@@ -315,12 +315,13 @@ fn self_play_goes_on_from_the_best_network() {
     finish(&trained_file);
     let (folder, file) = new_campaign(SELF_PLAY);
     fs::rename(trained.path().join("campaign"), folder.path().join("trained")).expect("moved");
+    let nets = folder.path().join("nets");
+    fs::create_dir_all(&nets).expect("a folder");
+    fs::write(nets.join("base.int8.onnx"), "no network").expect("written");
     let status = wait(&mut start(&file), LONG).expect("it ends");
     assert_eq!(status.code(), Some(1));
     let log = fs::read_to_string(folder.path().join("campaign/campaign.log")).expect("a log");
-    assert!(log.contains("nets: no network that plays 3x3"), "{log}");
-    let nets = folder.path().join("nets");
-    fs::create_dir_all(&nets).expect("a folder");
+    assert!(log.contains("nets: no network that plays 3x3; base.int8.onnx: "), "{log}");
     let network = folder.path().join("trained/3x3/round-1/candidate.int8.onnx");
     fs::copy(network, nets.join("3x3.int8.onnx")).expect("copied");
     finish(&file);
