@@ -78,13 +78,12 @@ impl Supervised {
     /// if given.
     ///
     /// # Errors
-    /// The file that cannot be read or does not fit, and why; a game with an illegal move; or that another process
-    /// trains the run.
+    /// The file that cannot be read or does not fit, and why; or that another process trains the run.
     pub fn open(
         store: Store,
         config: SupervisedConfig,
         variant: &Arc<Variant>,
-        games: Vec<GameRecord>,
+        games: Vec<CheckedGame>,
         from: Option<&Path>,
     ) -> anyhow::Result<Supervised> {
         let lock = RunLock::acquire(&store, LeaseTiming::default(), &AtomicBool::new(false))?;
@@ -102,7 +101,7 @@ impl Supervised {
         );
         let encoding = Encoding::of(&variant.start());
         let shape = encoding.shape();
-        let data = Dataset::new(check_games(games, variant)?);
+        let data = Dataset::new(games);
         anyhow::ensure!(!data.training.is_empty(), "the records hold no positions to train on");
         let targets = config.targets.fitted(data.training_games(), variant);
         let state: State = store.find_toml(STATE)?.unwrap_or_default();
@@ -319,13 +318,22 @@ fn checkpoint_name(steps: u64) -> String {
     format!("learner/{steps:010}.ckpt")
 }
 
-/// Checks that games are legal.
-fn check_games(
+/// Checks that games are legal. Returns those that are, and the errors of the others.
+pub fn check_games(
     games: Vec<GameRecord>,
     variant: &Arc<Variant>,
-) -> Result<Vec<CheckedGame>, IllegalGame> {
-    let games = games.into_par_iter();
-    games.map(|game| CheckedGame::new(Arc::clone(variant), game)).collect()
+) -> (Vec<CheckedGame>, Vec<IllegalGame>) {
+    let check = |game| CheckedGame::new(Arc::clone(variant), game);
+    let checked: Vec<Result<CheckedGame, IllegalGame>> = games.into_par_iter().map(check).collect();
+    let mut legal = Vec::new();
+    let mut illegal = Vec::new();
+    for game in checked {
+        match game {
+            Ok(game) => legal.push(game),
+            Err(error) => illegal.push(error),
+        }
+    }
+    (legal, illegal)
 }
 
 /// Splits a list into a part for each thread and returns the results of the parts in order.

@@ -11,7 +11,7 @@ use trainer::readers;
 use trainer::record::Targets;
 use trainer::run::{GameSource, LeaseTiming, Run, RunConfig, RunEnd, RunLock};
 use trainer::store::Store;
-use trainer::supervised::{Supervised, SupervisedConfig};
+use trainer::supervised::{Supervised, SupervisedConfig, check_games};
 use trainer::variants::{find_variant, read_sections};
 
 use super::parse_seconds;
@@ -61,7 +61,7 @@ pub(crate) struct TrainArguments {
     /// Positions to train on in all, also of a run that continues.
     #[arg(long, requires = "records")]
     positions: Option<u64>,
-    /// Fails if a game cannot be read, instead of skipping it.
+    /// Fails if a game cannot be read or is illegal, instead of skipping it.
     #[arg(long, requires = "records")]
     strict: bool,
 }
@@ -145,10 +145,15 @@ fn train_from_records(arguments: TrainArguments) -> anyhow::Result<()> {
     for error in &found.errors {
         eprintln!("{error}");
     }
-    print_line!("{} games, {} skipped", found.games.len(), found.errors.len());
-    anyhow::ensure!(!arguments.strict || found.errors.is_empty(), "not all games could be read");
+    let (games, illegal) = check_games(found.games, &variant);
+    for error in &illegal {
+        eprintln!("{error}");
+    }
+    let skipped = found.errors.len() + illegal.len();
+    print_line!("{} games, {skipped} skipped", games.len());
+    anyhow::ensure!(!arguments.strict || skipped == 0, "not all games could be read");
     let from = arguments.from.as_deref();
-    let mut run = Supervised::open(store, config, &variant, found.games, from)?;
+    let mut run = Supervised::open(store, config, &variant, games, from)?;
     let (training, held_out) = run.positions();
     print_line!("{training} positions to train on, {held_out} held out");
     let Targets { steepness, draws, .. } = run.targets();

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
 use menagerie::encoding::Encoding;
@@ -9,9 +10,9 @@ use menagerie::variant::{Catalogue, Variant};
 use trainer::learner::{LearnerConfig, Optimizer};
 use trainer::network::Architecture;
 use trainer::readers;
-use trainer::record::{GameRecord, Sampler, Targets};
+use trainer::record::{self, CheckedGame, GameRecord, Sampler, Targets};
 use trainer::store::Store;
-use trainer::supervised::{Supervised, SupervisedConfig, SupervisedMetrics};
+use trainer::supervised::{Supervised, SupervisedConfig, SupervisedMetrics, check_games};
 
 fn crazyhouse() -> Arc<Variant> {
     Catalogue::shipped().get("crazyhouse").expect("crazyhouse is shipped")
@@ -26,6 +27,12 @@ fn games() -> Vec<GameRecord> {
     let found = readers::read_all(&[path], &crazyhouse()).expect("read");
     assert_eq!(found.errors, []);
     found.games
+}
+
+fn checked_games() -> Vec<CheckedGame> {
+    let (games, illegal) = check_games(games(), &crazyhouse());
+    assert_eq!(illegal, []);
+    games
 }
 
 fn config(positions: u64, checkpoint_seconds: f64) -> SupervisedConfig {
@@ -47,7 +54,7 @@ fn config(positions: u64, checkpoint_seconds: f64) -> SupervisedConfig {
 }
 
 fn open(folder: &Path, config: SupervisedConfig, from: Option<&Path>) -> Supervised {
-    Supervised::open(store(folder), config, &crazyhouse(), games(), from).expect("a run")
+    Supervised::open(store(folder), config, &crazyhouse(), checked_games(), from).expect("a run")
 }
 
 fn store(folder: &Path) -> Store {
@@ -114,15 +121,25 @@ fn open_refuses_damaged_files_and_invalid_settings() {
         let path = folder.path().join(name);
         let intact = fs::read(&path).expect("a file");
         fs::write(&path, b"what = is this").expect("written");
-        let again =
-            Supervised::open(store(folder.path()), config(32, 1e6), &crazyhouse(), games(), None);
+        let again = Supervised::open(
+            store(folder.path()),
+            config(32, 1e6),
+            &crazyhouse(),
+            checked_games(),
+            None,
+        );
         let error = again.expect_err("damage is seen").to_string();
         assert!(error.contains(name.rsplit('/').next().expect("a name")), "{name}: {error}");
         fs::write(&path, intact).expect("written");
     }
     let run = open(folder.path(), config(32, 1e6), None);
-    let second =
-        Supervised::open(store(folder.path()), config(32, 1e6), &crazyhouse(), games(), None);
+    let second = Supervised::open(
+        store(folder.path()),
+        config(32, 1e6),
+        &crazyhouse(),
+        checked_games(),
+        None,
+    );
     let error = second.expect_err("another process trains").to_string();
     assert!(error.contains("is in use by another learner"), "{error}");
     drop(run);
@@ -134,10 +151,10 @@ fn open_refuses_damaged_files_and_invalid_settings() {
     };
     let mut odd = config(16, 1e6);
     odd.targets.score_share = 2.0;
-    assert!(refused(odd, games(), None).contains("score_share"));
+    assert!(refused(odd, checked_games(), None).contains("score_share"));
     assert!(refused(config(16, 1e6), vec![], None).contains("no positions"));
     let text = folder.path().join("config.toml");
-    assert!(refused(config(16, 1e6), games(), Some(&text)).contains("config.toml"));
+    assert!(refused(config(16, 1e6), checked_games(), Some(&text)).contains("config.toml"));
 }
 
 #[test]
@@ -167,4 +184,29 @@ fn targets_mix_results_and_scores() {
     let least = mixed.policy.iter().copied().fold(1.0, f32::min);
     assert!((least - 0.2 / mixed.policy.len() as f32).abs() < 1e-6);
     assert!((mixed.policy.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+}
+
+#[test]
+fn train_command_skips_illegal_games_of_records() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let records = folder.path().join("some.games");
+    let mut games = games();
+    games[1].plies[0].played = u16::MAX;
+    record::write(&records, &games).expect("written");
+    let settings = folder.path().join("settings.toml");
+    let text = toml::to_string(&config(16, 1e6)).expect("settings");
+    fs::write(&settings, text).expect("written");
+    let train = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trainer"));
+        command.args(["train", "crazyhouse", "--records"]).arg(&records).args(more);
+        command.arg("--config").arg(&settings).arg("--run").arg(folder.path().join("run"));
+        let output = command.output().expect("it runs");
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    };
+    for (more, done) in [(&["--strict"][..], false), (&[][..], true)] {
+        let (success, text) = train(more);
+        assert_eq!(success, done, "{text}");
+        assert!(text.contains("3 games, 1 skipped") && text.contains("an illegal start"), "{text}");
+    }
 }
