@@ -1,5 +1,6 @@
 //! The folder of the scores that a rescoring has so far.
 
+use std::env;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -10,7 +11,7 @@ use crate::record::{GameRecord, RecordError};
 /// Name of the file in a folder of parts that says what they are of.
 const DESCRIPTION: &str = "settings.txt";
 
-/// Returns a line about all that scores depend on but the executable and the scale.
+/// Returns a line about all that scores depend on but the scale.
 ///
 /// # Errors
 /// If the network cannot be read.
@@ -19,8 +20,12 @@ pub(super) fn description(
     games: &[GameRecord],
 ) -> Result<String, RescoreError> {
     let evaluator = match &config.evaluator {
-        Evaluator::Program { arguments, .. } => format!("a program {arguments:?}"),
-        Evaluator::Engine { options, nodes, .. } => format!("an engine {options:?} {nodes} nodes"),
+        Evaluator::Program { file, arguments } => {
+            format!("a program {} {arguments:?}", describe_executable(file))
+        }
+        Evaluator::Engine { file, options, nodes } => {
+            format!("an engine {} {options:?} {nodes} nodes", describe_executable(file))
+        }
         Evaluator::Network { file, nodes } => {
             let bytes = fs::read(file).map_err(|error| RescoreError::Network {
                 file: file.display().to_string(),
@@ -42,6 +47,21 @@ pub(super) fn description(
         games.len(),
         hasher.finalize()
     ))
+}
+
+/// Returns the name of an executable and its CRC-32. A bare name is one in `PATH`.
+fn describe_executable(file: &Path) -> String {
+    let bytes = if file.components().count() == 1 {
+        let folders = env::var_os("PATH").unwrap_or_default();
+        env::split_paths(&folders).find_map(|folder| fs::read(folder.join(file)).ok())
+    } else {
+        fs::read(file).ok()
+    };
+    let name = file.file_name().unwrap_or(file.as_os_str()).display();
+    match bytes {
+        Some(bytes) => format!("{name} {:08x}", crc32fast::hash(&bytes)),
+        None => format!("{name} (not readable)"),
+    }
 }
 
 /// Creates a folder of parts, or checks that an existing one is of `description`.

@@ -105,27 +105,30 @@ fn rescored_games_have_the_scores_of_the_evaluator() {
 fn rescoring_goes_on_from_its_parts() {
     let folder = TempDir::new().expect("a folder");
     let parts = Some(folder.path().join("parts"));
-    let config = RescoreConfig { parts, ..config(folder.path(), WHITE_LEADS) };
+    let broken = folder.path().join("broken");
+    let commands = format!("test -e {} && exit 1\n{WHITE_LEADS}", broken.display());
+    let config = RescoreConfig { parts, ..config(folder.path(), &commands) };
     let stopped = rescore(&variant(), &config, &[game()], &AtomicBool::new(true), &|_| ());
     assert!(stopped.expect("no error").is_none());
     let rescored = run(&config, &[game()]).expect("scores");
-    // A program that fails is not asked again.
-    let fails = RescoreConfig {
-        evaluator: Evaluator::Program { file: folder.path().join("missing"), arguments: vec![] },
-        ..config
-    };
-    assert_eq!(run(&fails, &[game()]).expect("scores").games, rescored.games);
+    // The program, which fails now, is not asked again.
+    std::fs::write(&broken, "").expect("written");
+    assert_eq!(run(&config, &[game()]).expect("scores").games, rescored.games);
     // Scores of other settings or games are not mixed with them.
     for (other, games) in [
-        (RescoreConfig { side_positions: 1, ..fails.clone() }, vec![game()]),
-        (fails.clone(), vec![game(), game()]),
+        (RescoreConfig { side_positions: 1, ..config.clone() }, vec![game()]),
+        (config.clone(), vec![game(), game()]),
     ] {
         let error = run(&other, &games).expect_err("other parts").to_string();
         assert!(error.contains("side positions 2, only games false, seed 3, 1 games"), "{error}");
     }
-    let folder = fails.parts.as_ref().expect("a folder");
+    // Nor are those of another program of this name.
+    let other = RescoreConfig { parts: config.parts.clone(), ..self::config(folder.path(), "cat") };
+    let error = run(&other, &[game()]).expect_err("other parts").to_string();
+    assert!(error.contains("has scores of \"a program evaluator "), "{error}");
+    let folder = config.parts.as_ref().expect("a folder");
     std::fs::remove_file(folder.join("settings.txt")).expect("removed");
-    let error = run(&fails, &[game()]).expect_err("unknown parts").to_string();
+    let error = run(&config, &[game()]).expect_err("unknown parts").to_string();
     assert!(error.contains("unknown settings"), "{error}");
 }
 
