@@ -22,6 +22,9 @@ pub(crate) mod verify;
 /// The intervals that an argument may have: up to a day.
 const ARGUMENT_SECONDS: RangeInclusive<f64> = 0.05..=86_400.0;
 
+/// The heading of options that a run which continues ignores.
+pub(crate) const NEW_RUN: &str = "Options of a new run (one that continues keeps its own)";
+
 /// Returns `threads`, or the number of CPU cores.
 pub(crate) fn threads(threads: Option<usize>) -> usize {
     threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))

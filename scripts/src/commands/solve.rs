@@ -26,7 +26,7 @@ pub(crate) struct SolveArguments {
     #[arg(long)]
     variants: Option<PathBuf>,
     /// Threads; one for each core if not given.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long)]
     threads: Option<usize>,
 }
 

@@ -14,8 +14,8 @@ use trainer::store::Store;
 use trainer::supervised::{Supervised, SupervisedConfig, check_games};
 use trainer::variants::{find_variant, read_sections};
 
-use super::parse_seconds;
 use super::stop::{STOPPED, STORE_GRACE, stop_flag};
+use super::{NEW_RUN, parse_seconds};
 use trainer::print_line;
 
 /// Trains a network by self-play, or from recorded games with --records. The same command continues a run
@@ -47,16 +47,16 @@ pub(crate) struct TrainArguments {
     lease_seconds: f64,
     /// A network whose weights a new run starts from; a smaller one grows to the sizes of the
     /// configuration.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = NEW_RUN)]
     from: Option<PathBuf>,
     /// Configuration (config.toml) of a new run, instead of the variant's default.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = NEW_RUN)]
     config: Option<PathBuf>,
     /// Seed of a new run.
-    #[arg(long)]
+    #[arg(long, help_heading = NEW_RUN)]
     seed: Option<u64>,
     /// Iterations of a new run by self-play.
-    #[arg(long, conflicts_with = "records")]
+    #[arg(long, conflicts_with = "records", help_heading = NEW_RUN)]
     iterations: Option<u64>,
     /// Positions to train on in all, also of a run that continues.
     #[arg(long, requires = "records")]

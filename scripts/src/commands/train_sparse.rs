@@ -12,6 +12,8 @@ use trainer::sparse::export::{export_float, export_int8};
 use trainer::sparse::{BASE, Sources, SparseConfig, SparseMetrics, SparseRun, SparseSizes};
 use trainer::variants::{find_variant, read_sections};
 
+use super::NEW_RUN;
+
 /// Trains a sparse network from labelled games. The same command continues a run that was stopped.
 #[derive(Debug, Args)]
 pub(crate) struct SparseArguments {
@@ -25,7 +27,7 @@ pub(crate) struct SparseArguments {
     records: Vec<String>,
     /// Weights that a new run starts from (weights.sparse of a run, or a sparse network): those of a base or of
     /// another variant.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = NEW_RUN)]
     start: Option<PathBuf>,
     /// A file of your own variants, in the syntax of variants.ini.
     #[arg(long)]
@@ -34,37 +36,37 @@ pub(crate) struct SparseArguments {
     #[arg(long)]
     run: Option<PathBuf>,
     /// Configuration (config.toml) of a new run, instead of the variant's default.
-    #[arg(long)]
+    #[arg(long, help_heading = NEW_RUN)]
     config: Option<PathBuf>,
-    /// Positions to train on in all.
+    /// Positions to train on in all, also of a run that continues.
     #[arg(long)]
     positions: Option<u64>,
     /// Positions of a step.
-    #[arg(long)]
+    #[arg(long, help_heading = NEW_RUN)]
     batch: Option<usize>,
     /// Highest learning rate.
-    #[arg(long)]
+    #[arg(long, help_heading = NEW_RUN)]
     learning_rate: Option<f32>,
     /// Width of the accumulator.
-    #[arg(long)]
+    #[arg(long, help_heading = NEW_RUN)]
     hidden_size: Option<usize>,
     /// Number of the trunk's outputs that the policy head reads.
-    #[arg(long)]
+    #[arg(long, help_heading = NEW_RUN)]
     policy_size: Option<usize>,
     /// Share of the searched score in the target of the value.
-    #[arg(long)]
+    #[arg(long, help_heading = NEW_RUN)]
     score_blend: Option<f32>,
     /// Share of the trunk's outputs that the value head does not see in a step.
-    #[arg(long)]
+    #[arg(long, help_heading = NEW_RUN)]
     value_dropout: Option<f32>,
     /// Centipawns of the logistic from scores to expected scores; fitted to the games if not given.
-    #[arg(long)]
+    #[arg(long, help_heading = NEW_RUN)]
     score_scale: Option<f32>,
     /// Seconds between checkpoints.
-    #[arg(long)]
+    #[arg(long, help_heading = NEW_RUN)]
     checkpoint_seconds: Option<f64>,
     /// Seed of a new run.
-    #[arg(long)]
+    #[arg(long, help_heading = NEW_RUN)]
     seed: Option<u64>,
     /// Threads; all cores if not given.
     #[arg(long)]

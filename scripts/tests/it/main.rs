@@ -11,6 +11,7 @@ mod datagen;
 mod datagen_job;
 mod distributed_run;
 mod four_seats;
+mod help;
 mod learning;
 mod onnx_runtime;
 mod pgn;
