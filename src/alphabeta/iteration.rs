@@ -220,7 +220,7 @@ impl<E: StaticEvaluator> Worker<E> {
                 // A later line may turn out to be better than an earlier one.
                 state.lines[..=first].sort_by_key(|line| std::cmp::Reverse(line.score));
             }
-            self.tell_nodes(shared);
+            self.report_nodes(shared);
             state.nodes = self.all_nodes();
             state.longest = self.deepest.max(1);
             if self.stopped {

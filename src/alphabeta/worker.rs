@@ -29,7 +29,7 @@ pub(super) struct Shared<'a> {
     /// Whether the search must stop after a number of nodes; asked by the first thread only.
     pub(super) should_stop: &'a (dyn Fn(u64) -> bool + Sync),
     pub(super) probe: Option<&'a Probe<'a>>,
-    /// The nodes of all threads, as far as they have told.
+    /// The nodes of all threads that they have reported.
     pub(super) nodes: &'a AtomicU64,
     /// The nodes that all threads may visit.
     pub(super) max_nodes: u64,
@@ -87,9 +87,9 @@ pub(super) struct Worker<E> {
     pub(super) counts_checks: bool,
     /// Nodes of this search.
     pub(super) nodes: u64,
-    /// Those that the other threads know of.
-    told_nodes: u64,
-    /// Nodes of the other threads, when this one asked last.
+    /// Those that have been added to the nodes of all threads.
+    reported_nodes: u64,
+    /// Nodes of the other threads, when this one last asked.
     other_nodes: u64,
     /// The longest line of this search, in plies.
     pub(super) deepest: usize,
@@ -113,7 +113,7 @@ impl<E: StaticEvaluator> Worker<E> {
             histories: Histories::new(),
             counts_checks: false,
             nodes: 0,
-            told_nodes: 0,
+            reported_nodes: 0,
             other_nodes: 0,
             deepest: 0,
             root_depth: 0,
@@ -145,7 +145,7 @@ impl<E: StaticEvaluator> Worker<E> {
         self.histories.age();
         self.counts_checks = root.counts_checks();
         self.nodes = 0;
-        self.told_nodes = 0;
+        self.reported_nodes = 0;
         self.other_nodes = 0;
         self.deepest = 0;
         self.stopped = false;
@@ -154,13 +154,13 @@ impl<E: StaticEvaluator> Worker<E> {
         self.next_growth = GROWTH_INTERVAL;
     }
 
-    /// Tells the other threads the number of nodes, and asks for theirs.
-    pub(super) fn tell_nodes(&mut self, shared: &Shared<'_>) {
+    /// Adds its nodes to those of all threads, and asks for those of the others.
+    pub(super) fn report_nodes(&mut self, shared: &Shared<'_>) {
         // A node that is not searched after all may have been counted.
-        let new = self.nodes.saturating_sub(self.told_nodes);
-        self.told_nodes += new;
+        let new = self.nodes.saturating_sub(self.reported_nodes);
+        self.reported_nodes += new;
         let all = shared.nodes.fetch_add(new, Ordering::Relaxed) + new;
-        self.other_nodes = all - self.told_nodes;
+        self.other_nodes = all - self.reported_nodes;
     }
 
     /// Returns the nodes of all threads, as far as this one knows.
@@ -177,7 +177,7 @@ impl<E: StaticEvaluator> Worker<E> {
             self.stopped = true;
         } else if self.nodes >= self.next_question {
             self.next_question = self.nodes + STOP_INTERVAL;
-            self.tell_nodes(shared);
+            self.report_nodes(shared);
             let asked = self.is_first && (shared.should_stop)(self.all_nodes());
             self.stopped = asked || shared.over.load(Ordering::Relaxed);
             if self.is_first && self.nodes >= self.next_growth {

@@ -132,7 +132,7 @@ impl ChessPosition {
     }
 
     /// Returns `true` unless the move before the wall was castling of a pseudo-royal king that could have
-    /// been captured on its way.
+    /// been captured on a square that it passed.
     fn castled_safely(&self, pending_wall: PendingWall, royals: PseudoRoyals) -> bool {
         let Some(path) = pending_wall.castled.filter(|_| pending_wall.guarded) else { return true };
         let mut before = self.clone();
