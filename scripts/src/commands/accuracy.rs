@@ -7,9 +7,9 @@ use clap::Args;
 use menagerie::encoding::Encoding;
 use menagerie::nn::Onnx;
 use menagerie::nn::network::Backend;
-use menagerie::variant::Catalogue;
 use trainer::print_line;
 use trainer::sparse::{HeldOut, Measures};
+use trainer::variants::{find_variant, read_sections};
 
 /// Measures networks on the labelled games that training of sparse networks holds out.
 #[derive(Debug, Args)]
@@ -22,6 +22,9 @@ pub(crate) struct AccuracyArguments {
     /// Labelled games (tsv, tsv.gz), games of self-play (games), and histories of RBC (json, json.gz).
     #[arg(long, required = true, num_args = 1..)]
     records: Vec<PathBuf>,
+    /// A file of your own variants, in the syntax of variants.ini.
+    #[arg(long)]
+    variants: Option<PathBuf>,
     /// One game in this number is held out, by a hash of its start.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     held_out_of: u32,
@@ -31,8 +34,9 @@ pub(crate) struct AccuracyArguments {
 }
 
 pub(crate) fn run(arguments: AccuracyArguments) -> anyhow::Result<()> {
-    let AccuracyArguments { variant, networks, records, held_out_of, positions } = arguments;
-    let variant = Catalogue::shipped().require(&variant)?;
+    let AccuracyArguments { variant, networks, records, variants, held_out_of, positions } =
+        arguments;
+    let variant = find_variant(&variant, &read_sections(variants.as_deref())?)?;
     let held_out = HeldOut::read(&variant, &records, held_out_of, positions)?;
     let (positions, bad_games) = (held_out.len(), held_out.bad_games());
     print_line!("{positions} positions held out ({bad_games} games unreadable)");

@@ -8,7 +8,7 @@ use menagerie::nn::network::Backend;
 use menagerie::nn::{Cache, Evaluator, Opened, Uniform, Weights};
 use menagerie::rules::{Position, Value};
 use menagerie::search::{Params, Tree};
-use menagerie::variant::{Catalogue, Variant};
+use menagerie::variant::Variant;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use trainer::ground_truth::{
@@ -18,6 +18,7 @@ use trainer::print_line;
 use trainer::puzzles::{Puzzle, PuzzleScore, play_puzzles};
 use trainer::retrograde::Solution;
 use trainer::uci_engine::{UciEngine, parse_name_value};
+use trainer::variants::{find_variant, read_sections};
 
 /// Measures networks and engines in all positions of a solved game, or in positions with known best moves.
 #[derive(Debug, Args)]
@@ -26,6 +27,9 @@ pub(crate) struct VerifyArguments {
     variant: String,
     /// Networks of the variant.
     networks: Vec<PathBuf>,
+    /// A file of your own variants, in the syntax of variants.ini. An engine gets it as VariantPath.
+    #[arg(long)]
+    variants: Option<PathBuf>,
     /// A UCI engine to measure.
     #[arg(long, value_name = "FILE")]
     engine: Option<PathBuf>,
@@ -65,7 +69,8 @@ fn parse_parameter(text: &str) -> anyhow::Result<(String, f32)> {
 }
 
 pub(crate) fn run(arguments: VerifyArguments) -> anyhow::Result<()> {
-    let variant = Catalogue::shipped().require(&arguments.variant)?;
+    let sections = read_sections(arguments.variants.as_deref())?;
+    let variant = find_variant(&arguments.variant, &sections)?;
     let mut params = Params::default();
     for (name, value) in &arguments.settings {
         params.set(name, *value).map_err(|error| anyhow::anyhow!("{error}"))?;
@@ -73,6 +78,9 @@ pub(crate) fn run(arguments: VerifyArguments) -> anyhow::Result<()> {
     let mut engines = Vec::new();
     if let Some(path) = &arguments.engine {
         let mut engine = UciEngine::start(path)?;
+        if let Some(variants) = &arguments.variants {
+            engine.set_option("VariantPath", &variants.display().to_string())?;
+        }
         engine.set_option("UCI_Variant", variant.name())?;
         for (name, value) in &arguments.options {
             engine.set_option(name, value)?;

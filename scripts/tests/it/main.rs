@@ -14,6 +14,7 @@ mod four_seats;
 mod help;
 mod learning;
 mod onnx_runtime;
+mod own_variants;
 mod pgn;
 mod plot;
 mod readers;
