@@ -106,12 +106,15 @@ impl ChessPosition {
                 (theirs & near, ours & !board.kings())
             }
         };
-        // The last pawn would be lost by its promotion.
-        let pawns_stay = rules.blast.is_none() || self.promotions().next().is_none();
+        // A capture by which the last pawn is promoted may lose, and without pieces to become there is none.
+        let leaves_out_pawns = rules.blast.is_none() || self.promotions().next().is_none();
         let last_rank = rules.promotion.area[self.turn];
         targets.into_iter().any(|to| {
-            let excluded =
-                if pawns_stay && last_rank.contains(to) { board.pawns() } else { Bitboard::EMPTY };
+            let excluded = if leaves_out_pawns && last_rank.contains(to) {
+                board.pawns()
+            } else {
+                Bitboard::EMPTY
+            };
             let captured = board.role_at(to);
             captured.is_some_and(|captured| self.extinguishes(to, captured))
                 && self.attackers(to, !self.turn, board.occupied(), attackers & !excluded).any()
