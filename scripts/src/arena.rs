@@ -70,7 +70,7 @@ impl MatchGame {
                 entrants.collect::<Result<_, _>>()?,
             )
         } else {
-            let variant = config.catalogue()?.require(&config.variant)?;
+            let variant = config.find_variant()?;
             config.check(&variant)?;
             bughouse::check(&variant, &config.players)?;
             let openings = config.openings(&variant)?;

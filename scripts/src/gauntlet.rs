@@ -92,6 +92,9 @@ pub enum GauntletError {
 pub struct GauntletConfig {
     /// Folder of the matches. It is relative to the file, as are all paths but those of players.
     pub folder: PathBuf,
+    /// File of custom variants, in the syntax of `variants.ini`.
+    #[serde(default)]
+    pub variants_file: Option<PathBuf>,
     /// Folder of opening books `VARIANT.epd`. Variants without one begin with random plies.
     #[serde(default)]
     pub books: Option<PathBuf>,
@@ -164,6 +167,7 @@ impl GauntletConfig {
         let base = path.parent().unwrap_or(Path::new(""));
         config.folder = base.join(&config.folder);
         config.books = config.books.map(|books| base.join(books));
+        config.variants_file = config.variants_file.map(|file| base.join(file));
         for (index, matches) in config.matches.iter().enumerate() {
             let fail = |reason: &str| GauntletError::Setting {
                 path: name(),
@@ -190,6 +194,7 @@ impl GauntletConfig {
             for variant in &group.variants {
                 let book = self.books.as_ref().map(|books| books.join(format!("{variant}.epd")));
                 let config = MatchConfig {
+                    variants: self.variants_file.clone(),
                     games: group.games.unwrap_or(self.games),
                     seed: self.seed,
                     book: book.filter(|book| book.exists()),
@@ -329,8 +334,9 @@ mod tests {
     fn gauntlet_continues_and_fills_the_document() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("gauntlet.toml");
-        let text = "folder = \"games\"\ngames = 4\n[[matches]]\nvariants = [\"3x3\", \"tictacmo\"]\n\
-                    conditions = \"one visit\"\nplayers = [\"random\", \"uniform:visits=1,name=other\"]\n";
+        fs::write(folder.path().join("my.ini"), "[mine:3x3]\n").expect("written");
+        let text = "folder = \"games\"\nvariants_file = \"my.ini\"\ngames = 4\n[[matches]]\n\
+                    variants = [\"mine\", \"tictacmo\"]\nconditions = \"one visit\"\nplayers = [\"random\", \"uniform:visits=1,name=other\"]\n";
         fs::write(&file, text.replace(", \"tictacmo\"", "")).expect("written");
         let config = GauntletConfig::read(&file).expect("a gauntlet");
         assert_eq!(config.rows().expect("no games yet"), []);
@@ -358,7 +364,7 @@ mod tests {
         config.write_table(&document).expect("a table");
         let text = fs::read_to_string(&document).expect("read");
         assert!(text.starts_with("a\n<!-- gauntlet -->\n| variant |"), "{text}");
-        assert!(text.contains("| 3x3 | other | one visit | "), "{text}");
+        assert!(text.contains("| mine | other | one visit | "), "{text}");
         assert!(
             text.ends_with("|\n<!-- end of gauntlet -->\nb\n") && !text.contains("old"),
             "{text}"

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use menagerie::variant::{Catalogue, Variant};
+use menagerie::variant::Variant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::opening::Openings;
 use super::spec::{PlayerKind, PlayerSpec, RBC};
 use super::statistics::Sprt;
+use crate::variants::{find_variant, read_sections};
 
 /// A match: everything that decides which games are played. The same match has the same games, unless time
 /// limits decide about moves.
@@ -146,18 +148,12 @@ impl MatchConfig {
         Ok(())
     }
 
-    /// Returns the shipped variants and those of the match's own file.
+    /// Returns the variant: a shipped one, or one of the match's own file.
     ///
     /// # Errors
-    /// If the file cannot be read, or has a section that is not supported.
-    pub fn catalogue(&self) -> anyhow::Result<Catalogue> {
-        let shipped = Catalogue::shipped();
-        let Some(path) = &self.variants else { return Ok(shipped.clone()) };
-        let (catalogue, errors) = shipped.extended(&read(path)?);
-        if let Some(error) = errors.first() {
-            anyhow::bail!("{}, {error}", path.display());
-        }
-        Ok(catalogue)
+    /// If the file cannot be read, or neither has the variant.
+    pub fn find_variant(&self) -> anyhow::Result<Arc<Variant>> {
+        find_variant(&self.variant, &read_sections(self.variants.as_deref())?)
     }
 
     /// Returns the openings.

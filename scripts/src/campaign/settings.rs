@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use menagerie::alphabeta;
 use menagerie::encoding::SparseEncoding;
-use menagerie::variant::{Catalogue, Variant};
+use menagerie::variant::Variant;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,7 @@ use crate::arena::statistics::Sprt;
 use crate::datagen::DatagenConfig;
 use crate::selfplay::SelfPlayConfig;
 use crate::sparse::{SparseConfig, SparseSizes};
+use crate::variants::{find_variant, read_sections};
 
 /// Why the settings of a campaign are invalid.
 #[derive(Debug, thiserror::Error)]
@@ -366,14 +367,15 @@ impl CampaignSettings {
             .map_err(|source| SettingsError::Io { path: name.clone(), source })?;
         let reader = Reader { name, base };
         let variants_file = file.variants_file.as_deref().map(|path| reader.resolve(path));
-        let catalogue = reader.catalogue(variants_file.as_deref())?;
+        let sections = read_sections(variants_file.as_deref())
+            .map_err(|error| reader.unfit(error.to_string()))?;
         let mut names = BTreeSet::new();
         let mut plans = Vec::new();
         for entry in &file.variants {
             if !names.insert(entry.name.as_str()) {
                 return Err(reader.unfit(format!("variant \"{}\" stands twice", entry.name)));
             }
-            plans.push(reader.plan(&file, entry, &catalogue)?);
+            plans.push(reader.plan(&file, entry, &sections)?);
         }
         if plans.is_empty() {
             return Err(reader.unfit("no [[variants]]".to_owned()));
@@ -442,23 +444,15 @@ impl Reader {
         }
     }
 
-    fn catalogue(&self, file: Option<&Path>) -> Result<Catalogue, SettingsError> {
-        let Some(path) = file else { return Ok(Catalogue::shipped().clone()) };
-        let (catalogue, faults) = Catalogue::shipped().extended(&read_text(path)?);
-        match faults.first() {
-            Some(fault) => Err(self.unfit(format!("{}: {fault}", path.display()))),
-            None => Ok(catalogue),
-        }
-    }
-
     fn plan(
         &self,
         file: &CampaignFile,
         entry: &VariantEntry,
-        catalogue: &Catalogue,
+        sections: &str,
     ) -> Result<VariantPlan, SettingsError> {
         let name = entry.name.as_str();
-        let variant = catalogue.require(name).map_err(|error| self.unfit(error.to_string()))?;
+        let variant =
+            find_variant(name, sections).map_err(|error| self.unfit(error.to_string()))?;
         let engine = EngineSettings::reference();
         let self_play = SelfPlayConfig::for_sparse();
         let datagen = DatagenSettings::default();

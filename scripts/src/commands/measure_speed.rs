@@ -19,6 +19,7 @@ use trainer::network_speed::{self, NetworkFile};
 use trainer::onnx;
 use trainer::print_line;
 use trainer::selfplay::{SelfPlayConfig, play_games};
+use trainer::variants::{find_variant, read_sections};
 
 /// Positions for the calibration of a quantized network, whose accuracy does not matter here.
 const CALIBRATION_POSITIONS: usize = 200;
@@ -29,6 +30,9 @@ const CALIBRATION_POSITIONS: usize = 200;
 pub(crate) struct SpeedArguments {
     /// The variant.
     variant: String,
+    /// A file of your own variants, in the syntax of variants.ini.
+    #[arg(long, value_name = "FILE")]
+    variants: Option<PathBuf>,
     /// A network of the variant; an untrained residual network of 6 blocks and 64 channels if not given.
     #[arg(long, value_name = "FILE")]
     network: Option<PathBuf>,
@@ -66,7 +70,8 @@ pub(crate) struct SpeedArguments {
 }
 
 pub(crate) fn run(arguments: SpeedArguments) -> anyhow::Result<()> {
-    let variant = Catalogue::shipped().require(&arguments.variant)?;
+    let sections = read_sections(arguments.variants.as_deref())?;
+    let variant = find_variant(&arguments.variant, &sections)?;
     if !arguments.alone.is_empty() {
         return measure_alone(&variant, &arguments);
     }
@@ -147,6 +152,9 @@ fn measure_play(
     let path = folder.path().join("network.onnx");
     std::fs::write(&path, file)?;
     let mut session = engine::Session::new(Catalogue::shipped());
+    if let Some(variants) = &arguments.variants {
+        session.set_option("VariantPath", &variants.display().to_string())?;
+    }
     let weights = path.display().to_string();
     for (name, value) in [
         ("UCI_Variant", variant.name()),

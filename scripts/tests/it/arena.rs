@@ -218,13 +218,20 @@ fn arena_pgn_is_readable() {
 fn arena_plays_own_variants_and_rejects_invalid_settings() {
     let folder = TempDir::new().expect("a folder");
     let file = folder.path().join("my.ini");
-    fs::write(&file, "[fourbythree:tictactoe]\nmaxFile = 4\n").expect("written");
-    let mine = MatchConfig { variants: Some(file), ..config("fourbythree", &["random"; 2], 4) };
-    assert_eq!(play(&folder.path().join("mine"), &mine, 1).0.len(), 4);
+    // A section that is not supported does not concern another one.
+    let sections = "[strange:chess]\nking = x\n[fourbythree:tictactoe]\nmaxFile = 4\n";
+    fs::write(&file, sections).expect("written");
+    let own = |name: &str| MatchConfig {
+        variants: Some(file.clone()),
+        ..config(name, &["random"; 2], 4)
+    };
+    assert_eq!(play(&folder.path().join("mine"), &own("fourbythree"), 1).0.len(), 4);
     let refused = |config: MatchConfig| {
         Arena::open(&folder.path().join("none"), config).expect_err("refused").to_string()
     };
     assert!(refused(config("fourbythree", &["random"; 2], 4)).contains("fourbythree"));
+    let error = refused(own("strange"));
+    assert!(error.contains("\"strange\"") && error.contains("king"), "{error}");
     assert!(refused(config("tictacmo", &["random"; 2], 4)).contains("3 players, not 2"));
     let sprt = Some("0,5".parse().expect("a test"));
     let three = MatchConfig { sprt, ..config("tictacmo", &["random"; 3], 4) };
