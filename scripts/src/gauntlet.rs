@@ -336,7 +336,8 @@ mod tests {
         let file = folder.path().join("gauntlet.toml");
         fs::write(folder.path().join("my.ini"), "[mine:3x3]\n").expect("written");
         let text = "folder = \"games\"\nvariants_file = \"my.ini\"\ngames = 4\n[[matches]]\n\
-                    variants = [\"mine\", \"tictacmo\"]\nconditions = \"one visit\"\nplayers = [\"random\", \"uniform:visits=1,name=other\"]\n";
+                    variants = [\"mine\", \"tictacmo\"]\nconditions = \"one visit\"\n\
+                    players = [\"random\", \"uniform:visits=1,name=other\"]\n";
         fs::write(&file, text.replace(", \"tictacmo\"", "")).expect("written");
         let config = GauntletConfig::read(&file).expect("a gauntlet");
         assert_eq!(config.rows().expect("no games yet"), []);

@@ -11,9 +11,23 @@ use menagerie::variant::{Catalogue, Variant};
 /// # Errors
 /// If there is no such variant. The message includes the errors of the sections.
 pub fn find_variant(name: &str, sections: &str) -> anyhow::Result<Arc<Variant>> {
+    find(name, sections, "")
+}
+
+/// Returns the variant `name` of the catalogue or of a file in the syntax of `variants.ini`.
+///
+/// # Errors
+/// If the file cannot be read, or there is no such variant. The message includes the errors of its sections.
+pub fn find_variant_in(name: &str, file: Option<&Path>) -> anyhow::Result<Arc<Variant>> {
+    let place = file.map_or_else(String::new, |file| format!("{}, ", file.display()));
+    find(name, &read_sections(file)?, &place)
+}
+
+/// Looks for a variant; `place` is put before the errors of the sections.
+fn find(name: &str, sections: &str, place: &str) -> anyhow::Result<Arc<Variant>> {
     let (catalogue, errors) = Catalogue::shipped().extended(sections);
     catalogue.require(name).map_err(|unknown| {
-        let errors: String = errors.iter().map(|error| format!("\n{error}")).collect();
+        let errors: String = errors.iter().map(|error| format!("\n{place}{error}")).collect();
         anyhow::anyhow!("{unknown}{errors}")
     })
 }

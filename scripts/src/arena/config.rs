@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::opening::Openings;
 use super::spec::{PlayerKind, PlayerSpec, RBC};
 use super::statistics::Sprt;
-use crate::variants::{find_variant, read_sections};
+use crate::variants::find_variant_in;
 
 /// A match: everything that decides which games are played. The same match has the same games, unless time
 /// limits decide about moves.
@@ -153,7 +153,7 @@ impl MatchConfig {
     /// # Errors
     /// If the file cannot be read, or neither has the variant.
     pub fn find_variant(&self) -> anyhow::Result<Arc<Variant>> {
-        find_variant(&self.variant, &read_sections(self.variants.as_deref())?)
+        find_variant_in(&self.variant, self.variants.as_deref())
     }
 
     /// Returns the openings.

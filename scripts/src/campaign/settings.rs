@@ -19,7 +19,7 @@ use crate::arena::statistics::Sprt;
 use crate::datagen::DatagenConfig;
 use crate::selfplay::SelfPlayConfig;
 use crate::sparse::{SparseConfig, SparseSizes};
-use crate::variants::{find_variant, read_sections};
+use crate::variants::find_variant_in;
 
 /// Why the settings of a campaign are invalid.
 #[derive(Debug, thiserror::Error)]
@@ -367,15 +367,13 @@ impl CampaignSettings {
             .map_err(|source| SettingsError::Io { path: name.clone(), source })?;
         let reader = Reader { name, base };
         let variants_file = file.variants_file.as_deref().map(|path| reader.resolve(path));
-        let sections = read_sections(variants_file.as_deref())
-            .map_err(|error| reader.unfit(error.to_string()))?;
         let mut names = BTreeSet::new();
         let mut plans = Vec::new();
         for entry in &file.variants {
             if !names.insert(entry.name.as_str()) {
                 return Err(reader.unfit(format!("variant \"{}\" stands twice", entry.name)));
             }
-            plans.push(reader.plan(&file, entry, &sections)?);
+            plans.push(reader.plan(&file, entry, variants_file.as_deref())?);
         }
         if plans.is_empty() {
             return Err(reader.unfit("no [[variants]]".to_owned()));
@@ -448,11 +446,11 @@ impl Reader {
         &self,
         file: &CampaignFile,
         entry: &VariantEntry,
-        sections: &str,
+        variants_file: Option<&Path>,
     ) -> Result<VariantPlan, SettingsError> {
         let name = entry.name.as_str();
         let variant =
-            find_variant(name, sections).map_err(|error| self.unfit(error.to_string()))?;
+            find_variant_in(name, variants_file).map_err(|error| self.unfit(error.to_string()))?;
         let engine = EngineSettings::reference();
         let self_play = SelfPlayConfig::for_sparse();
         let datagen = DatagenSettings::default();

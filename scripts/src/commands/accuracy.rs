@@ -9,7 +9,7 @@ use menagerie::nn::Onnx;
 use menagerie::nn::network::Backend;
 use trainer::print_line;
 use trainer::sparse::{HeldOut, Measures};
-use trainer::variants::{find_variant, read_sections};
+use trainer::variants::find_variant_in;
 
 /// Measures networks on the labelled games that training of sparse networks holds out.
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub(crate) struct AccuracyArguments {
 pub(crate) fn run(arguments: AccuracyArguments) -> anyhow::Result<()> {
     let AccuracyArguments { variant, networks, records, variants, held_out_of, positions } =
         arguments;
-    let variant = find_variant(&variant, &read_sections(variants.as_deref())?)?;
+    let variant = find_variant_in(&variant, variants.as_deref())?;
     let held_out = HeldOut::read(&variant, &records, held_out_of, positions)?;
     let (positions, bad_games) = (held_out.len(), held_out.bad_games());
     print_line!("{positions} positions held out ({bad_games} games unreadable)");

@@ -10,7 +10,7 @@ use trainer::datagen::job::DatagenJob;
 use trainer::datagen::{DatagenConfig, generate};
 use trainer::store::Store;
 use trainer::uci_engine::parse_name_value;
-use trainer::variants::{find_variant, read_sections};
+use trainer::variants::find_variant_in;
 
 use super::stop::{STOPPED, STORE_GRACE, stop_flag};
 use super::{parse_probability, parse_seconds};
@@ -72,8 +72,7 @@ pub(crate) struct DatagenArguments {
 }
 
 pub(crate) fn run(arguments: DatagenArguments) -> anyhow::Result<ExitCode> {
-    let sections = read_sections(arguments.variants.as_deref())?;
-    let variant = find_variant(&arguments.variant, &sections)?;
+    let variant = find_variant_in(&arguments.variant, arguments.variants.as_deref())?;
     let defaults = DatagenConfig::new(arguments.engine);
     let movetime = arguments.movetime.unwrap_or(0);
     let config = DatagenConfig {

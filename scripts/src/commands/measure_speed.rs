@@ -19,7 +19,7 @@ use trainer::network_speed::{self, NetworkFile};
 use trainer::onnx;
 use trainer::print_line;
 use trainer::selfplay::{SelfPlayConfig, play_games};
-use trainer::variants::{find_variant, read_sections};
+use trainer::variants::find_variant_in;
 
 /// Positions for the calibration of a quantized network, whose accuracy does not matter here.
 const CALIBRATION_POSITIONS: usize = 200;
@@ -70,8 +70,7 @@ pub(crate) struct SpeedArguments {
 }
 
 pub(crate) fn run(arguments: SpeedArguments) -> anyhow::Result<()> {
-    let sections = read_sections(arguments.variants.as_deref())?;
-    let variant = find_variant(&arguments.variant, &sections)?;
+    let variant = find_variant_in(&arguments.variant, arguments.variants.as_deref())?;
     if !arguments.alone.is_empty() {
         return measure_alone(&variant, &arguments);
     }

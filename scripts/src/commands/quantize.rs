@@ -10,7 +10,7 @@ use menagerie::nn::{NetworkMetadata, Onnx, Weights};
 use trainer::calibration::{from_games, from_random_play, planes};
 use trainer::print_line;
 use trainer::quantization_check::Agreement;
-use trainer::variants::{find_variant, read_sections};
+use trainer::variants::find_variant_in;
 use trainer::{onnx, readers, record};
 
 /// Quantizes a network of the trainer to int8: NAME.onnx to NAME.int8.onnx in the same folder, which the engine
@@ -45,8 +45,7 @@ pub(crate) fn run(arguments: QuantizeArguments) -> anyhow::Result<()> {
         found.map(|(_, value)| value.clone())
     })?;
     let name = network_metadata.variants.split_whitespace().next().unwrap_or_default();
-    let sections = read_sections(arguments.variants.as_deref())?;
-    let variant = find_variant(name, &sections)?;
+    let variant = find_variant_in(name, arguments.variants.as_deref())?;
     let encoding = Encoding::of(&variant.start());
     network_metadata.check(&encoding, name)?;
     // One half for the calibration, the other one to measure the loss.

@@ -11,7 +11,7 @@ use trainer::readers;
 use trainer::record;
 use trainer::rescore::{Evaluator, RescoreConfig, Rescored, rescore};
 use trainer::uci_engine::parse_name_value;
-use trainer::variants::{find_variant, read_sections};
+use trainer::variants::find_variant_in;
 
 use super::stop::{STOPPED, stop_flag};
 use super::threads;
@@ -79,8 +79,7 @@ pub(crate) struct RescoreArguments {
 const SEARCH_GRACE: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(arguments: RescoreArguments) -> anyhow::Result<ExitCode> {
-    let sections = read_sections(arguments.variants.as_deref())?;
-    let variant = find_variant(&arguments.variant, &sections)?;
+    let variant = find_variant_in(&arguments.variant, arguments.variants.as_deref())?;
     if let Some(scale) = arguments.score_scale {
         anyhow::ensure!(
             scale.is_finite() && scale > 0.0,

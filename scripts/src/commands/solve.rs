@@ -8,7 +8,7 @@ use cpu_time::ProcessTime;
 use menagerie::rules::Value;
 use menagerie::tablebase::Counts;
 use trainer::retrograde::Solution;
-use trainer::variants::{find_variant, read_sections};
+use trainer::variants::find_variant_in;
 
 use super::threads;
 use trainer::print_line;
@@ -31,8 +31,7 @@ pub(crate) struct SolveArguments {
 }
 
 pub(crate) fn run(arguments: SolveArguments) -> anyhow::Result<()> {
-    let sections = read_sections(arguments.variants.as_deref())?;
-    let variant = find_variant(&arguments.variant, &sections)?;
+    let variant = find_variant_in(&arguments.variant, arguments.variants.as_deref())?;
     let threads = threads(arguments.threads);
     let begun = ProcessTime::now();
     let solution = Solution::with_threads(&variant, threads, |pieces, positions| {

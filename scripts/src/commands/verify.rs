@@ -18,7 +18,7 @@ use trainer::print_line;
 use trainer::puzzles::{Puzzle, PuzzleScore, play_puzzles};
 use trainer::retrograde::Solution;
 use trainer::uci_engine::{UciEngine, parse_name_value};
-use trainer::variants::{find_variant, read_sections};
+use trainer::variants::find_variant_in;
 
 /// Measures networks and engines in all positions of a solved game, or in positions with known best moves.
 #[derive(Debug, Args)]
@@ -69,8 +69,7 @@ fn parse_parameter(text: &str) -> anyhow::Result<(String, f32)> {
 }
 
 pub(crate) fn run(arguments: VerifyArguments) -> anyhow::Result<()> {
-    let sections = read_sections(arguments.variants.as_deref())?;
-    let variant = find_variant(&arguments.variant, &sections)?;
+    let variant = find_variant_in(&arguments.variant, arguments.variants.as_deref())?;
     let mut params = Params::default();
     for (name, value) in &arguments.settings {
         params.set(name, *value).map_err(|error| anyhow::anyhow!("{error}"))?;

@@ -231,7 +231,10 @@ fn arena_plays_own_variants_and_rejects_invalid_settings() {
     };
     assert!(refused(config("fourbythree", &["random"; 2], 4)).contains("fourbythree"));
     let error = refused(own("strange"));
-    assert!(error.contains("\"strange\"") && error.contains("king"), "{error}");
+    assert!(
+        error.contains("\"strange\"") && error.contains("my.ini, line 2: [strange] king"),
+        "{error}"
+    );
     assert!(refused(config("tictacmo", &["random"; 2], 4)).contains("3 players, not 2"));
     let sprt = Some("0,5".parse().expect("a test"));
     let three = MatchConfig { sprt, ..config("tictacmo", &["random"; 3], 4) };
