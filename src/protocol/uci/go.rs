@@ -44,6 +44,10 @@ const PARAMETERS: [&str; 17] = [
     "perft",
 ];
 
+/// The maximum depth of a perft. A count recurses once a turn, on the stack of its thread; in no variant does one
+/// of 20 turns end.
+const MAX_PERFT_DEPTH: u64 = 100;
+
 impl<'a> GoCommand<'a> {
     /// Parses the words after `go`.
     pub(super) fn parse(words: &[&'a str]) -> GoCommand<'a> {
@@ -85,6 +89,12 @@ impl<'a> GoCommand<'a> {
                         ));
                     }
                     let count = u64::try_from(number).unwrap_or(0);
+                    if word == "perft" && count > MAX_PERFT_DEPTH {
+                        go.errors.push(format!(
+                            "go perft must be at most {MAX_PERFT_DEPTH}, not \"{text}\""
+                        ));
+                        continue;
+                    }
                     match word {
                         "wtime" => times[0] = Some(number),
                         "btime" => times[1] = Some(number),
@@ -175,6 +185,9 @@ mod tests {
             ]
         );
         assert!(go.is_valid);
+        let perft = parse("perft 20000");
+        assert_eq!(perft.errors, ["go perft must be at most 100, not \"20000\""]);
+        assert_eq!((perft.perft, perft.is_valid), (None, false));
         assert!(!parse("deep").is_valid);
     }
 
