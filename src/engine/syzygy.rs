@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::io;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once};
 
 use shakmaty::variant::{Antichess, Atomic};
 use shakmaty::{Board, CastlingMode, Chess, Color, FromSetup, Setup};
@@ -68,7 +68,10 @@ where
     let mut notes = Vec::new();
     for path in std::env::split_paths(folders).filter(|path| !path.as_os_str().is_empty()) {
         match add_folder(&mut tables, &path) {
-            Ok(count) => files += count,
+            Ok(found) => {
+                files += found.tables;
+                notes.extend(found.notes());
+            }
             Err(error) => notes.push(format!("cannot read \"{}\": {error}", path.display())),
         }
     }
@@ -81,22 +84,50 @@ where
     (Some(Arc::new(VariantTables { tables, ends_by_mate })), notes)
 }
 
-/// Adds the tables of a folder, except those that are damaged. Returns their number.
-fn add_folder<S>(tables: &mut Tablebase<S>, folder: &Path) -> io::Result<usize>
+/// The number of damaged tables of a folder that are named to the user.
+const NAMED_TABLES: usize = 3;
+
+/// What was found in a folder.
+#[derive(Default)]
+struct Folder {
+    /// The number of tables that can be used.
+    tables: usize,
+    /// The tables that cannot be used, and why.
+    damaged: Vec<(PathBuf, io::Error)>,
+}
+
+impl Folder {
+    /// Returns messages for the user on the tables that cannot be used.
+    fn notes(&self) -> Vec<String> {
+        let named = self.damaged.iter().take(NAMED_TABLES);
+        let mut notes: Vec<String> = named
+            .map(|(path, error)| format!("cannot use table \"{}\": {error}", path.display()))
+            .collect();
+        if self.damaged.len() > NAMED_TABLES {
+            let others = self.damaged.len() - NAMED_TABLES;
+            notes.push(format!("cannot use {others} more tables of that folder"));
+        }
+        notes
+    }
+}
+
+/// Adds the tables of a folder, except those that cannot be used.
+fn add_folder<S>(tables: &mut Tablebase<S>, folder: &Path) -> io::Result<Folder>
 where
     S: shakmaty::Position + Syzygy + Clone,
 {
-    let mut count = 0;
+    let mut found = Folder::default();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         match tables.add_file(&path) {
-            Ok(()) => count += 1,
+            Ok(()) => found.tables += 1,
             // A table of another variant, or another kind of file.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
-            Err(error) => log::warn!("table \"{}\": {error}", path.display()),
+            Err(error) => found.damaged.push((path, error)),
         }
     }
-    Ok(count)
+    found.damaged.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(found)
 }
 
 /// The tables of one variant, which threads may share.
@@ -268,9 +299,21 @@ where
     })
 }
 
-/// Returns the result of a probe, if there is one. A file that is missing or damaged ends no search.
+/// Returns the result of a probe, if there is one. A table that is missing or damaged ends no search; the first
+/// damaged one is reported.
 fn log_error<T>(result: Result<T, SyzygyError>) -> Option<T> {
-    result.inspect_err(|error| log::debug!("{error}")).ok()
+    static FIRST: Once = Once::new();
+    let error = match result {
+        Ok(found) => return Some(found),
+        Err(error) => error,
+    };
+    match error {
+        SyzygyError::ProbeFailed { metric, material, .. } => {
+            FIRST.call_once(|| log::error!("damaged {metric} table {material}, not used"));
+        }
+        _ => log::debug!("{error}"),
+    }
+    None
 }
 
 /// Converts a position for the tables; `None` if they do not contain it, as with castling rights.
