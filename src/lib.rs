@@ -3,6 +3,8 @@
 //! The modules are listed from the lowest layer to the highest. Each uses lower layers only, which
 //! `tests/it/tidy.rs` checks. docs/architecture.md explains the layers.
 
+mod files;
+
 mod memory;
 
 pub mod rules;

@@ -1,12 +1,13 @@
 //! Perfect play: the table of a solved game, and Syzygy tables.
 
-use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::syzygy::{RootProbe, SyzygyProbe};
 use crate::encoding::Shape;
+use crate::files::open_regular;
 use crate::nn::{Batch, CachedEval, EvalError, Evaluator, Query};
 use crate::rules::{Move, Position, ProvenValue};
 use crate::tablebase::{SolvedTable, TableError};
@@ -68,7 +69,7 @@ impl SolvedTableFile {
 }
 
 fn read_table(variant: &Variant, path: &str) -> Result<SolvedTable, SolvedTableError> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(Path::new(path))?;
     let mut bytes = Vec::new();
     (&mut file).take(HEADER_BYTES).read_to_end(&mut bytes)?;
     // A long file of another kind is not read to its end.

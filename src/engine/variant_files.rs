@@ -1,9 +1,9 @@
 //! Variants of the user's files.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::files::open_regular;
 use crate::variant::{Catalogue, IniError};
 
 /// An error in a variant file.
@@ -57,7 +57,7 @@ pub fn add_variant_files(catalogue: &Catalogue, paths: &str) -> (Catalogue, Vec<
 
 fn read_file(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    let read = File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    let read = open_regular(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
     if read as u64 > MAX_FILE_BYTES {
         return Err(io::Error::other(format!("longer than {} MB", MAX_FILE_BYTES >> 20)));
     }

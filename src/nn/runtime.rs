@@ -23,13 +23,15 @@ use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::env::{current_exe, var_os};
 use std::error::Error as _;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ort::environment::Environment;
 use ort::logging::LogLevel;
 use thiserror::Error;
+
+use crate::files::open_regular;
 
 mod checksum;
 mod elf;
@@ -344,11 +346,7 @@ fn read_fault(error: std::io::Error) -> Fault {
 /// Checks the library at `path`, which is the ONNX Runtime library `main` or in the same folder, and is
 /// called `name` in the script's list.
 fn check(path: &Path, main: &Path, name: &str) -> Result<(), Fault> {
-    // The metadata is read first, because opening a pipe would wait for its other end.
-    if !fs::metadata(path).map_err(read_fault)?.is_file() {
-        return Err(Fault::Unreadable("not a regular file".into()));
-    }
-    let mut file = File::open(path).map_err(read_fault)?;
+    let mut file = open_regular(path).map_err(read_fault)?;
     if cfg!(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")) {
         elf::check(&mut file)?;
     }

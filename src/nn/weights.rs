@@ -1,13 +1,13 @@
 //! Network files: a network, and optionally the same network quantised for CPUs.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::network::{Backend, verify};
 use super::onnx::{Fit, Onnx, UnfitNetwork};
 use crate::encoding::Encoding;
+use crate::files::open_regular;
 
 /// The maximum size of a network file, a guard against endless files.
 const MAX_FILE_BYTES: u64 = 1 << 31;
@@ -148,15 +148,12 @@ impl Weights {
 }
 
 fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(std::io::Error::other("not a regular file"));
-    }
-    if metadata.len() > MAX_FILE_BYTES {
+    let file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    if length > MAX_FILE_BYTES {
         return Err(std::io::Error::other("file too large for a network"));
     }
-    let mut bytes = Vec::with_capacity(metadata.len() as usize);
+    let mut bytes = Vec::with_capacity(length as usize);
     file.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -1,8 +1,8 @@
 //! Lines of text: received from input that is not trusted, sent by several threads.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, Read, Result, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, Error, Read, Result, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -117,10 +117,9 @@ impl LineWriter {
     /// Logs all input and output from now on at the end of the file `path`, or nowhere.
     ///
     /// # Errors
-    /// If the file cannot be opened. The log file then stays the same.
+    /// If the file cannot be opened, or is a pipe or a device. The log file then stays the same.
     pub fn log_to(&self, path: Option<&Path>) -> Result<()> {
-        let open = |path| OpenOptions::new().create(true).append(true).open(path);
-        let log = path.map(open).transpose()?;
+        let log = path.map(open_log).transpose()?;
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).log = log;
         Ok(())
     }
@@ -131,12 +130,21 @@ impl Inner {
         log::debug!("{mark} {lines}");
         if let Some(file) = &mut self.log {
             let text: String = lines.lines().map(|line| format!("{mark} {line}\n")).collect();
-            if file.write_all(text.as_bytes()).is_err() {
+            if let Err(error) = file.write_all(text.as_bytes()) {
+                log::error!("the log file ends here: {error}");
                 // The engine continues without a log.
                 self.log = None;
             }
         }
     }
+}
+
+/// Opens a log file. Opening a named pipe would wait for its reader.
+fn open_log(path: &Path) -> Result<File> {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return Err(Error::other("not a regular file"));
+    }
+    OpenOptions::new().create(true).append(true).open(path)
 }
 
 /// Returns a message that may quote any input, as one line of limited length.

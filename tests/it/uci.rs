@@ -225,6 +225,23 @@ fn stop_is_for_the_last_go_before_it() {
 }
 
 #[test]
+#[cfg(unix)]
+fn named_pipes_do_not_block() {
+    let pipe = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pipe");
+    let _ = fs::remove_file(&pipe);
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let mut engine = Engine::start();
+    for option in ["VariantPath", "TablePath", "WeightsFile", "Debug Log File"] {
+        engine.say(&format!("setoption name {option} value {}", pipe.display()));
+        engine.say("isready");
+        engine.until("info string *pipe*: not a regular file");
+        engine.until("readyok");
+        engine.say(&format!("setoption name {option} value <empty>"));
+    }
+    engine.end();
+}
+
+#[test]
 fn perft_ends_before_quit() {
     let mut engine = Engine::start();
     engine.bytes(b"go perft 5\nquit\n");

@@ -6,17 +6,21 @@ use super::modules::{Modules, Use, cycles};
 use super::source::{Source, Word};
 
 /// The modules of the library from the lowest layer up, and the modules that each may use.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
+    ("files", &[]),
     ("memory", &[]),
     ("rules", &[]),
     ("rbc", &["rules"]),
     ("variant", &["rules"]),
     ("tablebase", &["variant", "rules"]),
     ("encoding", &["rules"]),
-    ("nn", &["encoding", "rules", "memory"]),
+    ("nn", &["encoding", "rules", "files", "memory"]),
     ("search", &["nn", "encoding", "rules", "memory"]),
     ("alphabeta", &["nn", "rules", "memory"]),
-    ("engine", &["search", "alphabeta", "nn", "encoding", "tablebase", "variant", "rules"]),
+    (
+        "engine",
+        &["search", "alphabeta", "nn", "encoding", "tablebase", "variant", "rules", "files"],
+    ),
     ("protocol", &["engine", "search", "nn", "encoding", "variant", "rules"]),
 ];
 
@@ -31,8 +35,9 @@ const FAMILY: [&str; 4] =
 const PURE: [&str; 4] = ["src/rules", "src/variant", "src/encoding", "src/search"];
 
 /// The files of the library that may open files, start processes or read the environment, and why.
-const WORLD: [(&str, &str); 10] = [
+const WORLD: [(&str, &str); 11] = [
     ("src/main.rs", "the executable"),
+    ("src/files.rs", "opens files"),
     ("src/protocol/", "standard input and output, and the log"),
     ("src/engine/syzygy.rs", "reads Syzygy tables"),
     ("src/engine/variant_files.rs", "reads variant files"),
