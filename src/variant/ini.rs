@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ini_core::{Item, Parser};
 
 use super::section::{IniError, Keys, Section};
-use super::values::{FamilyName, family, flag, is_alpha_beta, number, text};
+use super::values::{FamilyName, family, fen_pieces, flag, is_alpha_beta, number, text};
 use super::{GuiDisplay, Variant, keys, unsupported};
 use crate::rules::{Family, Position};
 
@@ -129,7 +129,7 @@ fn parse_variant(raw: &RawSection) -> Result<Variant, Vec<IniError>> {
     let mut section = Section { name: &name, line, keys, is_child, errors: Vec::new() };
     let family_name = section.take("family", family).unwrap_or(FamilyName::Chess);
     let start_fen = section.take("startFen", text);
-    let self_play_pieces = section.take("selfPlayMen", text);
+    let self_play_pieces = section.take("selfPlayMen", fen_pieces);
     let inherits_network = section.keys.is_inherited("network");
     let network = section.take("network", text);
     let alpha_beta = section.take("search", is_alpha_beta);
@@ -160,6 +160,10 @@ fn parse_variant(raw: &RawSection) -> Result<Variant, Vec<IniError>> {
     }
     let start = Position::from_fen(&family, &start_fen, chess960)
         .map_err(|error| vec![IniError::Start { line, section: name.clone(), error }])?;
+    if start.result().is_some() {
+        let reason = "the game is over in the start position";
+        return Err(vec![IniError::Conflict { line, section: name, reason }]);
+    }
     let start_fen = Arc::from(start_fen);
     let prefers_alpha_beta = alpha_beta.unwrap_or(true);
     Ok(Variant {

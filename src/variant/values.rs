@@ -182,6 +182,12 @@ fn piece(letter: char) -> Parsed<Role> {
     Role::from_char(letter.to_ascii_lowercase()).ok_or(ValueError::UnknownPiece(letter))
 }
 
+/// Checks that the letters are those of pieces, as in the board of a FEN.
+pub(super) fn fen_pieces(value: &str) -> Parsed<String> {
+    value.chars().try_for_each(|letter| piece(letter).map(drop))?;
+    Ok(value.to_owned())
+}
+
 /// Parses the letter of one piece, or "*" for any piece, which is `None`.
 pub(super) fn piece_or_any(value: &str) -> Parsed<Option<Role>> {
     let mut letters = value.chars();
@@ -204,7 +210,7 @@ pub(super) fn limits(value: &str) -> Parsed<Vec<(Role, u8)>> {
     let words = spaced.split_ascii_whitespace().collect::<Vec<_>>();
     let limit = |pair: &[&str]| match *pair {
         [letter, count] => {
-            let role = pieces(letter).ok().and_then(|roles| roles.first().copied());
+            let role = piece_or_any(letter).ok().flatten();
             role.zip(count.parse().ok())
         }
         _ => None,
@@ -227,13 +233,21 @@ pub(super) fn castling_sides(value: &str) -> Parsed<[[bool; 2]; 2]> {
     Ok(sides)
 }
 
+/// The greatest rank of a region: that of Fairy-Stockfish's boards, so that sections for either size are read.
+const MAX_REGION_RANK: usize = 10;
+/// The form of a region.
+const REGION: &str = "squares, ranks and files such as \"e4 *8 a*\"";
+
 /// Parses squares, ranks and files: "e4 *8 a*".
 pub(super) fn region(value: &str) -> Parsed<Bitboard> {
     let mut squares = Bitboard::EMPTY;
     for word in value.split_ascii_whitespace().take_while(|word| *word != "-") {
         let lower = word.to_ascii_lowercase();
         squares |= match (lower.strip_prefix('*'), lower.strip_suffix('*')) {
-            (Some(digits), _) => rank(number(digits).map_or(0, |rank| rank as usize)),
+            (Some(digits), _) => match number_in(digits, 1, MAX_REGION_RANK) {
+                Ok(number) => rank(number),
+                Err(_) => return expected(REGION),
+            },
             (None, Some(letter)) => {
                 let wanted = file(letter)?;
                 let is_on_file = |square: &Square| usize::from(square.file()) == wanted;
@@ -241,7 +255,7 @@ pub(super) fn region(value: &str) -> Parsed<Bitboard> {
             }
             (None, None) => match Square::from_ascii(lower.as_bytes()) {
                 Ok(square) => Bitboard::from_square(square),
-                Err(_) => return expected("squares, ranks and files such as \"e4 *8 a*\""),
+                Err(_) => return expected(REGION),
             },
         };
     }

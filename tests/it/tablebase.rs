@@ -29,7 +29,7 @@ startFen = k2/3/3/1RK w - - 0 1
 [lopsided:3x3full]
 maxFile = 2
 promotionRegionWhite = a3
-startFen = k1/pp/PK w - - 0 1
+startFen = k1/1p/PK w - - 0 1
 
 [uneven:3x3full]
 promotionPieceTypesWhite = q
