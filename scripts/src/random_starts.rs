@@ -100,11 +100,14 @@ fn play_random_plies(first: Position, plies: usize, rng: &mut impl Rng) -> Posit
     first
 }
 
+/// Number of random placements that are tried. In some variants the game is over in most positions.
+const PLACEMENT_TRIES: usize = 10_000;
+
 /// Returns a position with a random part of `pieces` on random squares, a random side to move, in which
-/// the game is not over.
+/// the game is not over; the start position of the variant if none is found.
 fn place_pieces(variant: &Variant, pieces: &str, rng: &mut impl Rng) -> Position {
     let game_spec = variant.start().game_spec();
-    loop {
+    for _ in 0..PLACEMENT_TRIES {
         let is_king = |piece: char| piece.eq_ignore_ascii_case(&'k');
         let placed: Vec<char> = pieces
             .chars()
@@ -121,6 +124,7 @@ fn place_pieces(variant: &Variant, pieces: &str, rng: &mut impl Rng) -> Position
             return position;
         }
     }
+    variant.start()
 }
 
 /// Returns the board field of a FEN with each piece on the square at its index of `squares`, which count
