@@ -79,7 +79,7 @@ impl Evaluation<'_> {
 pub(super) fn softmax(logits: &mut [f32]) {
     let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     for logit in &mut *logits {
-        *logit = (*logit - highest).exp();
+        *logit = libm::expf(*logit - highest);
     }
     let total: f32 = logits.iter().sum();
     for weight in logits {

@@ -6,10 +6,10 @@
 //! - `public`: the trainer, the tests and the examples use the public API of the library only.
 //! - `family`: the family of a game is matched only where positions are created and delegated.
 //! - `world`: rules, catalogue, encoding and search do no I/O; other files that do are on a list.
-//! - `nameless`: the search names no variant.
+//! - `nameless`: the searches name no variant.
 //! - `panic`: input cannot end the process: no unwrap, expect or panic in rules, catalogue, nn, protocol and
 //!   rbc-client and the board.
-//! - `inexact`: the search computes the same on every machine.
+//! - `inexact`: the searches and the evaluations compute the same on every machine.
 //! - `exception`: each listed exception is still needed.
 //!
 //! **Cycles.** The nodes of the graph are files. A file uses another if a path in it (in a `use` or
@@ -53,7 +53,9 @@ fn complaints(rule: &str) -> Vec<String> {
         assert!(sources.len() > 60, "only {} sources found", sources.len());
         let catalogue = Catalogue::shipped();
         let variants: Vec<&str> = catalogue.iter().map(|variant| variant.name()).collect();
-        checks::complaints(&sources, &variants)
+        let mut found = checks::complaints(&sources, &variants);
+        found.extend(checks::unused_exceptions(&sources));
+        found
     });
     let tag = format!(": [{rule}] ");
     all.iter().filter(|complaint| complaint.contains(&tag)).cloned().collect()

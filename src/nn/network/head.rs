@@ -15,6 +15,12 @@ pub const HEAD: [&str; 5] =
 /// so that games of 5 and of 200 turns both need small weights only.
 pub const MOVES_LEFT_SCALE: f32 = 10.0;
 
+/// Returns the moves left, in turns, of the number `raw` that the last dense layer computes.
+pub(super) fn turns_left(raw: f32) -> f32 {
+    // The logarithm of 1 + e^raw without overflow.
+    MOVES_LEFT_SCALE * (raw.max(0.0) + libm::log1pf(libm::expf(-raw.abs())))
+}
+
 /// The last layers of a two-board network: hidden units with a ReLU, to which each board contributes, and the
 /// outcome and moves left computed from them.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,8 +114,7 @@ impl Head {
             }
         }
         let raw = outcome.pop().unwrap_or_default();
-        // ln(1 + e^raw) without overflow.
-        MOVES_LEFT_SCALE * (raw.max(0.0) + (-raw.abs()).exp().ln_1p())
+        turns_left(raw)
     }
 }
 

@@ -35,17 +35,13 @@ const FAMILY: [&str; 4] =
 const PURE: [&str; 4] = ["src/rules", "src/variant", "src/encoding", "src/search"];
 
 /// The files of the library that may open files, start processes or read the environment, and why.
-const WORLD: [(&str, &str); 11] = [
+const WORLD: [(&str, &str); 7] = [
     ("src/main.rs", "the executable"),
     ("src/files.rs", "opens files"),
     ("src/protocol/", "standard input and output, and the log"),
     ("src/engine/syzygy.rs", "reads Syzygy tables"),
     ("src/engine/variant_files.rs", "reads variant files"),
-    ("src/engine/evaluators.rs", "finds the files of networks"),
-    ("src/engine/embedded_nets.rs", "finds the folder of networks"),
-    ("src/engine/tablebases.rs", "reads tables"),
     ("src/engine/version_report.rs", "lists the networks that are found"),
-    ("src/nn/weights.rs", "reads the files of networks"),
     ("src/nn/runtime", "finds and checks the library that runs networks"),
 ];
 
@@ -66,12 +62,18 @@ const INEXACT: [&str; 18] = [
     "tan", "tanh", "sinh", "cosh", "atan", "cbrt",
 ];
 
-/// Exceptions in the search, which do not affect the bench signature.
+/// The modules that compute the same on every machine: both searches and the evaluations.
+const EXACT: [&str; 3] = ["src/search", "src/alphabeta", "src/nn"];
+
+/// Exceptions in them.
 const INEXACT_EXCEPTIONS: [(&str, &str, &str); 1] = [(
     "src/search/gumbel.rs",
     "rng.random::<f32>().max(1e-20).ln()",
     "the noise of self-play, which no bench uses",
 )];
+
+/// The searches, which play all variants alike.
+const NAMELESS: [&str; 2] = ["src/search", "src/alphabeta"];
 
 fn complaint(file: &Source, line: usize, rule: &str, text: impl AsRef<str>) -> String {
     format!("{}:{line}: [{rule}] {}", file.path, text.as_ref())
@@ -96,8 +98,6 @@ pub(crate) fn complaints(sources: &[Source], variants: &[&str]) -> Vec<String> {
     found.extend(sources.iter().flat_map(|file| variant_names(file, variants)));
     found.extend(sources.iter().flat_map(panics));
     found.extend(sources.iter().flat_map(inexact));
-    found.extend(stale(sources, &PROVEN));
-    found.extend(stale(sources, &INEXACT_EXCEPTIONS));
     found
 }
 
@@ -227,37 +227,53 @@ fn variants_of<'a>(file: &'a Source, name: &str) -> Vec<&'a str> {
     found
 }
 
+/// Returns the names of the families of games, by the name of the enum.
+fn family_kinds(sources: &[Source]) -> BTreeMap<&str, Vec<&str>> {
+    let rules = sources.iter().find(|file| file.path == "src/rules.rs");
+    let kinds = |name| rules.map_or_else(Vec::new, |rules| variants_of(rules, name));
+    ["Family", "State"].map(|name| (name, kinds(name))).into()
+}
+
+/// Returns the names of families of games in a file, and their lines.
+fn matched(file: &Source, kinds: &BTreeMap<&str, Vec<&str>>) -> Vec<(String, usize)> {
+    let named = file.paths.iter().filter_map(|written| {
+        let pair = written.segments.windows(2).find(|pair| {
+            let kinds = kinds.get(pair[0].as_str());
+            kinds.is_some_and(|kinds| kinds.contains(&pair[1].as_str()))
+        })?;
+        Some((pair.join("::"), written.line))
+    });
+    named.collect()
+}
+
 /// Only a few files match the family of a game.
 fn family(sources: &[Source]) -> Vec<String> {
-    let Some(rules) = sources.iter().find(|file| file.path == "src/rules.rs") else {
-        return Vec::new();
-    };
-    let kinds = BTreeMap::from(["Family", "State"].map(|name| (name, variants_of(rules, name))));
-    let mut found = Vec::new();
+    let kinds = family_kinds(sources);
     let others = sources.iter().filter(|file| {
         let folders = ["src/", "board/", "rbc-client/", "scripts/", "papers/"];
         let ours = folders.iter().any(|folder| file.path.starts_with(folder));
         ours && !FAMILY.contains(&file.path.as_str())
     });
-    for file in others {
-        for written in &file.paths {
-            let mut pairs = written.segments.windows(2);
-            let named = pairs.find(|pair| {
-                let kinds = kinds.get(pair[0].as_str());
-                kinds.is_some_and(|kinds| kinds.contains(&pair[1].as_str()))
-            });
-            if let Some(pair) = named {
-                let text = format!(
-                    "{}::{} matches the family of a game, which only {} may do",
-                    pair[0],
-                    pair[1],
-                    FAMILY.join(", ")
-                );
-                found.push(complaint(file, written.line, "family", text));
-            }
-        }
-    }
-    found
+    let complaints = others.flat_map(|file| {
+        matched(file, &kinds).into_iter().map(|(name, line)| {
+            let allowed = FAMILY.join(", ");
+            let text = format!("{name} matches the family of a game, which only {allowed} may do");
+            complaint(file, line, "family", text)
+        })
+    });
+    complaints.collect()
+}
+
+/// Returns `true` if a path is that of files, processes, the network or the environment.
+fn is_io(segments: &[&str]) -> bool {
+    matches!(segments, ["std", "fs" | "net" | "process" | "env", ..])
+}
+
+/// Returns `true` if a file has such a path.
+fn does_io(file: &Source) -> bool {
+    file.paths
+        .iter()
+        .any(|path| is_io(&path.segments.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
 /// Pure modules do no I/O, and others only if they are listed.
@@ -271,7 +287,7 @@ fn world(file: &Source) -> Vec<String> {
     for written in &file.paths {
         let segments: Vec<&str> = written.segments.iter().map(String::as_str).collect();
         let touches = match segments[..] {
-            ["std", "fs" | "net" | "process" | "env", ..] => !allowed,
+            _ if is_io(&segments) => !allowed,
             ["std", "io" | "thread", ..] => pure,
             ["std", "time", "Instant" | "SystemTime", ..] => pure,
             _ => false,
@@ -296,14 +312,14 @@ fn world(file: &Source) -> Vec<String> {
     found
 }
 
-/// The search names no variant.
+/// The searches name no variant.
 fn variant_names(file: &Source, variants: &[&str]) -> Vec<String> {
-    if !file.is_within("src/search") {
+    if !NAMELESS.iter().any(|module| file.is_within(module)) {
         return Vec::new();
     }
     let names = |word: &&Word| {
-        // The name of a variant that is also a keyword.
-        if word.text == "loop" {
+        // Names of variants that are also a keyword and a module of the standard library.
+        if ["loop", "atomic"].contains(&&*word.text) {
             return false;
         }
         let mut parts = word.text.split(|c: char| !c.is_ascii_alphanumeric());
@@ -334,9 +350,9 @@ fn panics(file: &Source) -> Vec<String> {
         .collect()
 }
 
-/// The search computes the same on every machine.
+/// The searches and the evaluations compute the same on every machine.
 fn inexact(file: &Source) -> Vec<String> {
-    if !file.is_within("src/search") {
+    if !EXACT.iter().any(|module| file.is_within(module)) {
         return Vec::new();
     }
     let found = file.neighbours().filter(|(before, word, after)| {
@@ -362,13 +378,18 @@ fn listed(file: &Source, word: &Word, list: &[(&str, &str, &str)]) -> bool {
     list.iter().any(|(path, part, _)| *path == file.path && line.contains(part))
 }
 
-/// Exceptions that are no longer needed.
-fn stale(sources: &[Source], list: &[(&str, &str, &str)]) -> Vec<String> {
-    let gone = list.iter().filter_map(|(path, part, _)| {
-        let file = sources.iter().find(|file| file.path == *path)?;
-        (!file.text.contains(part)).then(|| {
-            complaint(file, 1, "exception", format!("unused exception in tests/it/tidy: {part}"))
-        })
-    });
-    gone.collect()
+/// Returns complaints about exceptions that all the sources of the project no longer need.
+pub(crate) fn unused_exceptions(sources: &[Source]) -> Vec<String> {
+    let is_used = |path: &str, uses: &dyn Fn(&Source) -> bool| {
+        sources.iter().any(|file| file.path.starts_with(path) && uses(file))
+    };
+    let kinds = family_kinds(sources);
+    let lines = PROVEN.iter().chain(&INEXACT_EXCEPTIONS);
+    let lines = lines.filter(|(path, part, _)| !is_used(path, &|file| file.text.contains(part)));
+    let io = WORLD.iter().filter(|(path, _)| !is_used(path, &does_io));
+    let families =
+        FAMILY.iter().filter(|path| !is_used(path, &|file| !matched(file, &kinds).is_empty()));
+    let paths =
+        lines.map(|(path, ..)| path).chain(io.map(|(path, _)| path)).chain(families).copied();
+    paths.map(|path| format!("{path}:1: [exception] unused exception in tests/it/tidy")).collect()
 }

@@ -1,6 +1,6 @@
 //! The checks on small example sources: each can fail, and reports the line.
 
-use super::checks::complaints;
+use super::checks::{complaints, unused_exceptions};
 use super::source::Source;
 
 fn check(files: &[(&str, &str)]) -> Vec<String> {
@@ -148,7 +148,7 @@ fn pure_modules_are_checked() {
         ("src/rules.rs", "use std::time::{Duration, Instant};\n"),
         ("src/engine.rs", "fn f() -> std::io::Result<()> { std::thread::spawn(f) }\n"),
         ("src/engine/options.rs", "\nfn f() { std::env::var(\"X\") }\n"),
-        ("src/engine/evaluators.rs", "use std::fs::File;\n"),
+        ("src/files.rs", "use std::fs::File;\n"),
         ("src/protocol.rs", "use std::io::Write;\nfn f() { eprintln!() }\n"),
     ]);
     assert_eq!(
@@ -187,7 +187,24 @@ fn panics_are_checked() {
     assert_eq!(marks(&[("src/search.rs", bad)]), NOTHING);
     let excused = "fn f() { e => unreachable!(\"variants.ini: {error}\") }\n";
     assert_eq!(check(&[("src/variant.rs", excused)]), NOTHING);
-    assert_eq!(marks(&[("src/variant.rs", "fn f() {}\n")]), ["src/variant.rs:1: [exception]"]);
+}
+
+#[test]
+fn unused_exceptions_are_found() {
+    let unused = |path: &str, text: &str| {
+        let sources = [Source::new(path, text)];
+        let mark = format!("{path}:1: [exception] unused exception in tests/it/tidy");
+        unused_exceptions(&sources).contains(&mark)
+    };
+    let excused = "fn f() { e => unreachable!(\"variants.ini: {error}\") }\n";
+    assert!(unused("src/variant.rs", "fn f() {}\n"));
+    assert!(unused("src/files.rs", "use std::io;\n"));
+    assert!(!unused("src/files.rs", "use std::fs::File;\n"));
+    let found = unused_exceptions(&[Source::new("src/variant.rs", excused)]);
+    // That of the file that matches no family is left.
+    assert_eq!(found.iter().filter(|text| text.starts_with("src/variant.rs:")).count(), 1);
+    // A file that does not exist needs none.
+    assert!(found.iter().any(|text| text.starts_with("src/search/gumbel.rs:1: [exception]")));
 }
 
 #[test]
@@ -196,5 +213,7 @@ fn inexact_functions_are_checked() {
         "fn f(x: f32) {\n    x.sqrt();\n    x.ln();\n    f32::tanh(x);\n    libm::expf(x);\n}\n";
     let wanted = ["src/search/a.rs:3: [inexact]", "src/search/a.rs:4: [inexact]"];
     assert_eq!(marks(&[("src/search/a.rs", text)]), wanted);
+    assert_eq!(marks(&[("src/alphabeta/a.rs", text)]).len(), 2);
+    assert_eq!(marks(&[("src/nn/a.rs", text)]).len(), 2);
     assert_eq!(marks(&[("src/encoding.rs", text)]), NOTHING);
 }

@@ -17,7 +17,7 @@ use super::float::{self, Matrix};
 use super::integer::{self, Layer, Wide};
 use super::level::Level;
 use super::table::{ByteTable, LINE};
-use crate::nn::network::MOVES_LEFT_SCALE;
+use crate::nn::network::head::turns_left;
 
 /// The domain of the operators.
 const DOMAIN: &str = "menagerie.sparse";
@@ -506,9 +506,7 @@ impl LastLayers {
         let mut raw = [0.0];
         let weight = self.matrix(&self.moves_left_weight)?;
         float::dot_all(self.level, weight, &self.hidden, &mut raw);
-        let raw = raw[0] + self.moves_left_bias;
-        // ln(1 + e^raw) without overflow.
-        Ok(MOVES_LEFT_SCALE * (raw.max(0.0) + (-raw.abs()).exp().ln_1p()))
+        Ok(turns_left(raw[0] + self.moves_left_bias))
     }
 
     fn matrix<'a>(&self, numbers: &'a [f32]) -> Result<Matrix<'a>> {
