@@ -27,10 +27,10 @@ use menagerie_rbc::Players;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use api::{Connection, GameApi, Server, ServerError};
+use api::{Connection, GameApi, Server, ServerError, sleep_unless_stopped};
 use credentials::Credentials;
 use game::play_game;
-use journal::{Entry, Folder, Journal};
+use journal::{Entry, Folder, Journal, JournalError};
 
 /// The version of reconchess that this client was written for.
 const RECONCHESS_VERSION: &str = "1.6.9";
@@ -197,18 +197,8 @@ impl Client<'_> {
 
     /// Plays a game. Returns `true` if it came to its end.
     fn run_game(&self, game: u64, origin: GameOrigin) -> bool {
-        let mut journal = match self.folder.open_journal(game) {
-            Ok(journal) => journal,
-            Err(error) if origin == GameOrigin::Journal => {
-                self.report(&format!("game {game} cannot be continued, resigning: {error:#}"));
-                self.resign(game);
-                return false;
-            }
-            Err(error) => {
-                self.report(&format!("game {game}: no journal is written: {error:#}"));
-                Journal::unsaved()
-            }
-        };
+        let Some(mut journal) = self.open_journal(game, origin) else { return false };
+        let is_resumed = !journal.entries.is_empty();
         let invitation = match origin {
             GameOrigin::Accepted(number) => self.record_invitation(&mut journal, game, number),
             GameOrigin::Journal | GameOrigin::Invited => find_invitation(&journal.entries),
@@ -222,7 +212,12 @@ impl Client<'_> {
             }
             Err(error) => {
                 self.report(&format!("game {game} cannot be continued, resigning: {error}"));
-                self.resign(game);
+                // What contradicts the messages of the game may stand in the journal.
+                if is_resumed && matches!(error, ServerError::Contradiction(_)) {
+                    self.resign_damaged(game);
+                } else {
+                    self.resign(game);
+                }
             }
         }
         if let Some(number) = invitation {
@@ -230,6 +225,46 @@ impl Client<'_> {
             let _ = self.server.finish_invitation(number);
         }
         result.is_ok()
+    }
+
+    /// Opens the journal of a game. While an existing one cannot be opened this is tried again, since the game
+    /// cannot be continued without it. Returns `None` if the game cannot be played by this client.
+    fn open_journal(&self, game: u64, origin: GameOrigin) -> Option<Journal> {
+        let mut is_reported = false;
+        loop {
+            let result = if origin == GameOrigin::Journal {
+                self.folder.open_journal(game)
+            } else {
+                self.folder.open_or_create_journal(game)
+            };
+            match result {
+                Ok(journal) => return Some(journal),
+                Err(error @ JournalError::Line { .. }) => {
+                    self.report(&format!("game {game} cannot be continued, resigning: {error}"));
+                    self.resign_damaged(game);
+                    return None;
+                }
+                Err(error @ JournalError::Io { .. })
+                    if origin != GameOrigin::Journal && !self.folder.has_journal(game) =>
+                {
+                    self.report(&format!("game {game}: no journal is written: {error}"));
+                    return Some(Journal::unsaved());
+                }
+                Err(error @ JournalError::Io { .. }) => {
+                    if !is_reported {
+                        is_reported = true;
+                        self.report(&format!(
+                            "game {game} cannot be continued yet, trying again until it is over: {error}"
+                        ));
+                    }
+                }
+            }
+            let is_in_progress = self.api(game).status().is_ok_and(|status| !status.is_over);
+            let pause = self.server.connection.poll() * INVITATIONS_POLL_FACTOR;
+            if !is_in_progress || sleep_unless_stopped(pause, Some(self.server.stop)).is_err() {
+                return None;
+            }
+        }
     }
 
     fn api(&self, game: u64) -> GameApi<'_> {
@@ -248,11 +283,30 @@ impl Client<'_> {
         Some(number)
     }
 
+    /// Resigns a game and removes its journal.
     fn resign(&self, game: u64) {
-        // A server that does not know the game refuses.
-        if matches!(self.api(game).resign(), Ok(()) | Err(ServerError::Refused { .. })) {
+        if self.request_resignation(game) {
             let _ = self.folder.finish_game(game, None);
         }
+    }
+
+    /// Resigns a game whose journal is damaged, and keeps the journal under another name.
+    fn resign_damaged(&self, game: u64) {
+        if !self.request_resignation(game) {
+            return;
+        }
+        match self.folder.set_journal_aside(game) {
+            Ok(path) => {
+                self.report(&format!("game {game}: the journal is kept as {}", path.display()));
+            }
+            Err(error) => self.report(&format!("game {game}: the journal is not renamed: {error}")),
+        }
+    }
+
+    /// Requests to resign a game. Returns `true` if the server has answered.
+    fn request_resignation(&self, game: u64) -> bool {
+        // A server that does not know the game refuses.
+        matches!(self.api(game).resign(), Ok(()) | Err(ServerError::Refused { .. }))
     }
 }
 

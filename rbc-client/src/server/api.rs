@@ -252,7 +252,14 @@ fn is_unsendable(error: &ureq::Error) -> bool {
     matches!(error, ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl)
 }
 
-fn sleep_unless_stopped(pause: Duration, stop: Option<&AtomicBool>) -> Result<(), ServerError> {
+/// Sleeps for `pause`.
+///
+/// # Errors
+/// [`ServerError::Stopped`] as soon as `stop` is set.
+pub(super) fn sleep_unless_stopped(
+    pause: Duration,
+    stop: Option<&AtomicBool>,
+) -> Result<(), ServerError> {
     let end = Instant::now() + pause;
     loop {
         if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {

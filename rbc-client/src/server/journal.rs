@@ -13,10 +13,11 @@ use std::str::FromStr;
 use anyhow::Context;
 use menagerie::rules::rbc::Request;
 use menagerie::rules::{Color, Square};
-use menagerie_rbc::{TurnMessage, format_request, parse_request};
+use menagerie_rbc::{TurnMessage, format_request, parse_request, parse_start};
 use serde_json::Value;
 
 const JOURNAL_EXTENSION: &str = "journal";
+const DAMAGED_EXTENSION: &str = "journal.damaged";
 const INVITATION_EXTENSION: &str = "invitation";
 
 /// A line of a journal.
@@ -44,6 +45,17 @@ pub(super) enum Entry {
 #[derive(Debug, thiserror::Error)]
 #[error("invalid journal line \"{0}\"")]
 pub(super) struct EntryError(String);
+
+/// Why a journal cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum JournalError {
+    /// The file cannot be read or written.
+    #[error("{path}: {error}")]
+    Io { path: String, error: io::Error },
+    /// A line is invalid.
+    #[error("{path}: line {number}: {error}")]
+    Line { path: String, number: usize, error: EntryError },
+}
 
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,8 +90,8 @@ fn parse_entry(line: &str) -> Option<Entry> {
     let words: Vec<&str> = line.split_whitespace().collect();
     Some(match words[..] {
         ["invitation", number] => Entry::Invitation(number.parse().ok()?),
-        ["newgame", "white", ref fen @ ..] => Entry::NewGame(Color::White, fen.join(" ")),
-        ["newgame", "black", ref fen @ ..] => Entry::NewGame(Color::Black, fen.join(" ")),
+        ["newgame", "white", ref fen @ ..] => parse_new_game(Color::White, fen)?,
+        ["newgame", "black", ref fen @ ..] => parse_new_game(Color::Black, fen)?,
         ["requests", ref requests @ ..] => {
             let requests = requests.iter().map(|word| word.parse().ok());
             Entry::Requests(requests.collect::<Option<_>>()?)
@@ -92,6 +104,12 @@ fn parse_entry(line: &str) -> Option<Entry> {
     })
 }
 
+fn parse_new_game(color: Color, fen: &[&str]) -> Option<Entry> {
+    let fen = fen.join(" ");
+    parse_start(&fen).ok()?;
+    Some(Entry::NewGame(color, fen))
+}
+
 /// The journal of one game, open for writing.
 #[derive(Debug)]
 pub(super) struct Journal {
@@ -102,14 +120,30 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    fn open(path: &Path) -> anyhow::Result<Journal> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
-        let text = fs::read_to_string(path)?;
-        let whole_lines_end = text.rfind('\n').map_or(0, |last| last + 1);
-        if whole_lines_end < text.len() {
-            file.set_len(whole_lines_end as u64)?;
+    /// Opens the file `path`. A file that does not exist is created if `may_create`.
+    fn open(path: &Path, may_create: bool) -> Result<Journal, JournalError> {
+        let name = path.display().to_string();
+        let (file, bytes) = match open_and_read(path, may_create) {
+            Ok(opened) => opened,
+            Err(error) => return Err(JournalError::Io { path: name, error }),
+        };
+        let whole_lines_end =
+            bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let text = String::from_utf8_lossy(&bytes[..whole_lines_end]);
+        let mut entries = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            match line.parse() {
+                Ok(entry) => entries.push(entry),
+                Err(error) => {
+                    return Err(JournalError::Line { path: name, number: index + 1, error });
+                }
+            }
         }
-        let entries = text[..whole_lines_end].lines().map(str::parse).collect::<Result<_, _>>()?;
+        if whole_lines_end < bytes.len()
+            && let Err(error) = file.set_len(whole_lines_end as u64)
+        {
+            return Err(JournalError::Io { path: name, error });
+        }
         Ok(Journal { file: Some(file), entries })
     }
 
@@ -131,6 +165,11 @@ impl Journal {
         }
         result
     }
+}
+
+fn open_and_read(path: &Path, may_create: bool) -> io::Result<(File, Vec<u8>)> {
+    let file = OpenOptions::new().create(may_create).append(true).open(path)?;
+    Ok((file, fs::read(path)?))
 }
 
 /// The folder of one user on one server, locked against other clients.
@@ -166,13 +205,33 @@ impl Folder {
         self.numbers_with(JOURNAL_EXTENSION)
     }
 
-    /// Opens the journal of a game.
+    /// Opens the journal of a game that an earlier client has begun.
     ///
     /// # Errors
-    /// If it cannot be opened, or a line is invalid.
-    pub(super) fn open_journal(&self, game: u64) -> anyhow::Result<Journal> {
-        let path = self.file(game, JOURNAL_EXTENSION);
-        Journal::open(&path).with_context(|| path.display().to_string())
+    /// [`JournalError::Line`] if a line is invalid, [`JournalError::Io`] if the file cannot be opened or does not
+    /// exist.
+    pub(super) fn open_journal(&self, game: u64) -> Result<Journal, JournalError> {
+        Journal::open(&self.file(game, JOURNAL_EXTENSION), false)
+    }
+
+    /// Opens the journal of a game, or creates it.
+    ///
+    /// # Errors
+    /// As [`Folder::open_journal`], except that the file need not exist.
+    pub(super) fn open_or_create_journal(&self, game: u64) -> Result<Journal, JournalError> {
+        Journal::open(&self.file(game, JOURNAL_EXTENSION), true)
+    }
+
+    /// Returns `true` if there is a journal of a game, even if it cannot be opened.
+    pub(super) fn has_journal(&self, game: u64) -> bool {
+        self.file(game, JOURNAL_EXTENSION).exists()
+    }
+
+    /// Renames the journal of a game to `NUMBER.journal.damaged`, which no client opens. Returns its path.
+    pub(super) fn set_journal_aside(&self, game: u64) -> io::Result<PathBuf> {
+        let path = self.file(game, DAMAGED_EXTENSION);
+        fs::rename(self.file(game, JOURNAL_EXTENSION), &path)?;
+        Ok(path)
     }
 
     /// Returns the numbers of the invitations whose acceptance may have had no answer.
@@ -252,8 +311,32 @@ mod tests {
             let entry: Entry = line.parse().expect(line);
             assert_eq!(entry.to_string(), line);
         }
-        let error = "sense z9".parse::<Entry>().expect_err("no such square");
-        assert_eq!(error.to_string(), "invalid journal line \"sense z9\"");
+        for line in ["sense z9", "newgame white", "newgame white 8/8/8/8/8/8/8/8 w - - 0 1"] {
+            let error = line.parse::<Entry>().expect_err(line);
+            assert_eq!(error.to_string(), format!("invalid journal line \"{line}\""));
+        }
+    }
+
+    #[test]
+    fn journal_that_is_damaged_is_left_as_it_is() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let root = root.path().display().to_string();
+        let folder = Folder::open(&root, "https://server", "user").expect("a new folder");
+        let path = folder.file(3, JOURNAL_EXTENSION);
+        assert!(matches!(folder.open_journal(3), Err(JournalError::Io { .. })));
+        assert!(!folder.has_journal(3));
+        for (damaged, line) in [
+            (&b"oppmove -\nsense d5\nsenseresult c6=. XX\nlost"[..], 3),
+            (&b"oppmove -\n\xff\nlost\n"[..], 2),
+        ] {
+            fs::write(&path, damaged).expect("it can be written");
+            let error = folder.open_journal(3).expect_err("a damaged journal").to_string();
+            assert!(error.contains(&format!("3.journal: line {line}: invalid")), "{error}");
+            let aside = folder.set_journal_aside(3).expect("it can be renamed");
+            assert!(aside.ends_with("3.journal.damaged"), "{}", aside.display());
+            assert_eq!(fs::read(aside).expect("a file"), damaged);
+            assert!(folder.games().is_empty());
+        }
     }
 
     #[test]
@@ -261,7 +344,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a temporary folder");
         let root = root.path().display().to_string();
         let folder = Folder::open(&root, "https://server", "user").expect("a new folder");
-        let mut journal = folder.open_journal(3).expect("a new journal");
+        let mut journal = folder.open_or_create_journal(3).expect("a new journal");
         journal.add(&Entry::Sense(Square::D5)).expect("it can be written");
         let path = folder.file(3, JOURNAL_EXTENSION);
         fs::write(&path, "sense d5\nsenseres").expect("it can be written");

@@ -5,7 +5,7 @@ mod reference_server;
 use std::fs;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -187,6 +187,89 @@ fn server_client_continues_after_it_was_killed() {
     let entries = fs::read_to_string(journal).expect("a journal");
     fs::write(journal, format!("{entries}senseres")).expect("it can be written");
     let text = run_client(&server.url, &folder, &["--once"]);
+    assert!(text.contains(" continues in turn "), "{text}");
+    assert_games_completed(&server, &folder, 1);
+    assert_eq!(server.state().finished, [4]);
+}
+
+/// Starts a game and kills its client before the first move is executed. Returns the server, on which later
+/// clients can move.
+fn interrupt_game(folder: &StateFolder) -> ReferenceServer {
+    let is_blocked = Arc::new(AtomicBool::new(true));
+    let blocked = Arc::clone(&is_blocked);
+    let server = ReferenceServer::start(3, move |path| {
+        if path.ends_with("/move") && blocked.load(Ordering::SeqCst) {
+            Some(Fault::Before(503))
+        } else {
+            None
+        }
+    });
+    server.state().invitations = vec![4];
+    let mut child: Child =
+        client(&server.url, folder, &["--games", "1"]).spawn().expect("the client starts");
+    wait_until("a move", || server.state().log.iter().any(|path| path.ends_with("/move")));
+    child.kill().expect("the client runs");
+    child.wait().expect("the client has ended");
+    assert_eq!(folder.files(".journal").len(), 1);
+    is_blocked.store(false, Ordering::SeqCst);
+    server
+}
+
+#[test]
+fn server_client_keeps_damaged_journals() {
+    for (from, to, expected) in [
+        ("senseresult ", "senseresult XX ", ": invalid journal line \"senseresult XX "),
+        ("oppmove -", "oppmove e8", "no piece of the player can have been captured on \"e8\""),
+    ] {
+        let folder = StateFolder::new();
+        let server = interrupt_game(&folder);
+        let journal = &folder.files(".journal")[0];
+        let entries = fs::read_to_string(journal).expect("a journal");
+        let damaged = entries.replacen(from, to, 1);
+        assert_ne!(damaged, entries);
+        fs::write(journal, &damaged).expect("it can be written");
+        // The server does not know the game of another file.
+        let other = journal.replace("1.journal", "7.journal");
+        fs::write(&other, "sense d5\nnotes\n").expect("it can be written");
+        let text = run_client(&server.url, &folder, &["--once"]);
+        assert!(text.contains("game 1 cannot be continued, resigning: "), "{text}");
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("7.journal: line 2: invalid journal line \"notes\""), "{text}");
+        assert!(text.contains("game 7: the journal is kept as "), "{text}");
+        assert!(server.state().games[&1].is_over());
+        assert!(folder.files(".journal").is_empty());
+        let kept = [format!("{journal}.damaged"), format!("{other}.damaged")];
+        assert_eq!(folder.files(".damaged"), kept);
+        assert_eq!(fs::read_to_string(&kept[0]).expect("a journal"), damaged);
+    }
+}
+
+#[test]
+fn server_client_waits_for_journals_that_cannot_be_opened() {
+    let folder = StateFolder::new();
+    let server = interrupt_game(&folder);
+    let journal = &folder.files(".journal")[0];
+    let saved = format!("{journal}.saved");
+    fs::rename(journal, &saved).expect("it can be renamed");
+    // A folder cannot be opened as a file.
+    fs::create_dir(journal).expect("a new folder");
+    let start = |arguments: &[&str]| {
+        server.state().log.clear();
+        let child = client(&server.url, &folder, arguments).spawn().expect("the client starts");
+        let is_status = |path: &&String| path.ends_with("/game_status");
+        wait_until("attempts", || server.state().log.iter().filter(is_status).count() > 2);
+        child
+    };
+    let stopped = start(&[]);
+    let kill = Command::new("kill").args(["-INT", &stopped.id().to_string()]).status();
+    assert!(kill.expect("kill starts").success());
+    assert!(stopped.wait_with_output().expect("the client ends").status.success());
+
+    let continued = start(&["--once"]);
+    fs::remove_dir(journal).expect("an empty folder");
+    fs::rename(&saved, journal).expect("it can be renamed");
+    let text = text_of(&continued.wait_with_output().expect("the client ends"));
+    assert_eq!(text.matches("game 1 cannot be continued yet").count(), 1, "{text}");
     assert!(text.contains(" continues in turn "), "{text}");
     assert_games_completed(&server, &folder, 1);
     assert_eq!(server.state().finished, [4]);
