@@ -165,6 +165,14 @@ impl Session {
         &self.variant
     }
 
+    /// Checks whether [`Session::set_option`] accepts a value. Does not wait for the search in progress.
+    ///
+    /// # Errors
+    /// If there is no such option or the value is invalid.
+    pub fn check_option(&self, name: &str, value: &str) -> Result<(), OptionError> {
+        self.options.clone().set(&self.catalogue, name, value).map(drop)
+    }
+
     /// Sets an option; the value of a button is ignored. Another variant starts a new game; another
     /// `VariantPath` leaves the game as it is, even if its variant is no longer there. Returns messages
     /// for the user.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use menagerie::engine::{GameError, Limits, OptionError, SeatClocks, Session};
 use menagerie::nn::EvalError;
-use menagerie::rules::{Move, PerSide, Side};
+use menagerie::rules::{Move, PerSide, Position, Side};
 use menagerie::search::Clock;
 use menagerie::variant::Catalogue;
 use serde::Serialize;
@@ -105,8 +105,8 @@ impl Analysis {
 struct Worker {
     catalogue: &'static Catalogue,
     session: Session,
-    /// Evaluates positions during a search.
-    eval_session: Option<Session>,
+    /// Evaluates and checks positions during a search.
+    second_session: Option<Session>,
     replies: Sender<String>,
     /// When the search in progress must end.
     deadline: Option<Instant>,
@@ -136,7 +136,7 @@ struct OptionBody {
 impl Worker {
     fn new(catalogue: &'static Catalogue, replies: Sender<String>) -> Worker {
         let session = open_session(catalogue, DEFAULT_HASH_MB);
-        Worker { catalogue, session, eval_session: None, replies, deadline: None }
+        Worker { catalogue, session, second_session: None, replies, deadline: None }
     }
 
     /// Executes commands until there are no more.
@@ -184,7 +184,8 @@ impl Worker {
         let begun = Instant::now();
         let mut limits = parse_limits(&request.limits)?;
         let team = team_name(request.team)?;
-        request.position.variant(self.catalogue)?;
+        // A request that is refused leaves the search in progress and the options as they are.
+        limits.moves = self.check_position(&request.position, team)?;
         self.session.stop();
         let lines = request.multipv.map_or(1, |lines| clamp(lines, 1, MAX_LINES as u64));
         self.session.set_option("MultiPV", &lines.to_string())?;
@@ -195,9 +196,6 @@ impl Worker {
             self.session.set_option("UCI_Elo", &elo.to_string())?;
         }
         set_position(&mut self.session, &request.position, team)?;
-        if !self.session.variant().has_two_boards() {
-            limits.moves = self.first_ply(&request.position)?;
-        }
         if let Some(clocks) = seat_clocks(&request.position) {
             self.session.set_seat_clocks(clocks);
         }
@@ -216,23 +214,28 @@ impl Worker {
         Ok(self.session.go(limits, begun, sink)?)
     }
 
-    /// Returns the first of the plies that were played of a turn, to which the search is restricted; none
-    /// if none was played.
-    fn first_ply(&self, game: &GameText) -> Result<Vec<Move>, CommandError> {
-        let Some(text) = game.plies.first() else { return Ok(Vec::new()) };
-        let position = self.session.position();
-        let mut legal = Vec::new();
-        position.legal_moves(&mut legal);
-        let found = legal.into_iter().find(|&ply| position.move_text(ply) == *text);
-        Ok(vec![found.ok_or_else(|| CommandError::Ply(quote(text)))?])
+    /// Returns the session that evaluates and checks positions during a search.
+    fn second_session(&mut self) -> &mut Session {
+        let catalogue = self.catalogue;
+        self.second_session.get_or_insert_with(|| open_session(catalogue, EVAL_HASH_MB))
+    }
+
+    /// Checks the position of a search without disturbing the one in progress. Returns the moves to which the
+    /// search is restricted: the first of the plies that were played of a turn, or none.
+    fn check_position(&mut self, game: &GameText, team: &str) -> Result<Vec<Move>, CommandError> {
+        game.variant(self.catalogue)?;
+        let session = self.second_session();
+        set_position(session, game, team)?;
+        if session.variant().has_two_boards() {
+            return Ok(Vec::new());
+        }
+        first_ply(session.position(), game)
     }
 
     /// Evaluates a position, in a session of its own so that a search goes on.
     fn eval(&mut self, id: &Number, game: &GameText) -> Result<(), CommandError> {
         game.variant(self.catalogue)?;
-        let catalogue = self.catalogue;
-        let session =
-            self.eval_session.get_or_insert_with(|| open_session(catalogue, EVAL_HASH_MB));
+        let session = self.second_session();
         set_position(session, game, "auto")?;
         if !session.variant().has_two_boards()
             && let Some(ply) = game.plies.first()
@@ -264,6 +267,8 @@ impl Worker {
             other => return Err(CommandError::OptionValue(quote(&other.to_string()))),
         };
         let value = cap_option(name, value);
+        // A value that is refused leaves the search in progress.
+        self.session.check_option(name, &value)?;
         self.session.stop();
         let notes = self.session.set_option(name, &value)?;
         for text in notes {
@@ -300,6 +305,15 @@ fn set_position(session: &mut Session, game: &GameText, team: &str) -> Result<()
     }
     session.set_position(game.fen.as_deref(), &turns)?;
     Ok(())
+}
+
+/// Returns the first of the plies that were played of a turn; none if none was played.
+fn first_ply(position: &Position, game: &GameText) -> Result<Vec<Move>, CommandError> {
+    let Some(text) = game.plies.first() else { return Ok(Vec::new()) };
+    let mut legal = Vec::new();
+    position.legal_moves(&mut legal);
+    let found = legal.into_iter().find(|&ply| position.move_text(ply) == *text);
+    Ok(vec![found.ok_or_else(|| CommandError::Ply(quote(text)))?])
 }
 
 fn team_name(team: Option<usize>) -> Result<&'static str, CommandError> {

@@ -28,7 +28,7 @@ pub(crate) enum Request {
         /// The board, with two boards: 0 or 1.
         board: Option<usize>,
     },
-    /// Starts a search. A search in progress is stopped.
+    /// Starts a search. A search in progress is stopped, unless the request is refused.
     #[serde(rename = "go")]
     Go(GoRequest),
     /// Stops the search in progress.
@@ -37,7 +37,7 @@ pub(crate) enum Request {
     /// The evaluation of a position by one call of the network.
     #[serde(rename = "eval")]
     Eval { position: GameText },
-    /// Sets an option of the engine.
+    /// Sets an option of the engine. A search in progress is stopped, unless the request is refused.
     #[serde(rename = "option")]
     Option {
         name: String,

@@ -143,6 +143,11 @@ impl Client {
         reply["message"].as_str().expect("a message").to_owned()
     }
 
+    /// Returns `true` if an event of a type was received before the last reply, and not returned yet.
+    pub(crate) fn has_received(&self, kind: &str) -> bool {
+        self.events.iter().any(|event| event["type"] == kind)
+    }
+
     /// Returns the next event of a type. Other events are skipped.
     pub(crate) fn event(&mut self, kind: &str) -> Value {
         loop {

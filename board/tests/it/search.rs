@@ -59,6 +59,45 @@ fn search_is_stopped_and_replaced() {
 }
 
 #[test]
+fn search_goes_on_after_refused_requests() {
+    let server = TestServer::start();
+    let mut client = server.connect();
+    let go = json!({"position": {"variant": "3x3"}, "limits": {"infinite": true}});
+    let search = client.accepted("go", go)["id"].clone();
+    let infinite = json!({"infinite": true});
+    for (kind, body, expected) in [
+        ("option", json!({"name": "Hash", "value": "many"}), "\"many\""),
+        ("option", json!({"name": "Mode", "value": "run"}), "\"run\""),
+        (
+            "go",
+            json!({"position": {"variant": "chess", "fen": "garbage"}, "limits": infinite}),
+            "garbage",
+        ),
+        (
+            "go",
+            json!({"position": {"variant": "chess", "moves": ["e2e5"]}, "limits": infinite}),
+            "illegal move \"e2e5\"",
+        ),
+        (
+            "go",
+            json!({"position": {"variant": "duck", "plies": ["e2e5"]}, "limits": infinite}),
+            "illegal ply \"e2e5\"",
+        ),
+        (
+            "go",
+            json!({"position": {"variant": "bughouse2", "plies": ["1e2e5"]}, "limits": infinite}),
+            "illegal move \"1e2e5\"",
+        ),
+    ] {
+        let error = client.refused(kind, body);
+        assert!(error.contains(expected), "{error}");
+        assert!(!client.has_received("bestmove"), "{kind}: {error}");
+    }
+    client.accepted("stop", json!({}));
+    assert_eq!(client.event("bestmove")["id"], search);
+}
+
+#[test]
 fn search_is_limited_by_strength_time_and_plies() {
     let server = TestServer::start();
     let mut client = server.connect();

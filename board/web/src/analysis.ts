@@ -116,8 +116,8 @@ export class Analysis {
       })
       .catch((error: Error) => {
         if (number !== this.searchNumber) return;
-        this.running = false;
-        this.showToggle();
+        // A search that is refused does not end the one before it.
+        this.stop();
         this.onError(error.message);
       });
   }
