@@ -93,9 +93,16 @@ struct Turn<'a> {
 
 impl Checker {
     fn check_text(&mut self, file: &str, text: &str) {
-        let mut line = 0;
-        for value in Deserializer::from_str(text).into_iter::<Value>() {
-            line += 1;
+        let mut values = Deserializer::from_str(text).into_iter::<Value>();
+        let mut line = 1;
+        let mut end = 0;
+        let mut is_empty = true;
+        loop {
+            // The next value begins after white space.
+            let start = text.len() - text[end..].trim_ascii_start().len();
+            line += count_lines(&text[end..start]);
+            let Some(value) = values.next() else { break };
+            is_empty = false;
             match value {
                 Ok(Value::Array(entries)) => {
                     self.lists.push(GameList { file: file.to_owned(), entries });
@@ -104,10 +111,13 @@ impl Checker {
                     self.check_cases(&format!("{file}: line {line}"), &value);
                 }
                 Ok(value) => self.check_game(file, &value),
-                Err(error) => self.add_unreadable(file, error),
+                // No values follow an error, whose message has the line.
+                Err(error) => return self.add_unreadable(file, error),
             }
+            end = values.byte_offset();
+            line += count_lines(&text[start..end]);
         }
-        if line == 0 {
+        if is_empty {
             self.add_unreadable(file, "empty");
         }
     }
@@ -304,6 +314,11 @@ impl Case {
             fen_after: nullable_text(fen_after)?,
         })
     }
+}
+
+/// Returns the number of ends of lines.
+fn count_lines(text: &str) -> usize {
+    text.matches('\n').count()
 }
 
 fn nullable_text(value: &Value) -> Option<Option<String>> {

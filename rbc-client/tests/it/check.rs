@@ -111,6 +111,24 @@ fn check_reports_differences_of_cases() {
 }
 
 #[test]
+fn check_reports_lines_of_the_file() {
+    let valid = "{\"fen\": \"4k3/8/8/8/8/8/8/4K3 w - - 0 1\",\n\"cases\": []}\n";
+    let invalid = "{\"fen\": \"x\", \"cases\": []}";
+    for (text, line) in [
+        (invalid.to_owned(), 1),
+        (format!("{invalid}\n{valid}"), 1),
+        (format!("\r\n\n{valid}\n{invalid}"), 6),
+        (format!("{valid}{valid}{invalid}{valid}"), 5),
+    ] {
+        let lines = check_text("cases", &text).lines;
+        let expected = format!("cases: line {line}: cannot be read: ");
+        assert!(lines[0].starts_with(&expected) && lines.len() == 2, "{expected}: {lines:#?}");
+    }
+    let lines = check_text("cases", &format!("\n{valid}\n[")).lines;
+    assert!(lines[0].ends_with(" at line 5 column 1"), "{lines:#?}");
+}
+
+#[test]
 fn check_compares_lists_with_games() {
     let mut files = golden_files();
     let list = files.iter().find(|file| file.ends_with("INDEX.json")).expect("a list").clone();
