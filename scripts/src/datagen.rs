@@ -124,6 +124,16 @@ pub enum DatagenError {
         /// The file.
         path: String,
     },
+    /// The file has other content than the games of this function.
+    #[error(
+        "{path} has lines that are not games of {variant} by this command, choose another name"
+    )]
+    Foreign {
+        /// The file.
+        path: String,
+        /// The variant.
+        variant: String,
+    },
     /// The file cannot be read or written.
     #[error("{path}: {source}")]
     Io {
@@ -168,7 +178,11 @@ pub fn generate_until(
     let opened = OpenOptions::new().read(true).append(true).create(true).open(file).map_err(io)?;
     let locked = LockedFile::lock(opened)
         .ok_or_else(|| DatagenError::InUse { path: file.display().to_string() })?;
-    let existing = existing_games(locked.file(), config.seed).map_err(io)?;
+    let existing = existing_games(locked.file(), variant.name(), config.seed);
+    let existing = existing.map_err(io)?.ok_or_else(|| DatagenError::Foreign {
+        path: file.display().to_string(),
+        variant: variant.name().to_owned(),
+    })?;
     let out = Mutex::new(locked.file());
     let next = AtomicU64::new(0);
     let played = AtomicU64::new(0);
@@ -245,20 +259,33 @@ fn check(variant: &Variant, config: &DatagenConfig) -> Result<(), DatagenError> 
     Ok(())
 }
 
-/// Returns the numbers of the games of `seed` in a file. An incomplete line at the end is removed.
-fn existing_games(mut file: &File, seed: u64) -> std::io::Result<HashSet<u64>> {
+/// Returns the numbers of the games of `seed` in a file of `variant`. An incomplete line at the end is removed.
+/// Returns `None`, and leaves the file as it is, if another line is in it.
+fn existing_games(
+    mut file: &File,
+    variant: &str,
+    seed: u64,
+) -> std::io::Result<Option<HashSet<u64>>> {
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-    if whole < text.len() {
+    let lines = String::from_utf8_lossy(&text[..whole]);
+    let first_field = format!("{variant}\t");
+    let game = |line: &str| -> Option<(u64, u64)> {
+        let (_, game) = line.strip_prefix(&first_field)?.rsplit_once('\t')?;
+        let (seed, number) = game.split_once('/')?;
+        Some((seed.parse().ok()?, number.parse().ok()?))
+    };
+    let Some(games) = lines.lines().map(game).collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let rest = &text[whole..];
+    if !rest.iter().zip(first_field.as_bytes()).all(|(a, b)| a == b) {
+        return Ok(None);
+    }
+    if !rest.is_empty() {
         file.set_len(whole as u64)?;
     }
-    let lines = String::from_utf8_lossy(&text[..whole]).into_owned();
-    let number = |line: &str| {
-        let (game_seed, number) = line.rsplit('\t').next()?.split_once('/')?;
-        if game_seed.parse() == Ok(seed) { number.parse().ok() } else { None }
-    };
-    Ok(lines.lines().filter_map(number).collect())
+    let own = games.into_iter().filter(|(game_seed, _)| *game_seed == seed);
+    Ok(Some(own.map(|(_, number)| number).collect()))
 }
 
 /// The fields of a line.

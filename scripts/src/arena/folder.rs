@@ -68,7 +68,13 @@ impl Folder {
         games.file().rewind()?;
         games.file().read_to_end(&mut text)?;
         let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
-        if whole < text.len() {
+        let rest = &text[whole..];
+        // The incomplete line of a process that was killed; the first is the header.
+        anyhow::ensure!(
+            whole > 0 || HEADER.starts_with(rest),
+            "{name} is not the file of a match, choose another folder"
+        );
+        if !rest.is_empty() {
             games.file().set_len(whole as u64)?;
         }
         if whole == 0 {

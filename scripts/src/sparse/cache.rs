@@ -6,10 +6,11 @@
 
 use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use menagerie::variant::Variant;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
@@ -29,6 +30,7 @@ use crate::rescore::steepness_of_scale;
 const FORMAT: u32 = 2;
 
 const INDEX: &str = "index.toml";
+const EXTENSION: &str = "positions";
 const HELD_OUT: &str = "held-out.positions";
 
 /// Games that are parsed and encoded at a time.
@@ -96,6 +98,25 @@ pub struct PositionCache {
     rows_per_move: usize,
 }
 
+/// Removes a cache, which may be incomplete.
+fn remove_cache(folder: &Path) -> anyhow::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries.with_context(|| folder.display().to_string())?,
+    };
+    for entry in entries {
+        let path = entry?.path();
+        let is_own = path.file_name().is_some_and(|name| name == INDEX)
+            || path.extension().is_some_and(|extension| extension == EXTENSION);
+        anyhow::ensure!(
+            is_own && path.is_file(),
+            "{} is not part of a cache of positions: move it, or choose another folder",
+            path.display()
+        );
+    }
+    fs::remove_dir_all(folder).with_context(|| folder.display().to_string())
+}
+
 impl PositionCache {
     /// Opens the cache in `folder`, and makes it from the records of `sources` if there is none, or one of
     /// other records or settings. `progress` gets the number of positions so far.
@@ -117,9 +138,7 @@ impl PositionCache {
         {
             return Ok(PositionCache { folder: folder.to_owned(), index, rows_per_move });
         }
-        if folder.exists() {
-            fs::remove_dir_all(folder)?;
-        }
+        remove_cache(folder)?;
         fs::create_dir_all(folder)?;
         let mut builder = Builder::new(folder, &source)?;
         for variant in &sources.variants {

@@ -247,6 +247,19 @@ fn arena_plays_own_variants_and_rejects_invalid_settings() {
 }
 
 #[test]
+fn arena_leaves_foreign_files_alone() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("games.csv");
+    for content in ["my,own,data", "my,own,data\n1,2,3\n"] {
+        fs::write(&file, content).expect("written");
+        let players = ["random", "random"];
+        let error = Arena::open(folder.path(), config("chess", &players, 2)).expect_err("refused");
+        assert!(error.to_string().contains("games.csv"), "{error}");
+        assert_eq!(fs::read_to_string(&file).expect("a file"), content);
+    }
+}
+
+#[test]
 fn arena_draws_games_after_the_maximum_number_of_turns() {
     let folder = TempDir::new().expect("a folder");
     let short = MatchConfig { max_turns: Some(7), ..config("chess", &["random", "random"], 4) };

@@ -172,6 +172,24 @@ fn datagen_rejects_unsuitable_bughouse_settings() {
 }
 
 #[test]
+fn datagen_refuses_files_of_other_content() {
+    let folder = TempDir::new().expect("a folder");
+    let variant = Catalogue::shipped().get("tictactoe").expect("it is shipped");
+    let config = DatagenConfig { opening: 0, ..engine(folder.path(), FIRST_FREE, "tictactoe") };
+    let path = folder.path().join("notes.txt");
+    let chess = "chess\tstartpos\t1-0\te2e4:0\t1/0\n";
+    for content in ["keep me", "line one\n", "line one\nline two", chess, "tictactoe\t3/3/3 a\n"] {
+        fs::write(&path, content).expect("written");
+        let error = generate(&variant, &config, 1, 1, &path, &|_| ()).expect_err("refused");
+        assert!(error.to_string().contains("notes.txt has lines that are not games"), "{error}");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), content);
+    }
+    // The begin of a line.
+    fs::write(&path, "tictac").expect("written");
+    assert_eq!(generate(&variant, &config, 1, 1, &path, &|_| ()).expect("a game"), 1);
+}
+
+#[test]
 fn datagen_refuses_a_file_that_another_process_writes() {
     let folder = TempDir::new().expect("a folder");
     let variant = Catalogue::shipped().get("tictactoe").expect("it is shipped");

@@ -71,6 +71,24 @@ fn settings_out_of_range_are_quoted() {
 }
 
 #[test]
+fn foreign_files_are_not_removed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sources = sources(folder.path());
+    let path = folder.path().join("run");
+    let notes = path.join("positions/notes.txt");
+    fs::create_dir_all(path.join("positions")).expect("a folder");
+    fs::write(&notes, "mine").expect("written");
+    let open = || SparseRun::open(&path, config(), &sources);
+    let error = open().expect_err("refused").to_string();
+    assert!(error.contains("notes.txt is not part of a cache of positions"), "{error}");
+    assert_eq!(fs::read_to_string(&notes).expect("a file"), "mine");
+    fs::remove_file(&notes).expect("removed");
+    // Its own files, of a process that was killed.
+    fs::write(path.join("positions/shard-0001.positions"), "half").expect("written");
+    open().expect("a run").train(&|_| ()).expect("trained");
+}
+
+#[test]
 fn second_process_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let sources = sources(folder.path());
