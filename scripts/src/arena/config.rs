@@ -166,7 +166,7 @@ impl MatchConfig {
             let random_starts = variant.self_play_pieces().is_some();
             let is_varied = random_starts || self.players.len() > 2;
             let plies = self.plies.unwrap_or(if is_varied { 0 } else { 4 });
-            return Ok(Openings::Random { plies, seed });
+            return Ok(Openings::Random { plies, seed, chess960: self.chess960 });
         };
         Openings::book(&read(path)?, path, variant, self.chess960, seed)
     }

@@ -21,6 +21,8 @@ pub enum Openings {
         plies: u32,
         /// The seed of all openings.
         seed: u64,
+        /// The pieces of the first rank are in a random order of Chess960.
+        chess960: bool,
     },
 }
 
@@ -73,18 +75,23 @@ impl Openings {
     /// Returns the opening of a number: a position in which the game is not over.
     ///
     /// # Errors
-    /// If the random plies end the game in every attempt.
+    /// If the random plies end the game in every attempt, or the variant has no starts of Chess960.
     pub fn get(&self, number: u64, variant: &Variant) -> anyhow::Result<Position> {
-        let (plies, seed) = match self {
+        let (plies, seed, chess960) = match self {
             Openings::Book(positions) => {
                 return Ok(positions[(number % positions.len() as u64) as usize].clone());
             }
-            Openings::Random { plies, seed } => (*plies, *seed),
+            Openings::Random { plies, seed, chess960 } => (*plies, *seed, *chess960),
         };
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(number);
         for _ in 0..MAX_OPENING_ATTEMPTS {
-            if let Some(position) = play_random(plies, variant, &mut rng) {
+            let start = if chess960 {
+                chess960_start(variant, &mut rng)?
+            } else {
+                random_starts::start(variant, &Opening::default(), &[], &mut rng)
+            };
+            if let Some(position) = play_random(plies, start, &mut rng) {
                 return Ok(position);
             }
         }
@@ -133,9 +140,40 @@ fn pair_boards(
     both.collect()
 }
 
+/// The pieces of the first rank, as in the FEN of Black.
+const FIRST_RANK: &str = "rnbqkbnr";
+
+/// Returns the start position of a variant with the pieces of both first ranks in the same random order: bishops on
+/// squares of both colors, and the king between the rooks.
+fn chess960_start(variant: &Variant, rng: &mut ChaCha8Rng) -> anyhow::Result<Position> {
+    let fen = variant.start().fen();
+    let white = FIRST_RANK.to_ascii_uppercase();
+    anyhow::ensure!(
+        fen.contains(FIRST_RANK) && fen.contains(&white),
+        "{} has no starts of Chess960: give a book",
+        variant.name()
+    );
+    let mut pieces: Vec<char> = FIRST_RANK.chars().collect();
+    let is_legal = |pieces: &[char]| {
+        let files = |piece| (0..pieces.len()).filter(move |&file| pieces[file] == piece);
+        let between: Vec<usize> = files('r').chain(files('k')).collect();
+        files('b').sum::<usize>() % 2 == 1
+            && matches!(between[..], [left, right, king] if (left..right).contains(&king))
+    };
+    loop {
+        pieces.shuffle(rng);
+        if is_legal(&pieces) {
+            break;
+        }
+    }
+    let rank: String = pieces.into_iter().collect();
+    let fen = fen.replace(FIRST_RANK, &rank).replace(&white, &rank.to_ascii_uppercase());
+    Ok(variant.position(&fen, true)?)
+}
+
 /// Plays random plies from a start position to the end of a turn. Returns `None` if the game ends.
-fn play_random(plies: u32, variant: &Variant, rng: &mut ChaCha8Rng) -> Option<Position> {
-    let mut position = random_starts::start(variant, &Opening::default(), &[], rng);
+fn play_random(plies: u32, start: Position, rng: &mut ChaCha8Rng) -> Option<Position> {
+    let mut position = start;
     let mut legal = MoveList::new();
     let mut left = plies;
     while left > 0 || position.mid_turn() {
@@ -151,6 +189,8 @@ fn play_random(plies: u32, variant: &Variant, rng: &mut ChaCha8Rng) -> Option<Po
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use menagerie::variant::Catalogue;
 
     use super::*;
@@ -191,12 +231,44 @@ mod tests {
     #[test]
     fn random_openings_are_repeatable_and_different() {
         let variant = Catalogue::shipped().require("duck").unwrap();
-        let openings = Openings::Random { plies: 5, seed: 3 };
+        let openings = Openings::Random { plies: 5, seed: 3, chess960: false };
         let fen = |number| openings.get(number, &variant).unwrap().fen();
         assert_eq!(fen(7), fen(7));
         assert_ne!(fen(7), fen(8));
         assert!(!openings.get(7, &variant).unwrap().mid_turn());
         let hopeless = Catalogue::shipped().require("tictactoe").unwrap();
-        assert!(Openings::Random { plies: 9, seed: 3 }.get(0, &hopeless).is_err());
+        let openings = |plies| Openings::Random { plies, seed: 3, chess960: false };
+        assert!(openings(9).get(0, &hopeless).is_err());
+    }
+
+    #[test]
+    fn random_openings_of_chess960_are_its_starts() {
+        for (name, tail) in [("chess", "RANK w"), ("crazyhouse", "RANK[] w"), ("bughouse2", "")] {
+            let variant = Catalogue::shipped().require(name).unwrap();
+            let openings = Openings::Random { plies: 0, seed: 3, chess960: true };
+            let mut ranks = BTreeSet::new();
+            for number in 0..300 {
+                let position = openings.get(number, &variant).unwrap();
+                let fen = position.fen();
+                let rank = &fen[..8];
+                let files = |piece: char| -> Vec<usize> {
+                    rank.match_indices(piece).map(|(file, _)| file).collect()
+                };
+                let (rooks, bishops) = (files('r'), files('b'));
+                assert_eq!((files('q').len(), files('n').len()), (1, 2), "{fen}");
+                assert!((rooks[0]..rooks[1]).contains(&files('k')[0]), "{fen}");
+                assert_eq!((bishops[0] + bishops[1]) % 2, 1, "{fen}");
+                let white = rank.to_ascii_uppercase();
+                assert!(fen.contains(&tail.replace("RANK", &white)), "{fen}");
+                // Castling is written as in Chess960.
+                assert_eq!(variant.position(&fen, true).unwrap().fen(), fen);
+                ranks.insert(rank.to_owned());
+            }
+            assert!(ranks.len() > 200, "{}", ranks.len());
+        }
+        let horde = Catalogue::shipped().require("horde").unwrap();
+        let openings = Openings::Random { plies: 0, seed: 3, chess960: true };
+        let error = openings.get(0, &horde).unwrap_err().to_string();
+        assert!(error.contains("horde has no starts of Chess960"), "{error}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::support::script;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -257,6 +258,25 @@ fn arena_leaves_foreign_files_alone() {
         assert!(error.to_string().contains("games.csv"), "{error}");
         assert_eq!(fs::read_to_string(&file).expect("a file"), content);
     }
+}
+
+#[test]
+fn arena_plays_chess960_from_its_starts() {
+    let folder = TempDir::new().expect("a folder");
+    let config = MatchConfig {
+        chess960: true,
+        plies: Some(0),
+        max_turns: Some(4),
+        ..config("chess", &["random", "random"], 40)
+    };
+    play(folder.path(), &config, 1);
+    let pgn = fs::read_to_string(folder.path().join("games.pgn")).expect("a file");
+    let starts: BTreeSet<&str> = pgn.lines().filter(|line| line.starts_with("[FEN ")).collect();
+    assert!(starts.len() > 15, "{starts:?}");
+    let horde = MatchConfig { variant: "horde".to_owned(), ..config };
+    let mut arena = Arena::open(&folder.path().join("horde"), horde).expect("opened");
+    let error = arena.play(1, &mut |_| ()).expect_err("refused").to_string();
+    assert!(error.contains("horde has no starts of Chess960"), "{error}");
 }
 
 #[test]
