@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use menagerie::variant::Variant;
 
+use answer::OptionValues;
 pub use answer::{Answer, InfoLine};
 
 pub use crate::engine_process::EngineError;
@@ -17,8 +18,8 @@ use crate::engine_process::{EngineProcess, REPLY_TIMEOUT};
 #[derive(Debug)]
 pub struct UciEngine {
     process: EngineProcess,
-    /// The options of the engine, each with the values that it accepts; no values if any are.
-    options: BTreeMap<String, Vec<String>>,
+    /// The options of the engine, each with the values that it accepts.
+    options: BTreeMap<String, OptionValues>,
     timeout: Duration,
 }
 
@@ -102,7 +103,7 @@ impl UciEngine {
     pub fn accepts(&self, name: &str, value: &str) -> bool {
         let same = |(known, _): &(&String, _)| known.eq_ignore_ascii_case(name);
         let values = self.options.iter().find(same).map(|(_, values)| values);
-        values.is_some_and(|values| values.is_empty() || values.iter().any(|known| known == value))
+        values.is_some_and(|values| values.contain(value))
     }
 
     /// Sends a line.

@@ -90,22 +90,28 @@ impl XboardEngine {
                 Err(EngineError::Timeout { .. }) if self.feature("done") != "0" => return Ok(()),
                 Err(error) => return Err(error),
             };
-            for (name, value) in pairs {
-                if name == "option" {
-                    let name = value.split(" -").next().unwrap_or_default();
-                    self.options.push(name.trim().to_owned());
-                    continue;
-                }
-                let answer = if name == "san" { "rejected" } else { "accepted" };
-                self.send(&format!("{answer} {name}"))?;
-                self.features.insert(name, value);
-            }
+            self.take_features(pairs)?;
             match self.feature("done") {
                 "1" => return Ok(()),
                 "0" => timeout = self.timeout,
                 _ => timeout = timeout.saturating_sub(begun.elapsed()),
             }
         }
+    }
+
+    /// Accepts features, except for moves in SAN.
+    fn take_features(&mut self, pairs: Vec<(String, String)>) -> Result<(), EngineError> {
+        for (name, value) in pairs {
+            if name == "option" {
+                let name = value.split(" -").next().unwrap_or_default();
+                self.options.push(name.trim().to_owned());
+                continue;
+            }
+            let answer = if name == "san" { "rejected" } else { "accepted" };
+            self.send(&format!("{answer} {name}"))?;
+            self.features.insert(name, value);
+        }
+        Ok(())
     }
 
     /// Returns the value of a feature, or the default of the protocol.
@@ -124,23 +130,34 @@ impl XboardEngine {
             || self.feature("variants").split(',').any(|name| name.trim() == variant)
     }
 
-    /// Sets an option, or `memory` in megabytes, or `cores`.
+    /// Sets an option, or `memory` in megabytes, or `cores`. If the engine supports `ping`, waits until it has read
+    /// the value; an option such as a file of variants may change its features.
     ///
     /// # Errors
-    /// [`EngineError::Option`], or if the pipe is broken.
+    /// [`EngineError::Option`] if there is no such option or the engine answers with an error, or if the pipe is
+    /// broken.
     pub fn set_option(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
+        let refused = |engine: &XboardEngine| EngineError::Option {
+            engine: engine.process.executable().to_owned(),
+            name: name.to_owned(),
+            value: value.to_owned(),
+        };
         match name {
-            "memory" if self.feature("memory") == "1" => self.send(&format!("memory {value}")),
-            "cores" if self.feature("smp") == "1" => self.send(&format!("cores {value}")),
+            "memory" if self.feature("memory") == "1" => self.send(&format!("memory {value}"))?,
+            "cores" if self.feature("smp") == "1" => self.send(&format!("cores {value}"))?,
             _ if self.options.iter().any(|known| known == name) => {
-                self.send(&format!("option {name}={value}"))
+                self.send(&format!("option {name}={value}"))?;
             }
-            _ => Err(EngineError::Option {
-                engine: self.process.executable().to_owned(),
-                name: name.to_owned(),
-                value: value.to_owned(),
-            }),
+            _ => return Err(refused(self)),
         }
+        let mut features = Vec::new();
+        let mut has_error = false;
+        self.synchronise(|line| {
+            features.extend(line.strip_prefix("feature ").map(parse_pairs).unwrap_or_default());
+            has_error |= line.starts_with("Error");
+        })?;
+        self.take_features(features)?;
+        if has_error { Err(refused(self)) } else { Ok(()) }
     }
 
     /// Starts a game. Lines of an earlier game are ignored.
@@ -160,11 +177,12 @@ impl XboardEngine {
             self.send(line)?;
         }
         self.send(&format!("setboard {}", game.fen))?;
-        self.synchronise()
+        self.synchronise(|_| ())
     }
 
-    /// Waits until the engine has read all messages, if it supports `ping`.
-    fn synchronise(&mut self) -> Result<(), EngineError> {
+    /// Waits until the engine has read all messages, if it supports `ping`. Calls `on_other` with the other lines that
+    /// it prints until then.
+    fn synchronise(&mut self, mut on_other: impl FnMut(&str)) -> Result<(), EngineError> {
         if self.feature("ping") != "1" {
             return Ok(());
         }
@@ -172,7 +190,13 @@ impl XboardEngine {
         let number = self.pings.to_string();
         self.send(&format!("ping {number}"))?;
         let pong = format!("pong {number}");
-        self.process.await_line(&pong, self.timeout, |line| (line.trim() == pong).then_some(()))
+        self.process.await_line(&pong, self.timeout, |line| {
+            let is_pong = line.trim() == pong;
+            if !is_pong {
+                on_other(line.trim());
+            }
+            is_pong.then_some(())
+        })
     }
 
     /// Sends the turns since the engine's last one, in the notation of UCI, and lets it play the next turn, which is

@@ -289,7 +289,7 @@ impl PlayerSpec {
     /// Returns the commands of XBoard's protocol that limit the search.
     pub(super) fn xboard_limits(&self) -> Vec<String> {
         let depth = self.depth.map(|depth| format!("sd {depth}"));
-        let time = self.movetime.map(|time| format!("st {}", time as f64 / 1e3));
+        let time = self.movetime.map(|time| format!("st {}", time / 1000));
         let clock = self.tc.map(|time| {
             let base = time.base.div_ceil(1000);
             let increment = time.increment as f64 / 1e3;
@@ -411,6 +411,11 @@ impl PlayerSpec {
                 return Err(self.error("XBoard's protocol has no nodes, set movetime, depth or tc"));
             }
             _ => {}
+        }
+        if self.kind == PlayerKind::Xboard && self.movetime.is_some_and(|time| time % 1000 != 0) {
+            return Err(self.error(
+                "st of XBoard's protocol has whole seconds, set movetime to a multiple of 1000",
+            ));
         }
         if self.visits == Some(0) || self.movetime == Some(0) {
             return Err(self.error("visits and movetime must be above 0"));

@@ -1,6 +1,7 @@
 //! The lines of a UCI engine: options, search information, best moves.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use crate::eval_scale::EngineScore;
 
@@ -99,15 +100,52 @@ impl InfoLine {
     }
 }
 
-/// Parses an `option` line: the name, and the values of a combo.
-pub(super) fn parse_option(text: &str) -> Option<(String, Vec<String>)> {
+/// The values that an option of an engine accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum OptionValues {
+    /// `true` and `false`.
+    Check,
+    /// The numbers of a range.
+    Spin(RangeInclusive<i64>),
+    /// These.
+    Combo(Vec<String>),
+    /// Any.
+    Any,
+}
+
+impl OptionValues {
+    /// Returns `true` if a value is one of these.
+    pub(super) fn contain(&self, value: &str) -> bool {
+        match self {
+            OptionValues::Check => ["true", "false"].contains(&value),
+            OptionValues::Spin(range) => value.parse().is_ok_and(|number| range.contains(&number)),
+            OptionValues::Combo(values) => values.iter().any(|known| known == value),
+            OptionValues::Any => true,
+        }
+    }
+}
+
+/// Parses an `option` line: the name, and the values.
+pub(super) fn parse_option(text: &str) -> Option<(String, OptionValues)> {
     let rest = text.trim().strip_prefix("option name ")?;
     let (name, rest) = rest.split_once(" type ")?;
-    let mut values = Vec::new();
-    // Values may contain spaces.
-    for part in rest.split(" var ").skip(1) {
-        values.push(part.split(" default ").next().unwrap_or(part).trim().to_owned());
-    }
+    let limit = |word: &str| {
+        let mut words = rest.split_whitespace().skip_while(|it| *it != word).skip(1);
+        words.next().and_then(|number| number.parse().ok())
+    };
+    let values = match rest.split_whitespace().next() {
+        Some("check") => OptionValues::Check,
+        Some("spin") => {
+            OptionValues::Spin(limit("min").unwrap_or(i64::MIN)..=limit("max").unwrap_or(i64::MAX))
+        }
+        Some("combo") => {
+            // Values may contain spaces.
+            let values = rest.split(" var ").skip(1);
+            let values = values.map(|part| part.split(" default ").next().unwrap_or(part).trim());
+            OptionValues::Combo(values.map(str::to_owned).collect())
+        }
+        _ => OptionValues::Any,
+    };
     Some((name.trim().to_owned(), values))
 }
 
@@ -161,10 +199,18 @@ mod tests {
     #[test]
     fn options_are_parsed_with_their_values() {
         let combo = "option name UCI_Variant type combo default chess var chess var 3x3 full";
-        let values = vec!["chess".to_owned(), "3x3 full".to_owned()];
-        assert_eq!(parse_option(combo), Some(("UCI_Variant".to_owned(), values)));
+        let values = OptionValues::Combo(vec!["chess".to_owned(), "3x3 full".to_owned()]);
+        assert_eq!(parse_option(combo), Some(("UCI_Variant".to_owned(), values.clone())));
+        assert!(values.contain("3x3 full") && !values.contain("full"));
         let spin = "option name Move Overhead type spin default 10 min 0 max 5000";
-        assert_eq!(parse_option(spin), Some(("Move Overhead".to_owned(), vec![])));
+        let values = OptionValues::Spin(0..=5000);
+        assert_eq!(parse_option(spin), Some(("Move Overhead".to_owned(), values.clone())));
+        assert!(values.contain("5000") && !values.contain("5001") && !values.contain("many"));
+        let check = parse_option("option name Ponder type check default false");
+        assert_eq!(check, Some(("Ponder".to_owned(), OptionValues::Check)));
+        assert!(OptionValues::Check.contain("true") && !OptionValues::Check.contain("yes"));
+        let string = parse_option("option name EvalFile type string default <empty>");
+        assert_eq!(string, Some(("EvalFile".to_owned(), OptionValues::Any)));
         assert_eq!(parse_option("id name Fairy"), None);
     }
 }

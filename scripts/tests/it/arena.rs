@@ -373,7 +373,8 @@ mod outside {
     use super::*;
 
     const UCI: &str = "uci) echo option name UCI_Variant type combo default chess var chess var \
-                       tictactoe; echo uciok;;\nisready) echo readyok;;\nquit) exit;;";
+                       tictactoe; echo option name Hash type spin default 16 min 1 max 64; echo \
+                       uciok;;\nisready) echo readyok;;\nquit) exit;;";
     const XBOARD: &str = "protover) echo feature done=0; echo 'feature ping=1 setboard=1 usermove=1 \
                           variants=\"normal,tictactoe\" done=1';;\nping) echo pong $rest;;\n\
                           quit) exit;;";
@@ -459,7 +460,7 @@ mod outside {
         assert_loses(&format!("uci:{uci},nodes=5,patience=50"), "time", " ms in ");
         assert_loses(&format!("uci:{uci},tc=0.03+0,margin=20"), "time", " ms in ");
         let xboard = engine(&folder, "xboard", &["go|usermove) ;;", XBOARD]);
-        assert_loses(&format!("xboard:{xboard},movetime=30,margin=20"), "time", " ms in ");
+        assert_loses(&format!("xboard:{xboard},movetime=1000,margin=20"), "time", " ms in ");
     }
 
     #[test]
@@ -494,6 +495,29 @@ mod outside {
     }
 
     #[test]
+    fn arena_xboard_options_may_be_refused_or_add_variants() {
+        let folder = TempDir::new().expect("a folder");
+        let options = "protover) echo 'feature ping=1 setboard=1 usermove=1 variants=\"normal\" \
+                       option=\"Variants -file x\" option=\"Level -spin 1 1 9\" done=1';;\n\
+                       option) case $rest in Level=99) echo \"Error (Level must be from 1 to 9): \
+                       option $rest\";; Variants=*) echo 'feature \
+                       variants=\"normal,tictactoe\"';; esac;;\ngo|usermove) echo resign;;";
+        let xboard = engine(&folder, "xboard", &[options, XBOARD]);
+        let player = |option: &str| format!("xboard:{xboard},depth=1,option.{option}");
+        assert_loses(&player("Variants=my.ini"), "resignation", "in ");
+        for (player, words) in [
+            (player("Level=5"), "does not play tictactoe"),
+            (player("Level=99"), "no option \"Level\" with the value \"99\""),
+        ] {
+            let config = config("tictactoe", &[&player, "random"], 4);
+            let folder = TempDir::new().expect("a folder");
+            let mut arena = Arena::open(folder.path(), config).expect("opened");
+            let error = arena.play(2, &mut |_| ()).expect_err("no engine").to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
     fn arena_engine_that_cannot_play_is_an_error() {
         let folder = TempDir::new().expect("a folder");
         let uci = engine(&folder, "uci", &[UCI]);
@@ -501,6 +525,7 @@ mod outside {
         for (player, variant, words) in [
             (format!("uci:{uci},nodes=5"), "connect4", "connect4"),
             (format!("uci:{uci},nodes=5,option.Contempt=3"), "tictactoe", "Contempt"),
+            (format!("uci:{uci},nodes=5,option.Hash=65"), "tictactoe", "\"65\""),
             (format!("xboard:{xboard},depth=5"), "connect4", "connect4"),
             (format!("xboard:{xboard},depth=5,option.memory=9"), "tictactoe", "memory"),
             ("uci:./nowhere/engine,nodes=5".to_owned(), "tictactoe", "nowhere"),

@@ -336,7 +336,7 @@ fn bughouse_rejects_unsuitable_players() {
     };
     for (variant, players, words) in [
         ("bughouse2", ["uci:e,tc=5+0", "random"], "not for random"),
-        ("bughouse2", ["uci:e,tc=5+0", "xboard:e,movetime=5"], "not for xboard:e,movetime=5"),
+        ("bughouse2", ["uci:e,tc=5+0", "xboard:e,movetime=5000"], "not for xboard:e,movetime=5000"),
         ("bughouse2", ["xboard:e,depth=5", "random"], "need a clock"),
         ("bughouse2fixed", ["uci:e,tc=5+0", "uci:e,tc=5+0"], "fixed order of moves"),
     ] {
