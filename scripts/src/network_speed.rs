@@ -1,9 +1,11 @@
 //! Speed of networks alone: evaluations per CPU second at several batch sizes.
 
 use cpu_time::ThreadTime;
+use menagerie::encoding::sparse::IndexMap;
 use menagerie::encoding::{Encoding, SparseEncoding, SparseInput};
 use menagerie::nn::network::sparse::{SparseRequest, SparseSession};
 use menagerie::nn::network::{Backend, Kernels, Network, PlaneSession};
+use menagerie::nn::{Fit, NetworkMetadata};
 use menagerie::rules::{MoveList, Position};
 use menagerie::variant::Variant;
 
@@ -94,11 +96,19 @@ fn open(variant: &Variant, file: &NetworkFile, batch: usize) -> anyhow::Result<V
             let work = Work::Planes { session, planes, outputs };
             Ok(vec![Contender { name: file.name.clone(), batch, work, next: 0 }])
         }
-        Network::Sparse(_) => {
+        Network::Sparse(session) => {
             let sparse = encoding.sparse().ok_or_else(|| fail(&"no sparse encoding"))?;
+            let metadata = NetworkMetadata::read(|key| session.get(key));
+            let metadata = metadata.map_err(|error| fail(&error))?;
+            let map = if metadata.is_base() {
+                metadata.base_map(&sparse, variant.name()).map(Some)
+            } else {
+                metadata.sparse_map(&sparse, variant.name(), Fit::Partial)
+            };
+            let map = map.map_err(|error| fail(&error))?;
             let lists: Vec<Lists> = positions
                 .chunks_exact(batch)
-                .map(|positions| Lists::new(&sparse, positions))
+                .map(|positions| Lists::new(&sparse, map.as_ref(), positions))
                 .collect();
             anyhow::ensure!(!lists.is_empty(), "a batch of {batch} positions is too large");
             let mut contenders = Vec::new();
@@ -183,7 +193,8 @@ struct Lists {
 }
 
 impl Lists {
-    fn new(encoding: &SparseEncoding, positions: &[Position]) -> Lists {
+    /// Returns the lists of positions. With `map`, indices of the encoding are mapped to those of the network.
+    fn new(encoding: &SparseEncoding, map: Option<&IndexMap>, positions: &[Position]) -> Lists {
         let mut legal = MoveList::new();
         let mut encoded = Vec::new();
         let mut lists = Lists::default();
@@ -191,12 +202,15 @@ impl Lists {
             let mut input = SparseInput::default();
             position.legal_moves(&mut legal);
             encoding.write(position, &legal, &mut input);
+            if let Some(map) = map {
+                map.apply(&mut input);
+            }
             lists.move_rows.extend_from_slice(&input.move_rows);
             lists.owners.resize(lists.owners.len() + legal.len(), owner as u16);
             encoded.push(input.inputs);
         }
         let active = encoded.iter().map(Vec::len).max().unwrap_or(0).max(1);
-        let padding = encoding.shape().inputs as u16;
+        let padding = map.map_or_else(|| encoding.shape().inputs as u16, IndexMap::input_padding);
         for mut inputs in encoded {
             inputs.resize(active, padding);
             lists.inputs.extend(inputs);

@@ -37,7 +37,8 @@ impl MatchSchedule {
         }
         let mut seatings = Vec::new();
         collect_seatings(&ids, &mut Vec::new(), &mut seatings);
-        let games = config.games.next_multiple_of(seatings.len() as u64);
+        let games = config.games.checked_next_multiple_of(seatings.len() as u64);
+        let games = games.unwrap_or(config.games);
         let times = players.iter().map(|player| player.tc).collect();
         MatchSchedule { ids, names, times, seatings, games }
     }

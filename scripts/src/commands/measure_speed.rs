@@ -33,7 +33,7 @@ pub(crate) struct SpeedArguments {
     /// A file of your own variants, in the syntax of variants.ini.
     #[arg(long, value_name = "FILE")]
     variants: Option<PathBuf>,
-    /// A network of the variant; an untrained residual network of 6 blocks and 64 channels if not given.
+    /// A network of planes of the variant; an untrained residual network of 6 blocks and 64 channels if not given.
     #[arg(long, value_name = "FILE")]
     network: Option<PathBuf>,
     /// Runs the network with floats instead of int8.
@@ -65,7 +65,7 @@ pub(crate) struct SpeedArguments {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 8, 32])]
     batches: Vec<usize>,
     /// Rounds; the result is their median.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
 }
 

@@ -35,8 +35,9 @@ pub(crate) struct QuantizeArguments {
 
 pub(crate) fn run(arguments: QuantizeArguments) -> anyhow::Result<()> {
     let path = &arguments.network;
-    let quantised = Weights::quantised_path(path)
-        .with_context(|| format!("{}: the name does not end with .onnx", path.display()))?;
+    let quantised = Weights::quantised_path(path).with_context(|| {
+        format!("{}: the name must end with .onnx, and not with .int8.onnx", path.display())
+    })?;
     let file_name = || path.display().to_string();
     let file = std::fs::read(path).with_context(file_name)?;
     let (network, metadata) = onnx::read(&file).with_context(file_name)?;

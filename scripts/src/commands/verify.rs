@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::Args;
 use menagerie::encoding::Encoding;
 use menagerie::nn::network::Backend;
@@ -92,9 +93,11 @@ pub(crate) fn run(arguments: VerifyArguments) -> anyhow::Result<()> {
         evaluators.push(("uniform".to_owned(), Box::new(Uniform::new(encoding.shape()))));
     }
     for path in &arguments.networks {
-        let weights = Weights::read(path, &path.display().to_string())?;
-        let Opened { network, file, notes } =
-            weights.open(&encoding, variant.name(), Backend::Cpu)?;
+        let weights = Weights::read(path, &path.display().to_string())
+            .with_context(|| path.display().to_string())?;
+        let Opened { network, file, notes } = weights
+            .open(&encoding, variant.name(), Backend::Cpu)
+            .with_context(|| path.display().to_string())?;
         for note in notes {
             eprintln!("{note}");
         }
@@ -102,7 +105,7 @@ pub(crate) fn run(arguments: VerifyArguments) -> anyhow::Result<()> {
     }
     let reference = match &arguments.puzzles {
         Some(path) => {
-            let text = std::fs::read_to_string(path)?;
+            let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
             let puzzles = Puzzle::read(&variant, &text);
             Reference::Puzzles(
                 puzzles.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?,

@@ -33,9 +33,15 @@ pub(super) struct Panel {
     pub(super) curves: Vec<Series>,
 }
 
+/// The greatest number on an axis. Of far greater ones the ticks cannot be computed.
+pub(super) const MAX_COORDINATE: f64 = 1e15;
+
 impl Series {
+    /// Returns a series of those `points` that have a place on axes.
     pub(super) fn new(name: &str, points: impl Iterator<Item = (f64, f64)>) -> Series {
-        Series { name: name.to_owned(), points: points.collect(), errors: Vec::new() }
+        let has_place = |number: f64| number.abs() <= MAX_COORDINATE;
+        let points = points.filter(|&(x, y)| has_place(x) && has_place(y)).collect();
+        Series { name: name.to_owned(), points, errors: Vec::new() }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::chart::{Panel, Series, svg};
+use super::chart::{MAX_COORDINATE, Panel, Series, svg};
 use crate::arena::folder::Folder;
 use crate::arena::schedule::MatchSchedule;
 use crate::arena::statistics::Pentanomial;
@@ -23,7 +23,9 @@ const MAX_ELO: f64 = 800.0;
 /// # Errors
 /// If the metrics, the configuration or a match cannot be read, or a first player is no network of the run.
 pub fn page(store: &Store, matches: &[PathBuf]) -> anyhow::Result<String> {
-    let log = RunMetrics::read(store)?;
+    let mut log = RunMetrics::read(store)?;
+    // What has no place on the axis of time.
+    log.retain(|row| (0.0..=MAX_COORDINATE).contains(&row.cpu_minutes));
     let config = RunConfig::of_run(store)?;
     let config = config.ok_or_else(|| anyhow::anyhow!("{}: no run", store.place()))?;
     let last =

@@ -14,8 +14,11 @@ pub(super) struct RecordedClocks {
     to_move: [Color; 2],
 }
 
+/// The greatest time of a clock, some 31 years, so that sums of times do not overflow.
+const MAX_MILLISECONDS: f64 = 1e12;
+
 fn milliseconds(seconds: f64) -> i64 {
-    (seconds * 1000.0) as i64
+    (seconds * 1000.0).clamp(-MAX_MILLISECONDS, MAX_MILLISECONDS) as i64
 }
 
 impl RecordedClocks {
