@@ -24,8 +24,8 @@ enum Command {
     /// Search fixed positions and print a signature of the search
     Bench {
         /// The number of threads
-        #[arg(default_value_t = 1)]
-        threads: usize,
+        #[arg(default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+        threads: u16,
     },
     /// Check a file of variants
     Check {
@@ -63,7 +63,7 @@ fn run(command: Option<Command>) -> Result<ExitCode, Box<dyn Error>> {
         None => protocol::run(BufReader::new(stdin()), stdout())?,
         Some(Command::Bench { threads }) => {
             let mut lines = Vec::new();
-            protocol::bench(threads, |line| lines.push(line.to_owned()))?;
+            protocol::bench(threads.into(), |line| lines.push(line.to_owned()))?;
             writeln!(stdout(), "{}", lines.join("\n"))?;
         }
         Some(Command::Check { file }) => {
