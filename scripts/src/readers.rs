@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use clocks::RecordedClocks;
 use flate2::bufread::MultiGzDecoder;
@@ -27,7 +28,7 @@ pub use error::{
 pub(crate) use labelled::{CLOCK_SECONDS, parse_game as parse_labelled_game};
 pub use tokens::SyntaxError;
 
-use crate::record::{self, End, GameRecord, PlyRecord, RecordError, WHOLE};
+use crate::record::{self, End, GamePlace, GameRecord, PlyRecord, RecordError, WHOLE};
 use menagerie::rules::san::SanError;
 
 /// The games of one or more files.
@@ -37,6 +38,15 @@ pub struct Games {
     pub games: Vec<GameRecord>,
     /// The errors of the games that were skipped.
     pub errors: Vec<GameError>,
+    /// Where each of the games is.
+    places: Vec<GamePlace>,
+}
+
+impl Games {
+    /// Returns the games, each with its place.
+    pub fn into_placed(self) -> impl Iterator<Item = (GamePlace, GameRecord)> {
+        self.places.into_iter().zip(self.games)
+    }
 }
 
 /// Why a file could not be read at all.
@@ -80,8 +90,19 @@ pub fn read_all<P: AsRef<Path>>(paths: &[P], variant: &Variant) -> Result<Games,
 /// moves, `json` for a game of reconnaissance blind chess. All but `games` may be compressed by gzip (`.gz`).
 ///
 /// # Errors
-/// If the file cannot be read. Invalid games are skipped with one of [`Games::errors`].
+/// If the file cannot be read. Invalid games are skipped with one of [`Games::errors`], but what games of the trainer
+/// record is not checked: see [`CheckedGame`](crate::record::CheckedGame).
 pub fn read(path: &Path, variant: &Variant, found: &mut Games) -> Result<(), ReadError> {
+    let before = found.games.len();
+    let result = read_games(path, variant, found);
+    let file: Arc<str> = path.display().to_string().into();
+    let numbers = 1..=found.games.len() - before;
+    found.places.extend(numbers.map(|number| GamePlace { file: Arc::clone(&file), number }));
+    result
+}
+
+/// Adds the games of a file to those of `found`, but not their places.
+fn read_games(path: &Path, variant: &Variant, found: &mut Games) -> Result<(), ReadError> {
     let name = path.display().to_string();
     let plain = name.strip_suffix(".gz").unwrap_or(&name);
     let format: fn(&mut Lines, &Variant, &mut Games) -> io::Result<()> =

@@ -5,6 +5,7 @@
 //! the heads of which it has a target.
 
 mod checked;
+mod checks;
 mod one_board;
 mod sample;
 pub(crate) mod surprise;
@@ -19,7 +20,8 @@ use menagerie::variant::Variant;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use checked::{CheckedGame, IllegalGame};
+pub use checked::{CheckedGame, GamePlace, InvalidGame};
+pub use checks::{GameFault, PlyFault, SidePositionFault};
 pub use sample::Sampler;
 pub use targets::{Targets, TargetsError};
 
@@ -103,15 +105,21 @@ impl GameRecord {
         for ply in self.plies.get(..nth)? {
             position.play(PackedMove(ply.played).unpack()?).then_some(())?;
         }
-        if position.clocks().is_some() {
-            if let Some(&[white_a, black_a, white_b, black_b]) = self.clocks.get(nth) {
-                let clock = |white, black| ByColor { white, black };
-                position.set_clocks(Clocks([clock(white_a, black_a), clock(white_b, black_b)]));
-            }
-            let next = self.plies.get(nth).and_then(|ply| PackedMove(ply.played).unpack());
-            next.map(|m| position.select_side_to_move(m));
-        }
+        self.prepare(&mut position, nth);
         Some(position)
+    }
+
+    /// Sets the clocks before ply `nth` of bughouse, and lets the seat that moved be the one to move.
+    fn prepare(&self, position: &mut Position, nth: usize) {
+        if position.clocks().is_none() {
+            return;
+        }
+        if let Some(&[white_a, black_a, white_b, black_b]) = self.clocks.get(nth) {
+            let clock = |white, black| ByColor { white, black };
+            position.set_clocks(Clocks([clock(white_a, black_a), clock(white_b, black_b)]));
+        }
+        let next = self.plies.get(nth).and_then(|ply| PackedMove(ply.played).unpack());
+        next.map(|m| position.select_side_to_move(m));
     }
 }
 

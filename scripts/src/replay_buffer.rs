@@ -8,7 +8,7 @@ use menagerie::variant::Variant;
 use rand::{Rng, RngExt};
 
 use crate::learner::TrainingSample;
-use crate::record::{CheckedGame, GameRecord, IllegalGame, Sampler, Targets};
+use crate::record::{CheckedGame, GamePlace, GameRecord, InvalidGame, Sampler, Targets};
 
 /// The newest positions of self-play in one variant. Draws are even over all positions, or, within a
 /// game, weighted by policy surprise ([`GameRecord::weights`]).
@@ -25,6 +25,24 @@ pub struct ReplayBuffer {
     cumulative: VecDeque<Vec<f32>>,
 }
 
+/// Why no sample can be drawn.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DrawError {
+    /// There are no positions.
+    #[error("the games have no positions")]
+    Empty,
+    /// A position has no sample.
+    #[error("{place}, from \"{start}\": ply {ply} has no sample in its variant")]
+    Sample {
+        /// Where the game is.
+        place: GamePlace,
+        /// The FEN of its start.
+        start: String,
+        /// The number of the ply, from 1.
+        ply: usize,
+    },
+}
+
 impl ReplayBuffer {
     /// Returns an empty buffer for games of `variant`. `surprise` is the share of the draws within a
     /// game, 0 to 1, that is weighted by surprise.
@@ -39,16 +57,19 @@ impl ReplayBuffer {
         }
     }
 
-    /// Adds games as the newest ones.
+    /// Adds the games of `file` as the newest ones.
     ///
     /// # Errors
-    /// [`IllegalGame`] for the first illegal one; those before it are added.
+    /// [`InvalidGame`] for the first invalid one; those before it are added.
     pub fn extend(
         &mut self,
+        file: &str,
         games: impl IntoIterator<Item = GameRecord>,
-    ) -> Result<(), IllegalGame> {
-        for game in games {
-            let game = CheckedGame::new(Arc::clone(&self.variant), game)?;
+    ) -> Result<(), InvalidGame> {
+        let file: Arc<str> = file.into();
+        for (number, game) in (1..).zip(games) {
+            let place = GamePlace { file: Arc::clone(&file), number };
+            let game = CheckedGame::new(Arc::clone(&self.variant), game, place)?;
             self.before.push_back(self.end);
             self.end += game.record().plies.len() as u64;
             if self.surprise > 0.0 {
@@ -83,14 +104,19 @@ impl ReplayBuffer {
         self.len() == 0
     }
 
-    /// Returns the sample of a random position; `None` if there are no positions, or if the record of
-    /// the position is inconsistent (its policy or winner is not one of its game).
-    pub fn draw(&self, encoding: &Encoding, rng: &mut impl Rng) -> Option<TrainingSample> {
-        let first = *self.before.front()?;
-        if first == self.end {
-            return None;
+    /// Returns the sample of a random position.
+    ///
+    /// # Errors
+    /// [`DrawError`].
+    pub fn draw(
+        &self,
+        encoding: &Encoding,
+        rng: &mut impl Rng,
+    ) -> Result<TrainingSample, DrawError> {
+        if self.is_empty() {
+            return Err(DrawError::Empty);
         }
-        let drawn = rng.random_range(first..self.end);
+        let drawn = rng.random_range(self.end - self.len()..self.end);
         let game = self.before.partition_point(|before| *before <= drawn) - 1;
         let even = (drawn - self.before[game]) as usize;
         let nth = match self.cumulative.get(game) {
@@ -99,7 +125,12 @@ impl ReplayBuffer {
             None => even,
         };
         let sampler = Sampler { variant: &self.variant, encoding, targets: Targets::default() };
-        sampler.sample_checked(&self.games[game], nth, false)
+        let game = &self.games[game];
+        sampler.sample_checked(game, nth, false).ok_or_else(|| DrawError::Sample {
+            place: game.place().clone(),
+            start: game.record().start.clone(),
+            ply: nth + 1,
+        })
     }
 }
 
@@ -164,7 +195,7 @@ mod tests {
     fn shrink_removes_oldest_games_and_keeps_one() {
         let mut buffer = ReplayBuffer::new(variant(), 0.0);
         assert_eq!(buffer.len(), 0);
-        buffer.extend([3, 5, 7].map(game)).expect("legal games");
+        buffer.extend("some.games", [3, 5, 7].map(game)).expect("valid games");
         assert_eq!(buffer.len(), 15);
         buffer.shrink(12);
         assert_eq!(buffer.len(), 12);
@@ -175,11 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn extend_refuses_illegal_games() {
+    fn extend_refuses_invalid_games() {
         let mut buffer = ReplayBuffer::new(variant(), 0.0);
         let mut illegal = game(3);
         illegal.plies[1].played = 0;
-        assert!(buffer.extend([game(2), illegal]).is_err());
+        let error = buffer.extend("some.games", [game(2), illegal]).expect_err("an illegal move");
+        assert_eq!(error.place.to_string(), "some.games, game 2");
         assert_eq!(buffer.len(), 2);
     }
 

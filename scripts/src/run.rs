@@ -44,7 +44,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::Context;
 use cpu_time::ProcessTime;
 use indicatif::{ProgressBar, ProgressStyle};
 use menagerie::encoding::Encoding;
@@ -59,7 +58,7 @@ use crate::calibration::{from_games, from_random_play, planes};
 use crate::learner::{Learner, LearnerError, Losses, TrainingSample};
 use crate::network::NamedTensor;
 use crate::record;
-use crate::replay_buffer::{ReplayBuffer, window_size};
+use crate::replay_buffer::{DrawError, ReplayBuffer, window_size};
 use crate::store::Store;
 use crate::uploader::MAX_OUTAGE;
 use crate::{onnx, warm_start};
@@ -263,7 +262,7 @@ impl Run {
             };
             let decided = games.iter().filter(|game| game.winner().is_some()).count();
             let metrics = RunMetrics::of_games(games.len(), positions, decided, stats);
-            self.buffer.extend(games)?;
+            self.buffer.extend(&shard_place(&self.store, self.state.iterations), games)?;
             self.buffer.shrink(window_size(next.positions, self.config.window));
             let Some(losses) = self.train_iteration(next.iterations, positions, stop)? else {
                 return Ok(RunEnd::Stopped);
@@ -271,7 +270,7 @@ impl Run {
             self.lock.check(&self.store)?;
             self.learner.save(&self.store, &checkpoint_name(next.iterations))?;
             self.write_network(next.iterations)?;
-            next.cpu_seconds = before + (clock.elapsed() + remote_cpu).as_secs_f64();
+            next.cpu_seconds = before + clock.elapsed().saturating_add(remote_cpu).as_secs_f64();
             let steps = self.learner.steps();
             let window = self.buffer.len();
             self.log.push(metrics.finish(&next, &losses, selfplay_time, steps, window));
@@ -332,10 +331,9 @@ impl Run {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let samples: Option<Vec<TrainingSample>> =
+            let samples: Result<Vec<TrainingSample>, DrawError> =
                 (0..batch).map(|_| self.buffer.draw(&self.encoding, &mut rng)).collect();
-            let samples = samples.context("a recorded game is inconsistent with its variant")?;
-            losses.push(self.learner.step(&samples)?);
+            losses.push(self.learner.step(&samples?)?);
             bar.inc(1);
         }
         bar.finish_and_clear();
@@ -416,13 +414,15 @@ fn read_buffer(
         let name = shard_name(iteration);
         let games = record::decode(&name, &store.read(&name)?)?;
         positions += games.iter().map(|game| game.plies.len() as u64).sum::<u64>();
-        shards.push(games);
+        shards.push((iteration, games));
         if positions >= size {
             break;
         }
     }
     let mut buffer = ReplayBuffer::new(Arc::clone(variant), config.surprise);
-    buffer.extend(shards.into_iter().rev().flatten())?;
+    for (iteration, games) in shards.into_iter().rev() {
+        buffer.extend(&shard_place(store, iteration), games)?;
+    }
     buffer.shrink(size);
     Ok(buffer)
 }
@@ -438,6 +438,11 @@ fn start_learner(
 
 fn shard_name(iteration: u64) -> String {
     format!("games/{iteration:05}.games")
+}
+
+/// Returns the path or URL of the games of an iteration.
+fn shard_place(store: &Store, iteration: u64) -> String {
+    format!("{}/{}", store.place(), shard_name(iteration))
 }
 
 fn parts_folder(iteration: u64) -> String {

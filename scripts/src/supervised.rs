@@ -34,7 +34,8 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde::{Deserialize, Serialize};
 
 use crate::learner::{Learner, LearnerConfig, Losses, TrainingSample};
-use crate::record::{CheckedGame, GameRecord, IllegalGame, Sampler, Targets};
+use crate::readers::Games;
+use crate::record::{CheckedGame, InvalidGame, Sampler, Targets};
 use crate::run::{LeaseTiming, RunLock};
 use crate::store::Store;
 use crate::{csv_log, onnx, warm_start};
@@ -216,8 +217,8 @@ impl Supervised {
             let game = self.data.game(position);
             let sample = sampler.sample_checked(game, position.ply, mirrored(position));
             sample.with_context(|| {
-                let start = &game.record().start;
-                format!("the game from \"{start}\" has a policy or winner that it cannot have")
+                let (place, start, ply) = (game.place(), &game.record().start, position.ply + 1);
+                format!("{place}, from \"{start}\": ply {ply} has no sample in its variant")
             })
         };
         let parts = map_in_threads(positions, self.config.learner.threads, |part| {
@@ -318,22 +319,20 @@ fn checkpoint_name(steps: u64) -> String {
     format!("learner/{steps:010}.ckpt")
 }
 
-/// Checks that games are legal. Returns those that are, and the errors of the others.
-pub fn check_games(
-    games: Vec<GameRecord>,
-    variant: &Arc<Variant>,
-) -> (Vec<CheckedGame>, Vec<IllegalGame>) {
-    let check = |game| CheckedGame::new(Arc::clone(variant), game);
-    let checked: Vec<Result<CheckedGame, IllegalGame>> = games.into_par_iter().map(check).collect();
-    let mut legal = Vec::new();
-    let mut illegal = Vec::new();
+/// Checks games. Returns those that are possible in the variant, and the errors of the others.
+pub fn check_games(games: Games, variant: &Arc<Variant>) -> (Vec<CheckedGame>, Vec<InvalidGame>) {
+    let check = |(place, game)| CheckedGame::new(Arc::clone(variant), game, place);
+    let placed: Vec<_> = games.into_placed().collect();
+    let checked: Vec<_> = placed.into_par_iter().map(check).collect();
+    let mut valid = Vec::new();
+    let mut invalid = Vec::new();
     for game in checked {
         match game {
-            Ok(game) => legal.push(game),
-            Err(error) => illegal.push(error),
+            Ok(game) => valid.push(game),
+            Err(error) => invalid.push(error),
         }
     }
-    (legal, illegal)
+    (valid, invalid)
 }
 
 /// Splits a list into a part for each thread and returns the results of the parts in order.

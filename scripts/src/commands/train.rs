@@ -145,11 +145,12 @@ fn train_from_records(arguments: TrainArguments) -> anyhow::Result<()> {
     for error in &found.errors {
         eprintln!("{error}");
     }
-    let (games, illegal) = check_games(found.games, &variant);
-    for error in &illegal {
+    let unreadable = found.errors.len();
+    let (games, invalid) = check_games(found, &variant);
+    for error in &invalid {
         eprintln!("{error}");
     }
-    let skipped = found.errors.len() + illegal.len();
+    let skipped = unreadable + invalid.len();
     print_line!("{} games, {skipped} skipped", games.len());
     anyhow::ensure!(!arguments.strict || skipped == 0, "not all games could be read");
     let from = arguments.from.as_deref();

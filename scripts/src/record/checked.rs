@@ -1,13 +1,16 @@
 //! Recorded games whose moves have been checked, so that positions of them are cheap to set up.
 
+use std::fmt;
 use std::sync::Arc;
 
 use menagerie::rules::{MoveList, PackedMove, Position};
 use menagerie::variant::Variant;
 
+use super::checks::{GameFault, PlyFault, check_end};
 use super::{End, GameRecord};
 
-/// A recorded game that starts and moves as its variant allows.
+/// A recorded game that is possible in its variant: start and moves are legal, those of the policies as well, scores are
+/// scores, and winners are sides. Positions beside the game are not checked.
 ///
 /// A game in which each ply is legal for the side to move is replayed without checks. Not so a game with
 /// recorded clocks, as they decide who may sit, or one in which several seats of bughouse could move: it is
@@ -16,16 +19,36 @@ use super::{End, GameRecord};
 pub struct CheckedGame {
     variant: Arc<Variant>,
     record: GameRecord,
+    place: GamePlace,
     /// What comes after each ply; `None` if the game is replayed with checks.
     continuations: Option<Vec<Continuation>>,
 }
 
-/// A recorded game whose start or moves its variant does not allow.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the game from \"{start}\" has an illegal start or move")]
-pub struct IllegalGame {
+/// Where a recorded game is: `FILE, game N`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GamePlace {
+    /// The file.
+    pub file: Arc<str>,
+    /// The number of the game among those of the file that could be read, from 1.
+    pub number: usize,
+}
+
+impl fmt::Display for GamePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, game {}", self.file, self.number)
+    }
+}
+
+/// A recorded game that is not possible in its variant.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("{place}, from \"{start}\": {fault}")]
+pub struct InvalidGame {
+    /// Where it is.
+    pub place: GamePlace,
     /// The FEN of its start.
     pub start: String,
+    /// What is wrong with it.
+    pub fault: GameFault,
 }
 
 /// How a recorded game goes on from a ply.
@@ -39,21 +62,30 @@ pub(super) struct Continuation {
 }
 
 impl CheckedGame {
-    /// Checks a game. A last ply that is no legal move (as [`NO_MOVE`](super::NO_MOVE)) is allowed if the
+    /// Checks the game at `place`. A last ply that is no legal move (as [`NO_MOVE`](super::NO_MOVE)) is allowed if the
     /// end of the game is unknown.
     ///
     /// # Errors
-    /// [`IllegalGame`] if the start or another move is illegal.
-    pub fn new(variant: Arc<Variant>, record: GameRecord) -> Result<CheckedGame, IllegalGame> {
+    /// [`InvalidGame`] with its first fault.
+    pub fn new(
+        variant: Arc<Variant>,
+        record: GameRecord,
+        place: GamePlace,
+    ) -> Result<CheckedGame, InvalidGame> {
         match check(&record, &variant) {
-            Some(continuations) => Ok(CheckedGame { variant, record, continuations }),
-            None => Err(IllegalGame { start: record.start }),
+            Ok(continuations) => Ok(CheckedGame { variant, record, place, continuations }),
+            Err(fault) => Err(InvalidGame { place, start: record.start, fault }),
         }
     }
 
     /// The game.
     pub fn record(&self) -> &GameRecord {
         &self.record
+    }
+
+    /// Where the game is.
+    pub fn place(&self) -> &GamePlace {
+        &self.place
     }
 
     /// Returns the position before ply `nth`; `None` if there is no such ply.
@@ -77,10 +109,14 @@ impl CheckedGame {
     }
 }
 
-/// Returns `None` if the game is illegal; `Some(None)` if it must be replayed with checks; else what comes
-/// after each ply.
-fn check(record: &GameRecord, variant: &Variant) -> Option<Option<Vec<Continuation>>> {
-    let mut position = variant.position(&record.start, true).ok()?;
+/// Checks a game but for the positions beside it. Returns what comes after each ply; `None` if the game must be replayed
+/// with checks.
+pub(super) fn check(
+    record: &GameRecord,
+    variant: &Variant,
+) -> Result<Option<Vec<Continuation>>, GameFault> {
+    let mut position = variant.position(&record.start, true)?;
+    check_end(record.end, position.game_spec().sides)?;
     let mut legal = MoveList::new();
     let mut in_order = record.clocks.is_empty();
     let mut movers = Vec::with_capacity(record.plies.len());
@@ -89,16 +125,18 @@ fn check(record: &GameRecord, variant: &Variant) -> Option<Option<Vec<Continuati
         let m = PackedMove(ply.played).unpack();
         position.legal_moves(&mut legal);
         movers.push(position.turn());
+        let in_ply = |fault| GameFault::Ply { number: nth + 1, fault };
+        record.check_ply(nth, &position, &legal).map_err(in_ply)?;
         match m {
             Some(m) if legal.contains(&m) => position.play_unchecked(m),
             Some(m) if position.play(m) => in_order = false,
             _ if record.end.is_none() && nth + 1 == record.plies.len() => {}
-            _ => return None,
+            _ => return Err(in_ply(PlyFault::Move)),
         }
         ends_turn.push(!position.mid_turn());
     }
     if !in_order {
-        return Some(None);
+        return Ok(None);
     }
     let mut continuations = vec![Continuation { turns: 0, mistake: None }; record.plies.len()];
     let mut turns = 0_u16;
@@ -112,7 +150,7 @@ fn check(record: &GameRecord, variant: &Variant) -> Option<Option<Vec<Continuati
             |(score, mover): (f32, _)| if mover == movers[nth] { score } else { -score };
         continuations[nth] = Continuation { turns, mistake: mistake.map(score_of_mover) };
     }
-    Some(Some(continuations))
+    Ok(Some(continuations))
 }
 
 impl GameRecord {
@@ -174,10 +212,18 @@ mod tests {
         (variant, record)
     }
 
+    fn place() -> GamePlace {
+        GamePlace { file: "some.games".into(), number: 3 }
+    }
+
+    fn check(variant: &Arc<Variant>, record: GameRecord) -> Result<CheckedGame, InvalidGame> {
+        CheckedGame::new(Arc::clone(variant), record, place())
+    }
+
     #[test]
     fn continuations_are_those_of_a_replay() {
         let (variant, record) = game();
-        let checked = CheckedGame::new(Arc::clone(&variant), record.clone()).expect("a legal game");
+        let checked = check(&variant, record.clone()).expect("a valid game");
         assert!(checked.continuations.is_some());
         for nth in 0..record.plies.len() {
             let position = record.position(&variant, nth).expect("a position");
@@ -195,11 +241,15 @@ mod tests {
     #[test]
     fn illegal_moves_are_refused_but_for_a_last_one_without_end() {
         let (variant, record) = game();
-        let check = |record: &GameRecord| CheckedGame::new(Arc::clone(&variant), record.clone());
+        let check = |record: &GameRecord| check(&variant, record.clone());
         let mut illegal = record.clone();
         illegal.plies[4].played = NO_MOVE;
         let error = check(&illegal).expect_err("an illegal move");
-        assert_eq!(error, IllegalGame { start: record.start.clone() });
+        let fault = GameFault::Ply { number: 5, fault: PlyFault::Move };
+        assert_eq!(error, InvalidGame { place: place(), start: record.start.clone(), fault });
+        let text = error.to_string();
+        let ending = ": ply 5: the move played is illegal";
+        assert!(text.starts_with("some.games, game 3, from ") && text.ends_with(ending), "{text}");
         let mut open = record.clone();
         open.plies.push(ply(NO_MOVE));
         assert!(check(&open).is_err());

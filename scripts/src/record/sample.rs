@@ -86,9 +86,8 @@ impl Sampler<'_> {
         let shape = self.encoding.shape();
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
-        if let Some(board) = moved_board(game, ply) {
-            legal.retain(|m| *m != Move::Pass && m.board() == board);
-        }
+        let board = moved_board(game, ply);
+        legal.retain(|m| is_choice(*m, board));
         let policy = self.policy(ply, &legal)?;
         let view = position.view();
         let mut planes = vec![0.0; shape.input()];
@@ -184,7 +183,7 @@ impl Sampler<'_> {
 
 /// Returns the board of bughouse with recorded clocks on which the ply was played: its player did not
 /// choose between the boards, or whether to sit.
-fn moved_board(game: &GameRecord, ply: &PlyRecord) -> Option<BoardId> {
+pub(super) fn moved_board(game: &GameRecord, ply: &PlyRecord) -> Option<BoardId> {
     if game.clocks.is_empty() {
         return None;
     }
@@ -192,6 +191,11 @@ fn moved_board(game: &GameRecord, ply: &PlyRecord) -> Option<BoardId> {
         Move::Pass => None,
         m => Some(m.board()),
     }
+}
+
+/// Returns `true` if a player who moves on `board`, or any player, chooses among moves of which this is one.
+pub(super) fn is_choice(m: Move, board: Option<BoardId>) -> bool {
+    board.is_none_or(|board| m != Move::Pass && m.board() == board)
 }
 
 /// Returns the move on the board with left and right swapped.

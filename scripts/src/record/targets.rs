@@ -1,6 +1,6 @@
 //! Training targets: what a network learns from recorded scores and results.
 
-use menagerie::rules::{PackedMove, Side};
+use menagerie::rules::PackedMove;
 use menagerie::variant::Variant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -131,7 +131,7 @@ fn scored_plies(game: &GameRecord, variant: &Variant) -> Option<Vec<ScoredPly>> 
             && nth >= first
         {
             let result = match winner {
-                Some(winner) if Side::new(winner) == position.turn() => 1.0,
+                Some(winner) if winner == position.turn().index() => 1.0,
                 Some(_) => -1.0,
                 None => 0.0,
             };

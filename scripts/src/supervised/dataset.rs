@@ -111,7 +111,7 @@ mod tests {
     use rand::seq::IndexedRandom;
 
     use super::*;
-    use crate::record::{End, PlyRecord};
+    use crate::record::{End, GamePlace, PlyRecord};
 
     /// 200 games of zero to four random plies.
     fn records() -> Vec<GameRecord> {
@@ -142,8 +142,11 @@ mod tests {
 
     fn dataset(records: Vec<GameRecord>) -> Dataset {
         let variant = Catalogue::shipped().get("chess").expect("it is shipped");
-        let check = |record| CheckedGame::new(Arc::clone(&variant), record).expect("a legal game");
-        Dataset::new(records.into_iter().map(check).collect())
+        let check = |(number, record)| {
+            let place = GamePlace { file: "some.games".into(), number };
+            CheckedGame::new(Arc::clone(&variant), record, place).expect("a valid game")
+        };
+        Dataset::new((1..).zip(records).map(check).collect())
     }
 
     #[test]

@@ -9,8 +9,8 @@ use menagerie::encoding::Encoding;
 use menagerie::variant::{Catalogue, Variant};
 use trainer::learner::{LearnerConfig, Optimizer};
 use trainer::network::Architecture;
-use trainer::readers;
-use trainer::record::{self, CheckedGame, GameRecord, Sampler, Targets};
+use trainer::readers::{self, Games};
+use trainer::record::{self, CheckedGame, End, GameRecord, Sampler, Targets};
 use trainer::store::Store;
 use trainer::supervised::{Supervised, SupervisedConfig, SupervisedMetrics, check_games};
 
@@ -19,6 +19,10 @@ fn crazyhouse() -> Arc<Variant> {
 }
 
 fn games() -> Vec<GameRecord> {
+    read_games().games
+}
+
+fn read_games() -> Games {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("games.tsv");
     let golden = include_str!("../golden/labelled.tsv");
@@ -26,12 +30,12 @@ fn games() -> Vec<GameRecord> {
     fs::write(&path, lines.collect::<Vec<_>>().join("\n")).expect("written");
     let found = readers::read_all(&[path], &crazyhouse()).expect("read");
     assert_eq!(found.errors, []);
-    found.games
+    found
 }
 
 fn checked_games() -> Vec<CheckedGame> {
-    let (games, illegal) = check_games(games(), &crazyhouse());
-    assert_eq!(illegal, []);
+    let (games, invalid) = check_games(read_games(), &crazyhouse());
+    assert_eq!(invalid, []);
     games
 }
 
@@ -207,6 +211,50 @@ fn train_command_skips_illegal_games_of_records() {
     for (more, done) in [(&["--strict"][..], false), (&[][..], true)] {
         let (success, text) = train(more);
         assert_eq!(success, done, "{text}");
-        assert!(text.contains("3 games, 1 skipped") && text.contains("an illegal start"), "{text}");
+        let error = "some.games, game 2, from ";
+        assert!(text.contains("3 games, 1 skipped") && text.contains(error), "{text}");
+        assert!(text.contains(": ply 1: the move played is illegal"), "{text}");
     }
+}
+
+#[test]
+fn invalid_games_of_records_are_skipped_with_file_and_number() {
+    type Damage = fn(&mut GameRecord);
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = folder.path().join("first.games");
+    record::write(&first, &games()).expect("written");
+    let path = folder.path().join("second.games");
+    let damages: [(&str, Damage); 5] = [
+        ("the winner is side 9, counted from 0, of 2", |game| {
+            game.end = Some(End { winner: Some(9), turns: 0 })
+        }),
+        ("ply 1: the proven winner is side 9, counted from 0, of 2", |game| {
+            game.plies[0].proven = Some(End { winner: Some(9), turns: 0 })
+        }),
+        ("ply 1: the score is NaN, not between -1 and 1", |game| {
+            game.plies[0].score = Some(f32::NAN)
+        }),
+        ("ply 1: the score is inf, not between -1 and 1", |game| {
+            game.plies[0].score = Some(f32::INFINITY)
+        }),
+        ("ply 1: the shares of the policy sum to 0", |game| {
+            game.plies[0].policy = vec![(game.plies[0].played, 0)]
+        }),
+    ];
+    for (expected, damage) in damages {
+        let mut games = games();
+        damage(&mut games[2]);
+        record::write(&path, &games).expect("written");
+        let found = readers::read_all(&[&first, &path], &crazyhouse()).expect("read");
+        let (valid, invalid) = check_games(found, &crazyhouse());
+        assert_eq!(valid.len(), 7);
+        let [error] = &invalid[..] else { panic!("{invalid:?}") };
+        let place = format!("{}, game 3, from ", path.display());
+        let text = error.to_string();
+        assert!(text.starts_with(&place) && text.ends_with(&format!(": {expected}")), "{text}");
+    }
+    // Scores are not fitted to a winner that there is not.
+    let mut games = games();
+    games[0].end = Some(End { winner: Some(9), turns: 0 });
+    Targets::default().fitted(games.iter(), &crazyhouse());
 }
