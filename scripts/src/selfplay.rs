@@ -201,12 +201,58 @@ pub struct SelfPlayStats {
 
 impl std::ops::AddAssign for SelfPlayStats {
     fn add_assign(&mut self, other: SelfPlayStats) {
-        self.visits += other.visits;
-        self.evaluations += other.evaluations;
-        self.cpu += other.cpu;
-        self.resigned += other.resigned;
-        self.played_out += other.played_out;
-        self.false_resignations += other.false_resignations;
+        self.visits = self.visits.saturating_add(other.visits);
+        self.evaluations = self.evaluations.saturating_add(other.evaluations);
+        self.cpu = self.cpu.saturating_add(other.cpu);
+        self.resigned = self.resigned.saturating_add(other.resigned);
+        self.played_out = self.played_out.saturating_add(other.played_out);
+        self.false_resignations = self.false_resignations.saturating_add(other.false_resignations);
+    }
+}
+
+/// Greatest CPU time of the games of one upload: 30 years.
+const MAX_STATS_CPU: Duration = Duration::from_secs(1_000_000_000);
+
+/// Greatest number of visits, evaluations or games of one upload.
+const MAX_STATS_COUNT: u64 = 1_000_000_000_000;
+
+/// A statistic that no worker can have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StatsError {
+    /// The CPU time is too long.
+    #[error("its CPU time is {} seconds, more than {}", .0.as_secs(), MAX_STATS_CPU.as_secs())]
+    Cpu(Duration),
+    /// A number is too large.
+    #[error("its number of {name} is {value}, more than {MAX_STATS_COUNT}")]
+    Count {
+        /// What is counted.
+        name: &'static str,
+        /// The number.
+        value: u64,
+    },
+}
+
+impl SelfPlayStats {
+    /// Checks that these can be the statistics of the games that a worker uploads at once.
+    ///
+    /// # Errors
+    /// [`StatsError`].
+    pub fn check(&self) -> Result<(), StatsError> {
+        if self.cpu > MAX_STATS_CPU {
+            return Err(StatsError::Cpu(self.cpu));
+        }
+        for (name, value) in [
+            ("visits", self.visits),
+            ("evaluations", self.evaluations),
+            ("resigned games", self.resigned),
+            ("games played out", self.played_out),
+            ("false resignations", self.false_resignations),
+        ] {
+            if value > MAX_STATS_COUNT {
+                return Err(StatsError::Count { name, value });
+            }
+        }
+        Ok(())
     }
 }
 

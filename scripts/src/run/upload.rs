@@ -3,12 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use menagerie::rules::{MoveList, PackedMove};
 use menagerie::variant::Variant;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{self, End, GameRecord, RecordError};
-use crate::selfplay::SelfPlayStats;
+use crate::record::{self, GameFault, GameRecord, RecordError};
+use crate::selfplay::{SelfPlayStats, StatsError};
 
 /// The folder of uploads that no iteration has claimed.
 pub(super) const INCOMING: &str = "incoming";
@@ -82,8 +81,14 @@ pub(super) enum UploadError {
     Variant { found: String, expected: String },
     #[error("{found} games, not {named} as its name says")]
     Count { found: usize, named: u64 },
-    #[error("{0}")]
-    Game(String),
+    #[error(transparent)]
+    Stats(#[from] StatsError),
+    #[error("game {number}, from \"{start}\": {fault}")]
+    Game { number: usize, start: String, fault: GameFault },
+    #[error("game {number}, from \"{start}\", has no end")]
+    NoEnd { number: usize, start: String },
+    #[error("its games have no positions")]
+    NoPositions,
 }
 
 impl Upload {
@@ -108,44 +113,90 @@ impl Upload {
         if upload.games.len() as u64 != named {
             return Err(UploadError::Count { found: upload.games.len(), named });
         }
-        for game in &upload.games {
-            check_game(game, variant).map_err(UploadError::Game)?;
+        upload.stats.check()?;
+        for (number, game) in (1..).zip(&upload.games) {
+            let start = || game.start.clone();
+            let in_game = |fault| UploadError::Game { number, start: start(), fault };
+            game.check(variant).map_err(in_game)?;
+            if game.end.is_none() {
+                return Err(UploadError::NoEnd { number, start: start() });
+            }
+        }
+        if upload.games.iter().all(|game| game.plies.is_empty()) {
+            return Err(UploadError::NoPositions);
         }
         Ok(upload)
     }
 }
 
-/// Checks that training can use a game of self-play: its moves and those of its policies are legal, its scores are
-/// scores, and its winner is a side.
-fn check_game(game: &GameRecord, variant: &Variant) -> Result<(), String> {
-    let start = &game.start;
-    let mut position =
-        variant.position(start, true).map_err(|error| format!("start \"{start}\": {error}"))?;
-    let sides = position.game_spec().sides;
-    let is_side = |end: End| end.winner.is_none_or(|winner| usize::from(winner) < sides);
-    if !game.end.is_some_and(is_side) {
-        return Err(format!("the game from \"{start}\" has no valid end"));
-    }
-    let mut legal = MoveList::new();
-    for (nth, ply) in game.plies.iter().enumerate() {
-        position.legal_moves(&mut legal);
-        let is_legal = |m: u16| PackedMove(m).unpack().is_some_and(|m| legal.contains(&m));
-        let is_valid = is_legal(ply.played)
-            && ply.policy.iter().all(|(m, _)| is_legal(*m))
-            && ply.score.is_none_or(|score| (-1.0..=1.0).contains(&score))
-            && ply.proven.is_none_or(is_side);
-        let played = if is_valid { PackedMove(ply.played).unpack() } else { None };
-        let Some(played) = played else {
-            return Err(format!("ply {nth} of the game from \"{start}\" is invalid"));
-        };
-        position.play_unchecked(played);
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use menagerie::rules::MoveList;
+    use menagerie::variant::Catalogue;
+
     use super::*;
+    use crate::record::{End, PlyRecord, SidePosition};
+
+    /// An upload of a game of one ply.
+    fn upload(variant: &Variant) -> Upload {
+        let position = variant.start();
+        let mut legal = MoveList::new();
+        position.legal_moves(&mut legal);
+        let played = legal[0].pack().0;
+        let game = GameRecord {
+            start: position.fen(),
+            plies: vec![PlyRecord {
+                played,
+                policy: vec![(played, 1)],
+                score: Some(0.5),
+                proven: None,
+                surprise: Some(0.1),
+            }],
+            end: Some(End { winner: None, turns: 0 }),
+            ..GameRecord::default()
+        };
+        let stats = SelfPlayStats::default();
+        Upload { variant: variant.name().to_owned(), stats, games: vec![game] }
+    }
+
+    #[test]
+    fn uploads_on_which_the_learner_cannot_train_are_refused() {
+        type Damage = fn(&mut Upload);
+        let variant = Catalogue::shipped().get("3x3").expect("it is shipped");
+        let decode = |upload: &Upload| {
+            let bytes = upload.encode().expect("bytes");
+            Upload::decode("00000-a-000001-1.games", &bytes, &variant)
+        };
+        decode(&upload(&variant)).expect("a valid upload");
+        let damages: [(&str, Damage); 9] = [
+            ("ply 1: the shares of the policy sum to 0", |it| it.games[0].plies[0].policy[0].1 = 0),
+            ("ply 1: the surprise is NaN", |it| it.games[0].plies[0].surprise = Some(f32::NAN)),
+            ("ply 1: the move played is illegal", |it| it.games[0].plies[0].played = 0),
+            ("position 1 beside the game: a move is illegal", |it| {
+                let side = SidePosition { ply: 0, moves: vec![0], score: 0.0 };
+                it.games[0].side_positions = vec![side];
+            }),
+            ("the winner is side 2", |it| {
+                it.games[0].end = Some(End { winner: Some(2), turns: 0 })
+            }),
+            ("has no end", |it| it.games[0].end = None),
+            ("its games have no positions", |it| it.games[0].plies.clear()),
+            ("its CPU time is 18446744073709551615 seconds, more than 1000000000", |it| {
+                it.stats.cpu = Duration::from_secs(u64::MAX)
+            }),
+            ("its number of visits is 18446744073709551615", |it| it.stats.visits = u64::MAX),
+        ];
+        for (expected, damage) in damages {
+            let mut upload = upload(&variant);
+            damage(&mut upload);
+            let error = decode(&upload).expect_err(expected).to_string();
+            assert!(error.contains(expected), "{error}");
+            let names_game = error.starts_with("game 1, from ") || error.starts_with("its ");
+            assert!(names_game, "{error}");
+        }
+    }
 
     #[test]
     fn upload_names_are_parsed_as_they_are_written() {
