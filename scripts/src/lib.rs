@@ -31,6 +31,7 @@ pub mod boards;
 pub mod calibration;
 pub mod campaign;
 pub mod console;
+mod cpu_seconds;
 pub mod csv_log;
 pub mod datagen;
 pub mod engine_process;

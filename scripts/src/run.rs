@@ -55,13 +55,14 @@ use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::{from_games, from_random_play, planes};
+use crate::cpu_seconds::MAX_CPU_SECONDS;
 use crate::learner::{Learner, LearnerError, Losses, TrainingSample};
 use crate::network::NamedTensor;
 use crate::record;
 use crate::replay_buffer::{DrawError, ReplayBuffer, window_size};
 use crate::store::Store;
 use crate::uploader::MAX_OUTAGE;
-use crate::{onnx, warm_start};
+use crate::{cpu_seconds, onnx, warm_start};
 use announcement::{AnnouncedFile, Announcement};
 use claims::Claims;
 pub use config::RunConfig;
@@ -109,6 +110,7 @@ struct State {
     /// Positions of these games.
     positions: u64,
     /// CPU time in seconds.
+    #[serde(deserialize_with = "cpu_seconds::deserialize")]
     cpu_seconds: f64,
 }
 
@@ -270,7 +272,9 @@ impl Run {
             self.lock.check(&self.store)?;
             self.learner.save(&self.store, &checkpoint_name(next.iterations))?;
             self.write_network(next.iterations)?;
-            next.cpu_seconds = before + clock.elapsed().saturating_add(remote_cpu).as_secs_f64();
+            let spent = clock.elapsed().saturating_add(remote_cpu).as_secs_f64();
+            // A state with more could not be read again.
+            next.cpu_seconds = (before + spent).min(MAX_CPU_SECONDS);
             let steps = self.learner.steps();
             let window = self.buffer.len();
             self.log.push(metrics.finish(&next, &losses, selfplay_time, steps, window));

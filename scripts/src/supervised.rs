@@ -38,7 +38,7 @@ use crate::readers::Games;
 use crate::record::{CheckedGame, InvalidGame, Sampler, Targets};
 use crate::run::{LeaseTiming, RunLock};
 use crate::store::Store;
-use crate::{csv_log, onnx, warm_start};
+use crate::{cpu_seconds, csv_log, onnx, warm_start};
 pub use config::SupervisedConfig;
 use dataset::{Dataset, DatasetPosition};
 pub use metrics::SupervisedMetrics;
@@ -65,6 +65,7 @@ struct State {
     /// Steps taken.
     steps: u64,
     /// CPU time in seconds.
+    #[serde(deserialize_with = "cpu_seconds::deserialize")]
     cpu_seconds: f64,
 }
 

@@ -28,10 +28,10 @@ use super::loss::{Measures, Sums};
 use super::network::{SparseNetwork, Started, StepOptions};
 use super::sources::Sources;
 use super::weights::SparseWeights;
-use crate::csv_log;
 use crate::run::{LeaseTiming, RunLock};
 use crate::store::Store;
 use crate::tensorboard::{Scalar, events};
+use crate::{cpu_seconds, csv_log};
 
 const CONFIG: &str = "config.toml";
 const LAYOUT: &str = "layout.txt";
@@ -48,6 +48,7 @@ struct Progress {
     /// Steps taken.
     steps: u64,
     /// CPU seconds spent on training.
+    #[serde(deserialize_with = "cpu_seconds::deserialize")]
     cpu_seconds: f64,
 }
 

@@ -94,6 +94,25 @@ fn open_refuses_damaged_files() {
     Run::open(store(folder.path()), config(2), None).expect("an intact run");
 }
 
+#[test]
+fn open_refuses_cpu_seconds_that_are_no_duration() {
+    let folder = tempfile::tempdir().expect("a folder");
+    train(folder.path(), 1);
+    let path = folder.path().join("state.toml");
+    let text = fs::read_to_string(&path).expect("a state");
+    let others: Vec<&str> = text.lines().filter(|line| !line.contains("cpu_seconds")).collect();
+    for (value, quote) in [("-1.0", "-1"), ("nan", "NaN"), ("1.8e19", "18000000000000000000")] {
+        let changed = format!("{}\ncpu_seconds = {value}\n", others.join("\n"));
+        fs::write(&path, changed).expect("written");
+        let error = Run::open(store(folder.path()), config(1), None).expect_err("refused");
+        let error = error.to_string();
+        assert!(error.contains("state.toml"), "{error}");
+        assert!(error.contains(&format!("cpu_seconds is {quote}, not between 0 and")), "{error}");
+    }
+    fs::write(&path, text).expect("written");
+    Run::open(store(folder.path()), config(1), None).expect("an intact run");
+}
+
 /// All files of a run, except for those that contain times, and parts.
 fn lasting(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
