@@ -9,9 +9,9 @@ mod error;
 mod labelled;
 mod pgn;
 mod rbc;
+mod scored;
 mod tokens;
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -26,10 +26,13 @@ pub use error::{
     BpgnError, EpdError, GameError, GameErrorKind, LabelledError, LineError, PgnError, PlyError,
 };
 pub(crate) use labelled::{CLOCK_SECONDS, parse_game as parse_labelled_game};
+pub use scored::SkipReport;
+pub(crate) use scored::{ScoredGame, SkippedGame, stream_scored};
 pub use tokens::SyntaxError;
 
-use crate::record::{self, End, GamePlace, GameRecord, PlyRecord, RecordError, WHOLE};
+use crate::record::{self, End, GamePlace, GameRecord, InvalidGame, PlyRecord, RecordError, WHOLE};
 use menagerie::rules::san::SanError;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// The games of one or more files.
 #[derive(Debug, Default)]
@@ -46,6 +49,25 @@ impl Games {
     /// Returns the games, each with its place.
     pub fn into_placed(self) -> impl Iterator<Item = (GamePlace, GameRecord)> {
         self.places.into_iter().zip(self.games)
+    }
+
+    /// Returns what `check` makes of the games, and its errors, each in the order of the games.
+    pub(crate) fn check_each<T: Send>(
+        self,
+        check: impl Fn(GamePlace, GameRecord) -> Result<T, InvalidGame> + Sync,
+    ) -> (Vec<T>, Vec<InvalidGame>) {
+        let placed: Vec<_> = self.into_placed().collect();
+        let checked: Vec<_> =
+            placed.into_par_iter().map(|(place, game)| check(place, game)).collect();
+        let mut valid = Vec::new();
+        let mut invalid = Vec::new();
+        for game in checked {
+            match game {
+                Ok(game) => valid.push(game),
+                Err(error) => invalid.push(error),
+            }
+        }
+        (valid, invalid)
     }
 }
 
@@ -119,76 +141,6 @@ fn read_games(path: &Path, variant: &Variant, found: &mut Games) -> Result<(), R
             _ => return Err(ReadError::Format { path: name }),
         };
     read_lines(path, |lines| format(lines, variant, found))
-}
-
-/// A game with scores of a search, as a file has it.
-#[derive(Debug)]
-pub(crate) enum ScoredGame {
-    /// A line of labelled games, whose scores are the centipawns of a reference engine.
-    Labelled(String),
-    /// A record of self-play, whose scores are expected results, or of a game without scores.
-    Record(GameRecord),
-    /// An invalid game.
-    Invalid,
-}
-
-impl ScoredGame {
-    /// Returns the record of the game; `None` if it is invalid or none of `variant`. A game of bughouse on two boards
-    /// has one for each position, if `variant` is a single board.
-    pub(crate) fn records(&self, variant: &Variant) -> Option<Cow<'_, [GameRecord]>> {
-        let two_boards = |has_two: bool| if has_two { variant.on_two_boards() } else { None };
-        Some(match self {
-            ScoredGame::Labelled(line) => match two_boards(line.contains('|')) {
-                Some(two) => parse_labelled_game(line, &two).ok()?.single_boards(&two)?.into(),
-                None => vec![parse_labelled_game(line, variant).ok()?].into(),
-            },
-            ScoredGame::Record(game) => match two_boards(game.has_two_boards()) {
-                Some(two) => game.single_boards(&two)?.into(),
-                None => std::slice::from_ref(game).into(),
-            },
-            ScoredGame::Invalid => return None,
-        })
-    }
-}
-
-/// Reads labelled games (`tsv`, `tsv.gz`), games of self-play (`games`) or a history of RBC (`json`, `json.gz`), and calls
-/// `each` with at most `max_games` games at a time. Memory does not depend on the size of a file of labelled games; the
-/// others are read whole. `variant` is that of the histories.
-///
-/// # Errors
-/// If the file cannot be read or has another format, or what `each` returns.
-pub(crate) fn stream_scored(
-    path: &Path,
-    variant: &Variant,
-    max_games: usize,
-    mut each: impl FnMut(Vec<ScoredGame>) -> io::Result<()>,
-) -> Result<(), ReadError> {
-    let name = path.display().to_string();
-    let plain = name.strip_suffix(".gz").unwrap_or(&name);
-    if name.ends_with(".games") || plain.ends_with(".json") {
-        let io = |source| ReadError::Io { path: name.clone(), source };
-        let mut found = Games::default();
-        read(path, variant, &mut found)?;
-        let invalid = found.errors.iter().map(|_| ScoredGame::Invalid);
-        let mut games = found.games.into_iter().map(ScoredGame::Record).chain(invalid).peekable();
-        while games.peek().is_some() {
-            each(games.by_ref().take(max_games).collect()).map_err(io)?;
-        }
-        return Ok(());
-    }
-    read_lines(path, |lines| {
-        let mut chunk = Vec::with_capacity(max_games);
-        while let Some(line) = lines.next()? {
-            if line.trim().is_empty() || line.starts_with('#') {
-                continue;
-            }
-            chunk.push(ScoredGame::Labelled(line));
-            if chunk.len() == max_games {
-                each(std::mem::take(&mut chunk))?;
-            }
-        }
-        if chunk.is_empty() { Ok(()) } else { each(chunk) }
-    })
 }
 
 /// Opens a file, which may be compressed by gzip, and calls `read` with its lines.

@@ -34,7 +34,8 @@ use rayon::prelude::*;
 use crate::alpha_beta::AlphaBetaSearch;
 use crate::eval_scale::EngineScore;
 use crate::playing_network::open_to_play;
-use crate::record::{self, GameRecord, RecordError, SidePosition, Targets};
+use crate::readers::Games;
+use crate::record::{self, GameRecord, InvalidGame, RecordError, SidePosition, Targets};
 use crate::uci_engine::{EngineError, UciEngine};
 
 /// What scores positions.
@@ -166,6 +167,14 @@ const SEARCH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The greatest number of random turns between a position and one beside it.
 const SIDE_TURNS: usize = 2;
+
+/// Checks games and the positions beside them. Returns those that are possible in the variant, and the errors of the others.
+pub fn check_games(games: Games, variant: &Variant) -> (Vec<GameRecord>, Vec<InvalidGame>) {
+    games.check_each(|place, game| match game.check(variant) {
+        Ok(()) => Ok(game),
+        Err(fault) => Err(InvalidGame { place, start: game.start, fault }),
+    })
+}
 
 /// Replaces the scores of games by those of the evaluator. `done` is called with the number of games so far. Returns `None`
 /// if `stop` was set before all were scored.

@@ -30,7 +30,6 @@ use menagerie::encoding::Encoding;
 use menagerie::nn::NetworkMetadata;
 use menagerie::nn::network::append_checksum;
 use menagerie::variant::Variant;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde::{Deserialize, Serialize};
 
 use crate::learner::{Learner, LearnerConfig, Losses, TrainingSample};
@@ -322,18 +321,7 @@ fn checkpoint_name(steps: u64) -> String {
 
 /// Checks games. Returns those that are possible in the variant, and the errors of the others.
 pub fn check_games(games: Games, variant: &Arc<Variant>) -> (Vec<CheckedGame>, Vec<InvalidGame>) {
-    let check = |(place, game)| CheckedGame::new(Arc::clone(variant), game, place);
-    let placed: Vec<_> = games.into_placed().collect();
-    let checked: Vec<_> = placed.into_par_iter().map(check).collect();
-    let mut valid = Vec::new();
-    let mut invalid = Vec::new();
-    for game in checked {
-        match game {
-            Ok(game) => valid.push(game),
-            Err(error) => invalid.push(error),
-        }
-    }
-    (valid, invalid)
+    games.check_each(|place, game| CheckedGame::new(Arc::clone(variant), game, place))
 }
 
 /// Splits a list into a part for each thread and returns the results of the parts in order.

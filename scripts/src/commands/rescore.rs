@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::ProgressBar;
-use trainer::readers;
-use trainer::record;
-use trainer::rescore::{Evaluator, RescoreConfig, Rescored, rescore};
+use trainer::readers::{self, GameError, SkipReport};
+use trainer::record::{self, InvalidGame};
+use trainer::rescore::{Evaluator, RescoreConfig, Rescored, check_games, rescore};
 use trainer::uci_engine::parse_name_value;
 use trainer::variants::find_variant_in;
 
@@ -86,10 +86,10 @@ pub(crate) fn run(arguments: RescoreArguments) -> anyhow::Result<ExitCode> {
             "--score-scale must be above 0, got {scale}"
         );
     }
-    let found = readers::read_all(&arguments.games, &variant)?;
-    for error in &found.errors {
-        eprintln!("{error}");
-    }
+    let mut found = readers::read_all(&arguments.games, &variant)?;
+    let errors = std::mem::take(&mut found.errors);
+    let (games, invalid) = check_games(found, &variant);
+    report_skipped(&arguments.games, &errors, &invalid);
     let RescoreArguments { engine, network, nodes, options, evaluator, .. } = arguments;
     let evaluator = match (engine, network, evaluator) {
         (Some(file), _, _) => Evaluator::Engine { file, options, nodes },
@@ -109,10 +109,10 @@ pub(crate) fn run(arguments: RescoreArguments) -> anyhow::Result<ExitCode> {
         parts: Some(parts.clone()),
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(arguments.threads)).build()?;
-    let bar = ProgressBar::new(found.games.len() as u64);
+    let bar = ProgressBar::new(games.len() as u64);
     let done = |games: usize| bar.set_position(games as u64);
     let stop = stop_flag(SEARCH_GRACE)?;
-    let rescored = pool.install(|| rescore(&variant, &config, &found.games, &stop, &done));
+    let rescored = pool.install(|| rescore(&variant, &config, &games, &stop, &done));
     bar.finish_and_clear();
     // A signal may have ended the engines, too.
     if stop.load(Ordering::Relaxed) {
@@ -125,9 +125,22 @@ pub(crate) fn run(arguments: RescoreArguments) -> anyhow::Result<ExitCode> {
     std::fs::remove_dir_all(&parts)?;
     let positions: usize = games.iter().map(|game| game.plies.len()).sum();
     print_line!(
-        "{}: {positions} positions of {} games, {bad_games} games do not replay; factor on log odds {steepness:.3}",
+        "{}: {positions} positions of {} games, {} skipped; factor on log odds {steepness:.3}",
         arguments.out.display(),
-        found.games.len() - bad_games,
+        games.len(),
+        errors.len() + invalid.len() + bad_games,
     );
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the errors of the games of each file that are skipped.
+fn report_skipped(files: &[PathBuf], errors: &[GameError], invalid: &[InvalidGame]) {
+    for path in files {
+        let mut report = SkipReport::new(path);
+        let name = path.display().to_string();
+        errors.iter().filter(|error| error.file == name).for_each(|error| report.add(error));
+        let invalid = invalid.iter().filter(|error| *error.place.file == *name);
+        invalid.for_each(|error| report.add(error));
+        report.finish();
+    }
 }

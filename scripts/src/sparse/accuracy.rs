@@ -10,7 +10,7 @@ use menagerie::variant::Variant;
 use super::cache::is_held_out;
 use super::labels::{Labeler, ValueTarget};
 use super::loss::{self, Measures, Sums};
-use crate::readers::stream_scored;
+use crate::readers::{SkipReport, stream_scored};
 
 /// Positions evaluated at once.
 const BATCH: usize = 64;
@@ -36,7 +36,7 @@ pub struct HeldOut {
 
 impl HeldOut {
     /// Reads the positions that a training run on `files` with `held_out_of` holds out; at most `most` of
-    /// them, evenly spread.
+    /// them, evenly spread. The errors of games that are skipped are printed.
     ///
     /// # Errors
     /// If a file cannot be read, or the variant has no sparse encoding.
@@ -53,11 +53,15 @@ impl HeldOut {
         let mut all = Vec::new();
         let mut bad_games = 0;
         for path in files {
+            let mut skipped = SkipReport::new(path);
             stream_scored(path, variant, GAMES, |games| {
                 for game in &games {
-                    let Some(records) = game.records(variant) else {
-                        bad_games += 1;
-                        continue;
+                    let records = match game.records(variant) {
+                        Ok(records) => records,
+                        Err(error) => {
+                            skipped.add(&error);
+                            continue;
+                        }
                     };
                     for record in records.iter().filter(|it| is_held_out(it, held_out_of)) {
                         labeler.visit(record, &mut |position, _, policy, value| {
@@ -68,6 +72,7 @@ impl HeldOut {
                 }
                 Ok(())
             })?;
+            bad_games += skipped.finish();
         }
         let chosen = most.min(all.len());
         let count = all.len();

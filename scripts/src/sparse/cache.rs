@@ -22,7 +22,7 @@ use super::batch::Batch;
 use super::config::SparseConfig;
 use super::labels::{Labeler, Labelled};
 use super::sources::{Sources, VariantSource};
-use crate::readers::{ScoredGame, stream_scored};
+use crate::readers::{ScoredGame, SkipReport, SkippedGame, stream_scored};
 use crate::record::{GameRecord, Targets};
 use crate::rescore::steepness_of_scale;
 
@@ -155,12 +155,14 @@ impl PositionCache {
             };
             let before = builder.positions();
             for path in &variant.files {
+                let mut skipped = SkipReport::new(path);
                 let encode = |games: Vec<ScoredGame>| {
-                    builder.add(variant, &games, &mut counts)?;
+                    builder.add(variant, &games, &mut counts, &mut skipped)?;
                     progress(before + counts.positions + counts.held_out);
                     Ok(())
                 };
                 stream_scored(path, &variant.variant, GAMES_PER_CHUNK, encode)?;
+                counts.bad_games += skipped.finish() as u64;
             }
             builder.variants.push(counts);
         }
@@ -311,42 +313,47 @@ impl Builder {
         self.variants.iter().map(|counts| counts.positions + counts.held_out).sum()
     }
 
-    /// Adds the positions of games of a variant.
+    /// Adds the positions of games of a variant. Invalid games are skipped.
     fn add(
         &mut self,
         source: &VariantSource,
         games: &[ScoredGame],
         counts: &mut VariantCounts,
+        skipped: &mut SkipReport,
     ) -> std::io::Result<()> {
         let VariantSource { variant, encoding, map, .. } = source;
         let steepness = counts.steepness;
         let held_out_of = self.held_out_of;
-        let encoded: Vec<Option<(bool, Vec<u16>)>> = games
+        let encoded: Vec<Result<(bool, Vec<u16>), SkippedGame>> = games
             .par_iter()
             .map_init(
                 // Scores of self-play are expected results already.
                 || [steepness, 1.0].map(|steepness| Labeler::new(variant, encoding, steepness)),
                 |[labelled, recorded], raw| {
                     let games = raw.records(variant)?;
-                    let first = games.first()?;
+                    let first = games.first().ok_or_else(|| raw.no_position())?;
                     let held_out = is_held_out(first, held_out_of);
                     let labeler = match raw {
-                        ScoredGame::Labelled(_) => labelled,
-                        ScoredGame::Record(_) | ScoredGame::Invalid => recorded,
+                        ScoredGame::Labelled { .. } => labelled,
+                        ScoredGame::Record(..) | ScoredGame::Invalid(_) => recorded,
                     };
                     let mut words = Vec::new();
                     for game in games.iter() {
-                        labeler.label(game, map.as_ref(), &mut words)?;
+                        let labelled = labeler.label(game, map.as_ref(), &mut words);
+                        labelled.ok_or_else(|| raw.no_position())?;
                     }
-                    Some((held_out, words))
+                    Ok((held_out, words))
                 },
             )
             .collect();
         for game in encoded {
             counts.games += 1;
-            let Some((held_out, words)) = game else {
-                counts.bad_games += 1;
-                continue;
+            let (held_out, words) = match game {
+                Ok(game) => game,
+                Err(error) => {
+                    skipped.add(&error);
+                    continue;
+                }
             };
             let mut rest = &words[..];
             while let Some((_, length)) = Labelled::read(rest) {
@@ -386,9 +393,9 @@ fn fitted_steepness(files: &[PathBuf], variant: &Variant) -> anyhow::Result<f32>
         stream_scored(path, variant, GAMES_TO_FIT, |chunk| {
             if first {
                 let labelled =
-                    chunk.par_iter().filter(|game| matches!(game, ScoredGame::Labelled(_)));
+                    chunk.par_iter().filter(|game| matches!(game, ScoredGame::Labelled { .. }));
                 let records =
-                    labelled.filter_map(|game| game.records(variant).map(Cow::into_owned));
+                    labelled.filter_map(|game| game.records(variant).ok().map(Cow::into_owned));
                 games.extend(records.collect::<Vec<_>>().into_iter().flatten());
             }
             first = false;

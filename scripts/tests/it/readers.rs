@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 
 use crate::support::reading::{read, variant};
 use flate2::Compression;
@@ -84,6 +85,46 @@ fn readers_count_the_games_that_held_out_positions_lack() {
     let wrong = lines.iter().filter(|line| line.contains("\t1-0\t")).count();
     assert!(wrong > 0 && !held_out.is_empty());
     assert_eq!(held_out.bad_games(), wrong);
+}
+
+/// Commands that count games that they skip print the first errors of each file.
+#[cfg(unix)]
+#[test]
+fn readers_errors_of_scored_games_are_printed_up_to_a_number() {
+    let folder = TempDir::new().expect("a folder");
+    let write = |name: &str, text: String| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("written");
+        path.display().to_string()
+    };
+    let games = LABELLED.lines().filter(|line| line.starts_with("crazyhouse\t"));
+    let games: Vec<String> = games.map(str::to_owned).collect();
+    let bad = vec!["bad".to_owned(); 14];
+    let mixed =
+        write("bad.tsv", [&["# A comment".to_owned()][..], &games, &bad].concat().join("\n"));
+    let json = write("bad.json", "{\n\"a\": x}".to_owned());
+    let evaluator = folder.path().join("evaluator");
+    crate::support::script::executable(&evaluator, "#!/bin/sh\nsed s/.*/7/\n");
+    let evaluator = evaluator.display().to_string();
+    let [run, out] =
+        ["run", "out.games"].map(|name| folder.path().join(name).display().to_string());
+    let sizes =
+        ["--hidden-size", "128", "--policy-size", "64", "--positions", "16", "--batch", "16"];
+    let sparse = [&["sparse", "crazyhouse", &mixed, "--run", &run][..], &sizes].concat();
+    let rescore = ["rescore", "crazyhouse", &mixed, "--evaluator", &evaluator, "--out", &out];
+    let accuracy = ["accuracy", "crazyhouse", "none.onnx", "--records", &mixed, &json];
+    for (arguments, lines) in [(&sparse[..], 13), (&rescore[..], 13), (&accuracy[..], 14)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trainer"));
+        let output = command.args(arguments).output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let of_files: Vec<&str> = text.lines().filter(|line| line.contains("bad.")).collect();
+        assert_eq!(of_files.len(), lines, "{text}");
+        let first = format!("{mixed}, line {}: 1 fields instead of 4: \"bad\"", games.len() + 2);
+        assert_eq!(of_files[0], first);
+        assert_eq!(of_files[12], format!("{mixed}: 2 more games are skipped"));
+        let is_json = |line: &&str| line.starts_with(&format!("{json}, line 2: invalid JSON: "));
+        assert!(of_files.get(13).is_none_or(is_json), "{text}");
+    }
 }
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
