@@ -32,7 +32,7 @@ pub(crate) const MAX_MOVE_TIME: Duration = Duration::from_secs(600);
 pub(crate) const MAX_ANALYSIS_TIME: Duration = Duration::from_secs(3600);
 /// The maximum time of a clock.
 pub(crate) const MAX_CLOCK_MILLISECONDS: i64 = 24 * 3_600_000;
-/// The maximum number of visits of a search.
+/// The maximum number of nodes of a search.
 pub(crate) const MAX_NODES: u64 = 10_000_000_000;
 /// The maximum depth of a search.
 pub(crate) const MAX_DEPTH: u64 = 40;

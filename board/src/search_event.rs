@@ -32,7 +32,7 @@ struct InfoBody {
     /// The expected score of each side, from -1 to 1.
     values: Vec<f32>,
     nodes: u64,
-    /// Visits per second.
+    /// Nodes per second.
     nps: u64,
     /// Milliseconds.
     time: u64,

@@ -13,9 +13,10 @@ pub struct Limits {
     pub clocks: PerSide<Option<Clock>>,
     /// The time for this turn.
     pub time: Option<Duration>,
-    /// The number of new visits to the root.
+    /// The number of new visits to the root, or of nodes of alpha-beta.
     pub nodes: Option<u64>,
-    /// The depth to reach. Depth counts new visits on a logarithmic scale, see `engine/limits.rs`.
+    /// The depth to reach. In Monte-Carlo tree search it counts new visits on a logarithmic scale, see
+    /// `engine/limits.rs`.
     pub depth: Option<u64>,
     /// A win within this number of turns of the side to move.
     pub mate: Option<u64>,

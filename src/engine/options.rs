@@ -80,7 +80,7 @@ pub struct Options {
     /// `Gumbel`: whether visits to the root are distributed by sequential halving, if the end of the search
     /// is known.
     pub gumbel: bool,
-    /// `Hash`: memory for the tree and the cache of evaluations, in MB.
+    /// `Hash`: memory for the tree and the cache of evaluations, or for the transposition table, in MB.
     pub hash: usize,
     /// `MultiPV`: the number of lines in a report.
     pub multi_pv: usize,
@@ -213,7 +213,7 @@ fn option_table(catalogue: &Catalogue) -> Vec<(OptionInfo, Setter)> {
             "Clear Hash",
             OptionKind::Button,
             |_, _| {},
-            "Clears the search tree and the evaluation cache.",
+            "Clears the search tree, the evaluation cache and the transposition table.",
         ),
         option(
             "MultiPV",

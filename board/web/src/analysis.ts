@@ -321,7 +321,7 @@ export class Analysis {
       this.stats.textContent = this.running ? 'Searching' : 'The engine is not running.';
       return;
     }
-    const parts = [`Depth ${info.depth}/${info.seldepth}`, `${formatCount(info.nodes)} visits`, `${formatCount(info.nps)}/s`];
+    const parts = [`Depth ${info.depth}/${info.seldepth}`, `${formatCount(info.nodes)} nodes`, `${formatCount(info.nps)}/s`];
     if (info.hashfull > 0) parts.push(`hash ${Math.round(info.hashfull / 10)}%`);
     this.stats.textContent = parts.join(' · ');
   }

@@ -204,7 +204,7 @@ pub struct DatagenSettings {
     pub games: u64,
     /// Who plays the games of round 1. `"self"` needs a network in `nets`; `"untrained"` begins with nothing but the rules.
     pub first: GameSource,
-    /// Who plays the games from round 2 on.
+    /// Who plays the games from round 2 on; not `"untrained"`.
     pub later: GameSource,
     /// Rounds of self-play from whose games a network learns: its own and those before.
     pub window: usize,

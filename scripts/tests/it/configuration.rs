@@ -279,9 +279,9 @@ fn sections() -> Vec<Section> {
              [campaign.toml](../scripts/examples/campaign.toml). Paths are relative to the file.",
         )
         .defaults(&engine)
-        .linked(&["engine", "self_play", "datagen", "train", "match"]),
+        .linked(&["engine", "self_play", "datagen", "train", "fine_tune", "match"]),
         Section::new::<VariantEntry>("### `[[variants]]`")
-            .linked(&["engine", "self_play", "datagen", "train", "match"]),
+            .linked(&["engine", "self_play", "datagen", "train", "fine_tune", "match"]),
         Section::new::<EngineSettings>("### `[engine]`")
             .defaults(&EngineSettings::reference())
             .partial(),
