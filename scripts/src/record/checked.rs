@@ -154,6 +154,15 @@ pub(super) fn check(
 }
 
 impl GameRecord {
+    /// Checks that the game and the positions beside it are possible in `variant`.
+    ///
+    /// # Errors
+    /// The first [`GameFault`].
+    pub fn check(&self, variant: &Variant) -> Result<(), GameFault> {
+        check(self, variant)?;
+        self.check_side_positions(variant)
+    }
+
     /// Returns how the game goes on from `position`, before ply `nth`; `None` if a move is illegal.
     pub(super) fn continuation(&self, mut position: Position, nth: usize) -> Option<Continuation> {
         let mover = position.turn();

@@ -1,9 +1,8 @@
 //! Checks of recorded games: what a network learns from a record must be possible in its variant.
 
-use menagerie::rules::{FenError, MoveList, PackedMove, Position};
+use menagerie::rules::{BoardId, FenError, Move, MoveList, PackedMove, Position};
 use menagerie::variant::Variant;
 
-use super::sample::{is_choice, moved_board};
 use super::{End, GameRecord, PlyRecord};
 
 /// Greatest amount of a score. Rounding errors of a search may take it beyond 1.
@@ -90,17 +89,8 @@ impl From<FenError> for GameFault {
 }
 
 impl GameRecord {
-    /// Checks that the game and the positions beside it are possible in `variant`.
-    ///
-    /// # Errors
-    /// The first [`GameFault`].
-    pub fn check(&self, variant: &Variant) -> Result<(), GameFault> {
-        super::checked::check(self, variant)?;
-        self.check_side_positions(variant)
-    }
-
     /// Checks the positions beside a game whose plies have been checked.
-    fn check_side_positions(&self, variant: &Variant) -> Result<(), GameFault> {
+    pub(super) fn check_side_positions(&self, variant: &Variant) -> Result<(), GameFault> {
         if self.side_positions.is_empty() {
             return Ok(());
         }
@@ -173,6 +163,23 @@ impl GameRecord {
         }
         if has_share { Ok(()) } else { Err(PlyFault::PolicySum) }
     }
+}
+
+/// Returns the board of bughouse with recorded clocks on which the ply was played: its player did not
+/// choose between the boards, or whether to sit.
+pub(super) fn moved_board(game: &GameRecord, ply: &PlyRecord) -> Option<BoardId> {
+    if game.clocks.is_empty() {
+        return None;
+    }
+    match PackedMove(ply.played).unpack()? {
+        Move::Pass => None,
+        m => Some(m.board()),
+    }
+}
+
+/// Returns `true` if a player who moves on `board`, or any player, chooses among moves of which this is one.
+pub(super) fn is_choice(m: Move, board: Option<BoardId>) -> bool {
+    board.is_none_or(|board| m != Move::Pass && m.board() == board)
 }
 
 /// Checks that a game can end like this.

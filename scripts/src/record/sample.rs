@@ -1,10 +1,11 @@
 //! From records to samples: what a network should learn at a ply.
 
 use menagerie::encoding::Encoding;
-use menagerie::rules::{BoardId, Move, MoveList, PackedMove, Position, Side, Square};
+use menagerie::rules::{Move, MoveList, Position, Side, Square};
 use menagerie::variant::Variant;
 
 use super::checked::{CheckedGame, Continuation};
+use super::checks::{is_choice, moved_board};
 use super::{End, GameRecord, PlyRecord, Targets};
 use crate::learner::TrainingSample;
 
@@ -179,23 +180,6 @@ impl Sampler<'_> {
             (scored, became) => scored.or(became).unwrap_or_default(),
         })
     }
-}
-
-/// Returns the board of bughouse with recorded clocks on which the ply was played: its player did not
-/// choose between the boards, or whether to sit.
-pub(super) fn moved_board(game: &GameRecord, ply: &PlyRecord) -> Option<BoardId> {
-    if game.clocks.is_empty() {
-        return None;
-    }
-    match PackedMove(ply.played).unpack()? {
-        Move::Pass => None,
-        m => Some(m.board()),
-    }
-}
-
-/// Returns `true` if a player who moves on `board`, or any player, chooses among moves of which this is one.
-pub(super) fn is_choice(m: Move, board: Option<BoardId>) -> bool {
-    board.is_none_or(|board| m != Move::Pass && m.board() == board)
 }
 
 /// Returns the move on the board with left and right swapped.

@@ -211,7 +211,36 @@ fn uploads_with(games: u64, names: &[String]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use menagerie::variant::Catalogue;
+
+    use super::super::upload::tests::upload;
     use super::*;
+
+    #[test]
+    fn uploads_on_which_the_learner_cannot_train_are_moved_and_not_claimed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(folder.path().to_str().expect("a text")).expect("a store");
+        let variant = Catalogue::shipped().get("3x3").expect("it is shipped");
+        let mut no_share = upload(&variant);
+        no_share.games[0].plies[0].policy[0].1 = 0;
+        let mut no_time = upload(&variant);
+        no_time.stats.cpu = std::time::Duration::MAX;
+        let names = ["0-a-1-1.games", "0-b-1-1.games", "0-c-1-1.games"];
+        for (name, upload) in names.iter().zip([no_share, upload(&variant), no_time]) {
+            let bytes = upload.encode().expect("bytes");
+            store.write(&incoming(name), bytes).expect("written");
+        }
+        let mut claims = Claims::read(&store, &variant).expect("read");
+        claims.fetch(3).expect("fetched");
+        assert_eq!(claims.ready_games(), 1);
+        assert_eq!(store.list(REJECTED).expect("listed"), [names[0], names[2]]);
+        let claimed = claims.claim(0).expect("claimed");
+        assert_eq!(
+            (claimed.games, claimed.stats),
+            (upload(&variant).games, SelfPlayStats::default())
+        );
+        assert_eq!(store.list(INCOMING).expect("listed"), [names[1]]);
+    }
 
     #[test]
     fn uploads_are_fetched_until_their_names_hold_enough_games() {

@@ -130,7 +130,7 @@ impl Upload {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::time::Duration;
 
     use menagerie::rules::MoveList;
@@ -140,7 +140,7 @@ mod tests {
     use crate::record::{End, PlyRecord, SidePosition};
 
     /// An upload of a game of one ply.
-    fn upload(variant: &Variant) -> Upload {
+    pub(in crate::run) fn upload(variant: &Variant) -> Upload {
         let position = variant.start();
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
