@@ -307,6 +307,19 @@ fn move_counter_is_not_reset_by_reversible_moves() {
 }
 
 #[test]
+fn immune_pawns_capture_en_passant() {
+    let keys = "mutuallyImmuneTypes = p\nstartFen = 4k3/8/8/8/1p6/1P6/P7/4K3 w - - 0 1";
+    let position = after(made(keys), "a2a4");
+    // Fairy-Stockfish: five moves of the king and b4a3.
+    assert_eq!(perft(&position, 1), 6);
+    after(position, "b4a3");
+    assert_illegal(
+        &made("mutuallyImmuneTypes = p\nstartFen = 4k3/8/8/8/1p6/P7/8/4K3 w - - 0 1"),
+        "a3b4",
+    );
+}
+
+#[test]
 fn pocket_does_not_get_a_royal_king() {
     let taken = after(shipped("chessgi", "4k3/8/8/8/8/8/4q3/4K3[] b - - 0 1", false), "e2e1");
     assert_eq!(taken.fen(), "4k3/8/8/8/8/8/8/4q3[] w - - 0 2");

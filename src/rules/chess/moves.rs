@@ -266,10 +266,10 @@ impl ChessPosition {
         (ahead, far)
     }
 
-    /// Returns `true` if the pawn of the side to move on `from` can capture en passant on `to`.
+    /// Returns `true` if the pawn of the side to move on `from` can capture en passant on `to`. As in Fairy-Stockfish,
+    /// mutually immune pawns can, too: the square is empty.
     fn takes_en_passant(&self, check_info: CheckInfo, from: Square, to: Square) -> bool {
         attacks::pawn_attacks(self.turn, from).contains(to)
-            && !self.variant_rules.mutually_immune.contains(&Role::Pawn)
             && self.is_safe_en_passant(check_info, from, to)
     }
 
