@@ -107,12 +107,16 @@ fn begin_section(
     let (name, parent) = header.split_once(':').unwrap_or((header, ""));
     let name = name.trim().to_owned();
     let parent = parent.trim().to_owned();
+    let is_in = |list: &[RawSection]| list.iter().any(|section| section.name == name);
     let find = |name: &str| above.iter().chain(sections).find(|section| section.name == name);
     if name.is_empty() || name.contains(char::is_whitespace) {
         return Err(IniError::Syntax { line, text: format!("[{header}]") });
     }
-    if find(&name).is_some() {
+    if is_in(sections) {
         return Err(IniError::Duplicate { line, name });
+    }
+    if is_in(above) {
+        return Err(IniError::Known { line, name });
     }
     match find(&parent) {
         Some(raw) => Ok(RawSection { name, line, is_child: true, keys: raw.keys.inherit() }),

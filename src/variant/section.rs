@@ -24,6 +24,14 @@ pub enum IniError {
         /// The name of the section.
         name: String,
     },
+    /// The name is that of a shipped variant or one of another file, which children of the section inherit.
+    #[error("line {line}: there is a variant [{name}] already, this section is not used")]
+    Known {
+        /// The line number.
+        line: u32,
+        /// The name of the section.
+        name: String,
+    },
     /// There is no section with the name of the parent before this one.
     #[error("line {line}: [{name}:{parent}]: no section {parent} before this line")]
     NoParent {
@@ -196,6 +204,7 @@ impl IniError {
         match self {
             IniError::Syntax { line, .. }
             | IniError::Duplicate { line, .. }
+            | IniError::Known { line, .. }
             | IniError::NoParent { line, .. }
             | IniError::Key { line, .. }
             | IniError::Conflict { line, .. }

@@ -334,6 +334,20 @@ fn castling_rights_end_with_an_ambiguous_second_king() {
 }
 
 #[test]
+fn ini_names_of_other_variants_are_not_duplicates() {
+    let (catalogue, errors) =
+        Catalogue::shipped().extended("[duck]\nking = x\n[own:duck]\n[own:chess]\n");
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let wanted = [
+        "line 1: there is a variant [duck] already, this section is not used",
+        "line 4: duplicate section [own]",
+    ];
+    assert_eq!(errors, wanted);
+    let start = catalogue.get("own").expect("a child of the shipped variant").start();
+    after(start, "e2e4,e4e5");
+}
+
+#[test]
 fn ini_last_line_needs_no_line_end() {
     for (text, wanted) in [
         ("[]", "line 1: cannot parse \"[]\""),
