@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use flate2::read::MultiGzDecoder;
 
-use super::job::{GAMES, upload_games};
+use super::job::{GAMES, SETTINGS, upload_games};
 use crate::store::Store;
 
 /// Uploads that are fetched at a time.
@@ -40,12 +40,17 @@ struct Target {
 /// Adds the games of all uploads of a store to a file, each once.
 ///
 /// # Errors
-/// If the store or the file cannot be read or written, or the file is not one of this function.
+/// If the store has no job or cannot be read, or the file cannot be written or is not one of this function.
 pub fn gather(store: &Store, path: &Path) -> anyhow::Result<Gathered> {
     let name = path.display();
     anyhow::ensure!(
         path.extension().is_none_or(|extension| extension != "gz"),
         "{name}: the games are written without compression, choose a name without .gz"
+    );
+    anyhow::ensure!(
+        store.find(SETTINGS)?.is_some(),
+        "{}: no games of trainer datagen --store",
+        store.place()
     );
     let mut target = Target::open(path).with_context(|| name.to_string())?;
     let games = target.uploads.iter().filter_map(|upload| upload_games(upload)).sum();

@@ -28,7 +28,8 @@ use crate::uploader::{EncodedUpload, MAX_OUTAGE, Uploader};
 /// The folder of uploads.
 pub(super) const GAMES: &str = "games";
 
-const SETTINGS: &str = "job.toml";
+/// The settings of the job.
+pub(super) const SETTINGS: &str = "job.toml";
 
 /// Interval at which a wait checks whether it has to end.
 const STOP_POLL: Duration = Duration::from_millis(50);

@@ -130,6 +130,11 @@ fn datagen_job_refuses_other_settings_and_damaged_games() {
     let stranger = folder.path().join("stranger.tsv");
     fs::write(&stranger, "a game\n").expect("written");
     assert!(gather(&store, &stranger).is_err());
+    let empty = folder.path().join("empty");
+    let nothing = Store::open(empty.to_str().expect("UTF-8")).expect("a store");
+    let error = gather(&nothing, &folder.path().join("none.tsv")).expect_err("no job").to_string();
+    assert!(error.contains("no games of trainer datagen"), "{error}");
+    assert!(!folder.path().join("none.tsv").exists());
     assert_eq!(fs::read_to_string(&stranger).expect("kept"), "a game\n");
     assert!(gather(&store, &folder.path().join("all.tsv.gz")).is_err());
 }
