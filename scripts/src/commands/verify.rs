@@ -34,7 +34,9 @@ pub(crate) struct VerifyArguments {
     /// A UCI engine to measure.
     #[arg(long, value_name = "FILE")]
     engine: Option<PathBuf>,
-    /// A file of positions with their best moves, for variants that are too large to be solved.
+    /// A file of positions with their best moves, for games of n in a row that are too large to be solved. Columns are
+    /// separated by tabs: cells by rank from the top (`.` or the number of a side), side to move, outcomes, moves that
+    /// keep the score, and best moves, as numbers of cells from 0 with commas between.
     #[arg(long, value_name = "FILE")]
     puzzles: Option<PathBuf>,
     /// A table that `trainer solve` wrote, instead of solving the variant again.
