@@ -37,7 +37,7 @@ pub struct GameRecord {
     /// The clocks before each ply of a game of bughouse, in milliseconds: White's and Black's on the
     /// first board, then on the second. Empty if they are unknown.
     pub clocks: Vec<[u32; 4]>,
-    /// Positions beside the game, by ascending ply.
+    /// Side positions, which were not played, by ascending ply.
     pub side_positions: Vec<SidePosition>,
     /// The checksum of the game of which this is a part, if it is one. It is not stored.
     #[serde(skip)]

@@ -2,7 +2,7 @@
 //!
 //! The static evaluation of a strong engine costs microseconds, a search of some hundred nodes less than a millisecond. So
 //! games that are cheap to play, such as those of self-play with few visits, teach a network more if the evaluator scores
-//! their positions, those that self-play recorded beside them, and positions a few random turns beside them: a search
+//! their positions, recorded side positions, and new ones a few random turns away: a search
 //! meets all of these.
 //!
 //! The evaluator is a UCI engine, or a program that reads FENs, one a line, until the end of its input, and prints a line
@@ -71,10 +71,10 @@ pub enum Evaluator {
 pub struct RescoreConfig {
     /// The evaluator.
     pub evaluator: Evaluator,
-    /// The number of new positions beside each position of a game, each one or two random turns after it. Recorded ones
+    /// The number of new side positions for each position of a game, each one or two random turns after it. Recorded ones
     /// are scored unless [`only_games`](RescoreConfig::only_games) is set.
     pub side_positions: usize,
-    /// Leaves out recorded positions beside the games, of which self-play has several for each position of a game.
+    /// Leaves out recorded side positions, of which self-play has several for each position of a game.
     pub only_games: bool,
     /// The seed of the random turns.
     pub seed: u64,
@@ -150,7 +150,7 @@ pub enum RescoreError {
 /// Games with new scores.
 #[derive(Debug)]
 pub struct Rescored {
-    /// The games, with the positions beside them.
+    /// The games, with their side positions.
     pub games: Vec<GameRecord>,
     /// The number of games that do not replay, and were left out.
     pub bad_games: usize,
@@ -165,10 +165,10 @@ const GAMES_PER_PART: usize = 64;
 /// The time limit of a search; an engine that exceeds it has failed.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The greatest number of random turns between a position and one beside it.
+/// The greatest number of random turns between a position and its side positions.
 const SIDE_TURNS: usize = 2;
 
-/// Checks games and the positions beside them. Returns those that are possible in the variant, and the errors of the others.
+/// Checks games and their side positions. Returns those that are possible in the variant, and the errors of the others.
 pub fn check_games(games: Games, variant: &Variant) -> (Vec<GameRecord>, Vec<InvalidGame>) {
     games.check_each(|place, game| match game.check(variant) {
         Ok(()) => Ok(game),
@@ -254,15 +254,15 @@ struct Positions {
     sources: Vec<Source>,
 }
 
-/// Where a position comes from: the number of the game, the ply, and the moves from there, if it is beside the game.
+/// Where a position comes from: the number of the game, the ply, and the moves from there, if it is a side position.
 struct Source {
     game: usize,
     ply: usize,
-    beside: Option<Vec<u16>>,
+    side_moves: Option<Vec<u16>>,
 }
 
 impl Positions {
-    /// Adds a game without scores and the positions beside it. Returns `None`, and adds nothing, if it does not replay.
+    /// Adds a game without scores and its side positions. Returns `None`, and adds nothing, if it does not replay.
     fn add(
         &mut self,
         variant: &Variant,
@@ -295,19 +295,19 @@ impl Positions {
         for (nth, ply) in game.plies.iter().enumerate() {
             while let Some(side) = recorded.next_if(|side| side.ply as usize == nth) {
                 let fen = fen_after(&position, &side.moves)?;
-                let beside = Some(side.moves.clone());
-                self.sources.push(Source { game: number, ply: nth, beside });
+                let side_moves = Some(side.moves.clone());
+                self.sources.push(Source { game: number, ply: nth, side_moves });
                 self.fens.push(fen);
             }
             self.games[number].plies[nth].score = None;
             if !position.mid_turn() {
-                self.sources.push(Source { game: number, ply: nth, beside: None });
+                self.sources.push(Source { game: number, ply: nth, side_moves: None });
                 self.fens.push(position.fen());
                 for _ in 0..config.side_positions {
                     let turns = rng.random_range(1..=SIDE_TURNS);
                     if let Some((moves, fen)) = random_continuation(&position, turns, rng) {
-                        let beside = Some(moves);
-                        self.sources.push(Source { game: number, ply: nth, beside });
+                        let side_moves = Some(moves);
+                        self.sources.push(Source { game: number, ply: nth, side_moves });
                         self.fens.push(fen);
                     }
                 }
@@ -348,8 +348,8 @@ fn score_games(
         }
     };
     let Some(scores) = scores else { return Ok(None) };
-    for (Source { game, ply, beside }, score) in sources.into_iter().zip(scores) {
-        match (beside, score) {
+    for (Source { game, ply, side_moves }, score) in sources.into_iter().zip(scores) {
+        match (side_moves, score) {
             (None, score) => games[game].plies[ply].score = score,
             (Some(moves), Some(score)) => {
                 let side = SidePosition { ply: ply as u32, moves, score };

@@ -46,7 +46,7 @@ pub struct SelfPlayConfig {
     /// Plies with fewer visits; none if not set. This is KataGo's playout cap randomization (Wu 2019, section
     /// 3.1).
     pub playout_cap: Option<PlayoutCap>,
-    /// The positions of the searches with all visits that are recorded beside the game, for the value. Without a table
+    /// The positions of the searches with all visits that are recorded as side positions, for the value. Without a table
     /// there are none.
     pub side_positions: Option<SidePositions>,
 }
@@ -73,7 +73,7 @@ pub struct PlayoutCap {
     pub visits: usize,
 }
 
-/// The positions of a search that are recorded beside the game.
+/// The positions of a search that are recorded as side positions.
 ///
 /// Most positions that a search evaluates follow a mistake, of which games have few.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -211,7 +211,7 @@ pub struct DatagenSettings {
     /// Games of a round of self-play whose positions the reference engine scores. The value learns from its scores, too.
     pub scored_games: u64,
     /// Nodes of a search by alpha-beta, by the network that plays, of each position of the games of self-play. Its scores
-    /// replace those of the games, and positions beside the games are left out; 0 keeps them all.
+    /// replace those of the games, and side positions are left out; 0 keeps them all.
     pub alpha_beta_nodes: u64,
     /// Greatest number of random plies at the start of games of the reference engine.
     pub opening: usize,

@@ -17,7 +17,7 @@ use super::stop::{STOPPED, stop_flag};
 use super::threads;
 use trainer::print_line;
 
-/// Replaces the scores of recorded games by those of another evaluator, and adds positions beside the games. The same
+/// Replaces the scores of recorded games by those of another evaluator, and adds side positions. The same
 /// command continues if it was stopped.
 ///
 /// The evaluator is a UCI engine, a sparse network that is searched by alpha-beta, or a program that reads FENs, one a line,
@@ -55,10 +55,10 @@ pub(crate) struct RescoreArguments {
     /// Its arguments.
     #[arg(long, value_name = "ARGUMENT", num_args = 1..)]
     arguments: Vec<String>,
-    /// New positions beside each position, one or two random turns after it. Recorded ones are scored, too.
+    /// New side positions for each position, one or two random turns after it. Recorded ones are scored, too.
     #[arg(long, default_value_t = 1)]
     side_positions: usize,
-    /// Leaves out recorded positions beside the games, of which self-play has several for each position of a game.
+    /// Leaves out recorded side positions, of which self-play has several for each position of a game.
     #[arg(long)]
     only_games: bool,
     /// Centipawns of the logistic function from scores to expected scores; fitted to the results of the games if not given.

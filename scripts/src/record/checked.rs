@@ -10,7 +10,7 @@ use super::checks::{GameFault, PlyFault, check_end};
 use super::{End, GameRecord};
 
 /// A recorded game that is possible in its variant: start and moves are legal, those of the policies as well, scores are
-/// scores, and winners are sides. Positions beside the game are not checked.
+/// scores, and winners are sides. Side positions are not checked.
 ///
 /// A game in which each ply is legal for the side to move is replayed without checks. Not so a game with
 /// recorded clocks, as they decide who may sit, or one in which several seats of bughouse could move: it is
@@ -109,7 +109,7 @@ impl CheckedGame {
     }
 }
 
-/// Checks a game but for the positions beside it. Returns what comes after each ply; `None` if the game must be replayed
+/// Checks a game but for its side positions. Returns what comes after each ply; `None` if the game must be replayed
 /// with checks.
 pub(super) fn check(
     record: &GameRecord,
@@ -154,7 +154,7 @@ pub(super) fn check(
 }
 
 impl GameRecord {
-    /// Checks that the game and the positions beside it are possible in `variant`.
+    /// Checks that the game and its side positions are possible in `variant`.
     ///
     /// # Errors
     /// The first [`GameFault`].

@@ -30,8 +30,8 @@ pub enum GameFault {
         /// What is wrong with it.
         fault: PlyFault,
     },
-    /// A position beside the game is invalid.
-    #[error("position {number} beside the game: {fault}")]
+    /// A side position is invalid.
+    #[error("side position {number}: {fault}")]
     SidePosition {
         /// The number of the position, from 1.
         number: usize,
@@ -68,7 +68,7 @@ pub enum PlyFault {
     },
 }
 
-/// What is wrong with a position beside a game.
+/// What is wrong with a side position.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum SidePositionFault {
     /// An earlier one has a later ply, or the game does not have its ply.
@@ -89,7 +89,7 @@ impl From<FenError> for GameFault {
 }
 
 impl GameRecord {
-    /// Checks the positions beside a game whose plies have been checked.
+    /// Checks the side positions of a game whose plies have been checked.
     pub(super) fn check_side_positions(&self, variant: &Variant) -> Result<(), GameFault> {
         if self.side_positions.is_empty() {
             return Ok(());
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use crate::record::{NO_MOVE, SidePosition};
 
-    /// A game of chess in which the first legal move is played twice, with a position beside it.
+    /// A game of chess in which the first legal move is played twice, with a side position.
     fn game(variant: &Variant) -> GameRecord {
         let mut position = variant.start();
         let mut game = GameRecord { start: position.fen(), ..GameRecord::default() };
@@ -279,16 +279,13 @@ mod tests {
     #[test]
     fn checks_name_the_fault_of_a_side_position() {
         let text = fault(|game| game.side_positions[1].moves.push(NO_MOVE));
-        assert_eq!(text, "position 2 beside the game: a move is illegal");
+        assert_eq!(text, "side position 2: a move is illegal");
         let text = fault(|game| game.side_positions[0].score = f32::NAN);
-        assert_eq!(text, "position 1 beside the game: the score is NaN, not between -1 and 1");
+        assert_eq!(text, "side position 1: the score is NaN, not between -1 and 1");
         let late = "its ply 2 is out of order or beyond the game";
         let text = fault(|game| game.side_positions[1].ply = 2);
-        assert_eq!(text, format!("position 2 beside the game: {late}"));
+        assert_eq!(text, format!("side position 2: {late}"));
         let text = fault(|game| game.side_positions.swap(0, 1));
-        assert_eq!(
-            text,
-            "position 2 beside the game: its ply 0 is out of order or beyond the game"
-        );
+        assert_eq!(text, "side position 2: its ply 0 is out of order or beyond the game");
     }
 }

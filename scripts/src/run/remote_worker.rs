@@ -330,10 +330,10 @@ impl SelfPlayHost<CachedNetwork> for Shared<'_> {
 fn record_bytes(game: &GameRecord) -> usize {
     let plies = game.plies.iter();
     let policies: usize = plies.map(|ply| ply.policy.len() * size_of::<(u16, u16)>()).sum();
-    let beside = game.side_positions.iter().map(|side| size_of_val(&side.moves[..]));
-    let beside = beside.sum::<usize>() + size_of_val(&game.side_positions[..]);
+    let side_positions = game.side_positions.iter().map(|side| size_of_val(&side.moves[..]));
+    let side_positions = side_positions.sum::<usize>() + size_of_val(&game.side_positions[..]);
     policies
-        + beside
+        + side_positions
         + game.plies.len() * size_of::<crate::record::PlyRecord>()
         + size_of::<GameRecord>()
 }

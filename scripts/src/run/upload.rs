@@ -174,7 +174,7 @@ pub(super) mod tests {
             ("ply 1: the shares of the policy sum to 0", |it| it.games[0].plies[0].policy[0].1 = 0),
             ("ply 1: the surprise is NaN", |it| it.games[0].plies[0].surprise = Some(f32::NAN)),
             ("ply 1: the move played is illegal", |it| it.games[0].plies[0].played = 0),
-            ("position 1 beside the game: a move is illegal", |it| {
+            ("side position 1: a move is illegal", |it| {
                 let side = SidePosition { ply: 0, moves: vec![0], score: 0.0 };
                 it.games[0].side_positions = vec![side];
             }),

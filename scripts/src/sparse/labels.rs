@@ -206,12 +206,12 @@ impl<'a> Labeler<'a> {
                 count += 1;
             }
             while let Some(side) = side_positions.next_if(|side| side.ply as usize == nth) {
-                let beside = side.position(&position)?;
-                beside.legal_moves(&mut self.legal);
+                let reached = side.position(&position)?;
+                reached.legal_moves(&mut self.legal);
                 if !self.legal.is_empty() {
                     let score = Some(self.expected(side.score));
                     let target = ValueTarget { score, outcome: Outcome::Unknown, turns_left: None };
-                    each(&beside, &self.legal, &[], target);
+                    each(&reached, &self.legal, &[], target);
                     count += 1;
                 }
             }
@@ -397,8 +397,8 @@ mod tests {
         let plain = labels_of(&game);
         let e5 = game.plies[1].played;
         let d4 = variant.start().parse_turn("d2d4").expect("legal")[0].pack().0;
-        let beside = |ply, moves: &[u16]| SidePosition { ply, moves: moves.to_vec(), score: 0.6 };
-        game.side_positions = vec![beside(0, &[d4]), beside(0, &[d4, e5]), beside(1, &[e5])];
+        let side = |ply, moves: &[u16]| SidePosition { ply, moves: moves.to_vec(), score: 0.6 };
+        game.side_positions = vec![side(0, &[d4]), side(0, &[d4, e5]), side(1, &[e5])];
         let found = labels_of(&game);
         assert_eq!([&found[0], &found[3]], [&plain[0], &plain[1]]);
         for (nth, moves) in [(1, 20), (2, 29), (4, 29)] {
@@ -407,7 +407,7 @@ mod tests {
             assert_eq!((*outcome, *turns, *legal), (Outcome::Unknown, None, moves), "{nth}");
         }
         // An illegal move, and a ply that the game does not have.
-        for bad in [beside(0, &[e5]), beside(2, &[])] {
+        for bad in [side(0, &[e5]), side(2, &[])] {
             game.side_positions = vec![bad];
             let encoding =
                 SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");

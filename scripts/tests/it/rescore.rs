@@ -1,4 +1,4 @@
-//! Rescored games: the evaluator's scores replace those of the records, positions beside the games are added, and errors
+//! Rescored games: the evaluator's scores replace those of the records, side positions are added, and errors
 //! quote the evaluator. The evaluators are shell scripts.
 #![cfg(unix)]
 
@@ -72,7 +72,7 @@ fn rescored_games_have_the_scores_of_the_evaluator() {
             let position = found.position(&variant, nth).expect("it replays");
             check(&position, ply.score.expect("a score"));
         }
-        // Two positions beside each of four plies.
+        // Two side positions for each of four plies.
         assert_eq!(found.side_positions.len(), 8);
         for (nth, side) in found.side_positions.iter().enumerate() {
             assert_eq!(side.ply as usize, nth / 2);
@@ -83,7 +83,7 @@ fn rescored_games_have_the_scores_of_the_evaluator() {
             check(&position, side.score);
         }
     }
-    // Recorded positions beside the games are scored again.
+    // Recorded side positions are scored again.
     let zero = "while read -r fen; do echo 0; done";
     let config = RescoreConfig { side_positions: 0, ..config(folder.path(), zero) };
     let again = run(&config, &rescored.games).expect("scores");

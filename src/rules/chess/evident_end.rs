@@ -49,7 +49,7 @@ impl ChessPosition {
             && (self.variant_rules.blast.is_none() || !self.losing_extinction().is_some_and(loses))
     }
 
-    /// Returns the pieces that the blast of a capture on `to` takes beside those that capture and are captured.
+    /// Returns the pieces that the blast of a capture on `to` takes in addition to those that capture and are captured.
     fn blown_up(&self, to: Square) -> Bitboard {
         let near = attacks::king_attacks(to) & self.board.occupied() & !self.board.pawns();
         self.variant_rules.blast.as_ref().map_or(Bitboard::EMPTY, |immune| {

@@ -72,7 +72,7 @@ impl ChessPosition {
         }
     }
 
-    /// Returns what the blast of a capture wins beside the captured piece.
+    /// Returns what the blast of a capture wins in addition to the captured piece.
     fn blast_gain(
         &self,
         from: Square,
