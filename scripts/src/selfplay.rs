@@ -109,6 +109,23 @@ pub enum RootSearch {
     },
 }
 
+/// The greatest number of visits, games at a time and plies.
+const MAX_COUNT: usize = 10_000_000;
+
+impl RootSearch {
+    /// Returns the settings that are numbers from 0 on, by name.
+    fn numbers(&self) -> [(&'static str, f32); 2] {
+        match *self {
+            RootSearch::Gumbel { c_visit, c_scale, .. } => {
+                [("root.gumbel.c_visit", c_visit), ("root.gumbel.c_scale", c_scale)]
+            }
+            RootSearch::Puct { dirichlet, noise, .. } => {
+                [("root.puct.dirichlet", dirichlet), ("root.puct.noise", noise)]
+            }
+        }
+    }
+}
+
 impl Default for SelfPlayConfig {
     fn default() -> SelfPlayConfig {
         let GumbelParams { considered, c_visit, c_scale, .. } = GumbelParams::default();
@@ -162,6 +179,22 @@ impl SelfPlayConfig {
         ] {
             if !(0.0..=1.0).contains(&value) {
                 return Err(SelfPlayError::Share { name, value });
+            }
+        }
+        let cap_visits = self.playout_cap.as_ref().map_or(1, |cap| cap.visits);
+        for (name, value) in [
+            ("visits", self.visits),
+            ("parallel", self.parallel),
+            ("max_plies", self.max_plies),
+            ("playout_cap.visits", cap_visits),
+        ] {
+            if !(1..=MAX_COUNT).contains(&value) {
+                return Err(SelfPlayError::Count { name, value });
+            }
+        }
+        for (name, value) in self.root.numbers() {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(SelfPlayError::Number { name, value });
             }
         }
         let mut params = Params::default();
@@ -269,6 +302,22 @@ pub enum SelfPlayError {
         name: &'static str,
         /// Its value.
         value: f64,
+    },
+    /// A setting that counts something is out of range.
+    #[error("invalid self-play configuration: {name} is {value}, not 1 to {MAX_COUNT}")]
+    Count {
+        /// The setting.
+        name: &'static str,
+        /// Its value.
+        value: usize,
+    },
+    /// A setting of the root is negative or no number.
+    #[error("invalid self-play configuration: {name} is {value}, not a number from 0 on")]
+    Number {
+        /// The setting.
+        name: &'static str,
+        /// Its value.
+        value: f32,
     },
     /// An unknown search parameter, or an invalid value of one.
     #[error("invalid self-play configuration: {0}")]

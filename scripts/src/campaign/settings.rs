@@ -18,7 +18,7 @@ use toml::{Table, Value};
 use crate::arena::statistics::Sprt;
 use crate::datagen::DatagenConfig;
 use crate::selfplay::SelfPlayConfig;
-use crate::sparse::{SparseConfig, SparseSizes};
+use crate::sparse::SparseConfig;
 use crate::variants::find_variant_in;
 
 /// Why the settings of a campaign are invalid.
@@ -588,14 +588,6 @@ impl Reader {
                 && !start.is_file()
             {
                 return unfit(format!("no start \"{}\"", start.display()));
-            }
-            // What the int8 file needs, which is written when hours have gone by.
-            let SparseSizes { hidden_size, policy_size, .. } = training.network;
-            if !hidden_size.is_multiple_of(128) || !policy_size.is_multiple_of(64) {
-                return unfit(format!(
-                    "hidden_size {hidden_size} must be a multiple of 128, and policy_size \
-                     {policy_size} one of 64"
-                ));
             }
         }
         if plan.fine_tune.network != plan.train.network {

@@ -56,6 +56,11 @@ pub struct RunConfig {
     pub selfplay: SelfPlayConfig,
 }
 
+/// The greatest games of an iteration, samples of a step, and threads: beyond what any machine holds.
+const MAX_GAMES: u64 = 100_000_000;
+const MAX_BATCH: u64 = 1 << 20;
+const MAX_THREADS: u64 = 4096;
+
 /// Dense layers are used for boards of at most this number of squares.
 const TINY_BOARD_SQUARES: usize = 16;
 
@@ -133,7 +138,10 @@ impl RunConfig {
     pub fn read(path: &Path) -> anyhow::Result<RunConfig> {
         let name = path.display();
         let text = fs::read_to_string(path).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
-        toml::from_str(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))
+        let config: RunConfig =
+            toml::from_str(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        config.check().map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        Ok(config)
     }
 
     /// Returns the configuration of the run in `store`, if there is one.
@@ -144,12 +152,22 @@ impl RunConfig {
         store.find_toml(super::CONFIG)
     }
 
-    /// Checks the values that no other part checks.
+    /// Checks the values, but for those that depend on the variant, and those of the learner.
     pub(super) fn check(&self) -> anyhow::Result<()> {
-        let surprise = self.surprise;
-        let valid = (0.0..=1.0).contains(&surprise);
-        anyhow::ensure!(self.games > 0, "games must be above 0");
-        anyhow::ensure!(valid, "surprise must be between 0 and 1, got {surprise}");
+        for (name, share) in [("surprise", self.surprise), ("decay_from", self.decay_from)] {
+            anyhow::ensure!((0.0..=1.0).contains(&share), "{name} is {share}, not 0 to 1");
+        }
+        for (name, number, most) in [
+            ("games", self.games, MAX_GAMES),
+            ("batch", self.batch as u64, MAX_BATCH),
+            ("threads", self.threads as u64, MAX_THREADS),
+        ] {
+            anyhow::ensure!((1..=most).contains(&number), "{name} is {number}, not 1 to {most}");
+        }
+        let reuse = self.reuse;
+        let is_number = reuse.is_finite() && reuse >= 0.0;
+        anyhow::ensure!(is_number, "reuse is {reuse}, not a number from 0 on");
+        self.selfplay.params()?;
         Ok(())
     }
 

@@ -7,10 +7,19 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::unit::LANE;
-
 /// The greatest number of epochs.
 const MAX_EPOCHS: f64 = 1e6;
+
+/// What an int8 network needs: the sizes are multiples of these.
+const HIDDEN_UNIT: usize = 128;
+const POLICY_UNIT: usize = 64;
+
+/// The greatest sizes, far above those that a CPU evaluates in microseconds.
+const MAX_HIDDEN_SIZE: usize = 8192;
+const MAX_VALUE_HIDDEN: usize = 4096;
+
+/// The greatest batch, of which each position takes some kilobytes.
+const MAX_BATCH: usize = 1 << 20;
 
 /// Sizes of a sparse network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -154,20 +163,26 @@ impl SparseConfig {
     /// The first setting that is out of range.
     pub fn check(&self) -> anyhow::Result<()> {
         let SparseSizes { hidden_size, policy_size, value_hidden } = self.network;
-        let unit = 2 * LANE;
         let training = &self.training;
         anyhow::ensure!(
-            hidden_size > 0 && hidden_size.is_multiple_of(unit),
-            "hidden_size is {hidden_size}, not a multiple of {unit}"
+            (1..=MAX_HIDDEN_SIZE).contains(&hidden_size) && hidden_size.is_multiple_of(HIDDEN_UNIT),
+            "hidden_size is {hidden_size}, not a multiple of {HIDDEN_UNIT} up to {MAX_HIDDEN_SIZE}"
+        );
+        let most = hidden_size / 2;
+        anyhow::ensure!(
+            (1..=most).contains(&policy_size) && policy_size.is_multiple_of(POLICY_UNIT),
+            "policy_size is {policy_size}, not a multiple of {POLICY_UNIT} up to {most}"
         );
         anyhow::ensure!(
-            policy_size > 0 && policy_size.is_multiple_of(LANE) && policy_size <= hidden_size / 2,
-            "policy_size is {policy_size}, not a multiple of {LANE} up to {}",
-            hidden_size / 2
+            (1..=MAX_VALUE_HIDDEN).contains(&value_hidden),
+            "value_hidden is {value_hidden}, not 1 to {MAX_VALUE_HIDDEN}"
         );
-        anyhow::ensure!(value_hidden > 0, "value_hidden is 0");
         anyhow::ensure!(self.positions > 0 || self.epochs.is_some(), "positions is 0");
-        anyhow::ensure!(self.batch > 0, "batch is 0");
+        anyhow::ensure!(
+            (1..=MAX_BATCH).contains(&self.batch),
+            "batch is {}, not 1 to {MAX_BATCH}",
+            self.batch
+        );
         anyhow::ensure!(self.held_out_of > 1, "held_out_of is {}, below 2", self.held_out_of);
         let shares = [
             ("score_blend", training.score_blend),

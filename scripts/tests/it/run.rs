@@ -231,6 +231,38 @@ fn run_plays_with_int8_networks() {
 }
 
 #[test]
+fn run_settings_out_of_range_are_quoted_with_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("my.toml");
+    let whole = toml::to_string(&config(1)).expect("TOML");
+    fs::write(&file, &whole).expect("written");
+    RunConfig::read(&file).expect("valid settings");
+    for (key, value, wanted) in [
+        ("games", "0", "games is 0, not 1 to"),
+        ("games", "9223372036854775807", "games is 9223372036854775807, not 1 to"),
+        ("batch", "0", "batch is 0, not 1 to"),
+        ("threads", "0", "threads is 0, not 1 to"),
+        ("reuse", "nan", "reuse is NaN, not a number from 0 on"),
+        ("decay_from", "nan", "decay_from is NaN, not 0 to 1"),
+        ("visits", "0", "visits is 0, not 1 to"),
+        ("parallel", "0", "parallel is 0, not 1 to"),
+        ("c_visit", "nan", "root.gumbel.c_visit is NaN, not a number from 0 on"),
+        ("c_scale", "-1.0", "root.gumbel.c_scale is -1, not a number from 0 on"),
+    ] {
+        let begin = format!("{key} = ");
+        let lines = whole.lines().map(|line| match line.starts_with(&begin) {
+            true => format!("{begin}{value}\n"),
+            false => format!("{line}\n"),
+        });
+        let text: String = lines.collect();
+        assert_ne!(text.trim(), whole.trim(), "{key}");
+        fs::write(&file, text).expect("written");
+        let error = RunConfig::read(&file).expect_err("refused").to_string();
+        assert!(error.contains("my.toml: ") && error.contains(wanted), "{error}");
+    }
+}
+
+#[test]
 fn run_with_surprise_weighting_is_repeated_exactly() {
     let [even, whole, parts] = [0; 3].map(|_| tempfile::tempdir().expect("a folder"));
     let config = |iterations, surprise| RunConfig { surprise, ..config(iterations) };
@@ -246,7 +278,7 @@ fn run_with_surprise_weighting_is_repeated_exactly() {
     let games = |folder: &Path| fs::read(folder.join("games/00000.games")).expect("games");
     assert_eq!(games(whole.path()), games(even.path()), "the same games with other weights");
     let refused = open(&even.path().join("other"), config(1, 1.5)).expect_err("not a share");
-    assert!(refused.to_string().contains("surprise must be between 0 and 1, got 1.5"), "{refused}");
+    assert!(refused.to_string().contains("surprise is 1.5, not 0 to 1"), "{refused}");
     assert!(store(&even.path().join("other")).find("config.toml").expect("looked for").is_none());
 }
 

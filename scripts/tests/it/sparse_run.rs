@@ -64,6 +64,14 @@ fn settings_out_of_range_are_quoted() {
             assert!(error.starts_with(&format!("{name} is {rate}")), "{error}");
         }
     }
+    for size in [0, 64, 200, 1 << 20] {
+        let error = refused(&|config| config.network.hidden_size = size);
+        assert_eq!(error, format!("hidden_size is {size}, not a multiple of 128 up to 8192"));
+    }
+    for size in [0, 32, 128] {
+        let error = refused(&|config| config.network.policy_size = size);
+        assert_eq!(error, format!("policy_size is {size}, not a multiple of 64 up to 64"));
+    }
     assert_eq!(refused(&|config| config.positions = 0), "positions is 0");
     // The number of epochs replaces that of positions.
     let epochs = SparseConfig { positions: 0, epochs: Some(1.0), ..config() };
