@@ -35,12 +35,6 @@ pub enum ParamError {
     },
 }
 
-impl From<ParamError> for String {
-    fn from(error: ParamError) -> String {
-        error.to_string()
-    }
-}
-
 macro_rules! params {
     ($($name:ident = $default:literal in $min:literal ..= $max:literal, $help:literal;)*) => {
         /// The parameters of a search. [`Params::TABLE`] lists them.

@@ -4,7 +4,7 @@ use super::node::{Edge, Node, NodeId, Prior, State};
 use super::proof_bounds::ProofBounds;
 use super::puct::NextNode;
 use super::tree::Tree;
-use crate::rules::{Key, Move, MoveList, Outcome, PerSide, Position, Reason, Side};
+use crate::rules::{Move, MoveList, Outcome, PerSide, Position, Reason, Side};
 
 /// A position that a descent reached, with its path. Reusing a leaf reuses its memory.
 #[derive(Debug)]
@@ -39,11 +39,6 @@ impl Leaf {
     /// Returns `true` if the leaf is the root of the search.
     pub fn is_root(&self) -> bool {
         self.path.len() == 1
-    }
-
-    /// Returns the identity of the leaf's node. No two leaves in flight have the same.
-    pub fn id(&self) -> Key {
-        Key(self.path.last().map_or(0, |id| u64::from(id.0)))
     }
 }
 

@@ -24,7 +24,6 @@ pub struct Truth {
     fullmoves: u32,
     clocks: Option<RbcClocks>,
     resigned: Option<Color>,
-    max_turns: Option<u32>,
 }
 
 /// The clocks of a game. Nothing here measures time.
@@ -68,7 +67,7 @@ pub enum WinReason {
     Timeout,
     /// A side resigned.
     Resign,
-    /// Each side has made the maximum number of turns.
+    /// Each side has made the maximum number of turns, which the game of [`Truth`] does not have.
     TurnLimit,
     /// 100 half-moves without a pawn move or a capture.
     MoveLimit,
@@ -111,7 +110,6 @@ impl Default for Truth {
             fullmoves: 1,
             clocks: None,
             resigned: None,
-            max_turns: None,
         }
     }
 }
@@ -167,11 +165,6 @@ impl Truth {
     /// Returns the game with clocks.
     pub fn with_clocks(self, clocks: RbcClocks) -> Truth {
         Truth { clocks: Some(clocks), ..self }
-    }
-
-    /// Returns the game with a draw after `turns` turns of each side.
-    pub fn with_max_turns(self, turns: u32) -> Truth {
-        Truth { max_turns: Some(turns), ..self }
     }
 
     /// Returns the position as a FEN (see [`board_fen`]).
@@ -283,9 +276,6 @@ impl Truth {
             if self.armies[color].king().is_none() {
                 return Some(End { winner: Some(!color), reason: WinReason::KingCapture });
             }
-        }
-        if self.max_turns.is_some_and(|turns| self.fullmoves > turns) {
-            return Some(End { winner: None, reason: WinReason::TurnLimit });
         }
         let is_drawn = self.halfmoves >= MAX_IDLE_HALFMOVES;
         is_drawn.then_some(End { winner: None, reason: WinReason::MoveLimit })
