@@ -44,6 +44,7 @@ pub mod learner;
 pub mod network;
 pub mod network_speed;
 pub mod onnx;
+mod pause;
 pub mod playing_network;
 pub mod plot;
 pub mod puzzles;

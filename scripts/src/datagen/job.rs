@@ -13,7 +13,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DatagenConfig, DatagenError, check, run_engines};
 use crate::identity::ProcessIdentity;
+use crate::pause::{pause, wait_while};
 use crate::store::{Store, StoreError};
 use crate::uploader::{EncodedUpload, MAX_OUTAGE, Uploader};
 
@@ -30,9 +31,6 @@ pub(super) const GAMES: &str = "games";
 
 /// The settings of the job.
 pub(super) const SETTINGS: &str = "job.toml";
-
-/// Interval at which a wait checks whether it has to end.
-const STOP_POLL: Duration = Duration::from_millis(50);
 
 /// Shortest and longest time between two listings of the games.
 const COUNT_INTERVALS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(300)];
@@ -151,9 +149,7 @@ impl DatagenJob {
         let uploader = Uploader::new(self.upload_interval);
         let next = AtomicU64::new(identity.first_game());
         let next_game = || {
-            while uploader.is_full() && !must_stop.load(Ordering::Relaxed) {
-                thread::sleep(STOP_POLL);
-            }
+            wait_while(|| uploader.is_full() && !must_stop.load(Ordering::Relaxed));
             let is_over = must_stop.load(Ordering::Relaxed) || uploader.has_failed();
             if is_over { None } else { Some(next.fetch_add(1, Ordering::Relaxed)) }
         };
@@ -210,15 +206,8 @@ impl DatagenJob {
     }
 
     /// Returns `false` if the process has to stop before the end of the pause.
-    fn wait(&self, pause: Duration, is_over: &AtomicBool) -> bool {
-        let start = Instant::now();
-        while start.elapsed() < pause {
-            if self.stop.load(Ordering::Relaxed) || is_over.load(Ordering::Relaxed) {
-                return false;
-            }
-            thread::sleep(STOP_POLL);
-        }
-        true
+    fn wait(&self, length: Duration, is_over: &AtomicBool) -> bool {
+        pause(length, || self.stop.load(Ordering::Relaxed) || is_over.load(Ordering::Relaxed))
     }
 
     /// Counts the games, and returns the pause before the next time: a quarter of the time that the rest of the

@@ -1,11 +1,11 @@
 //! The games of an iteration: played by this process, or by workers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::claims::ClaimedGames;
 use super::{Run, SelfPlayWorker, parts_folder, progress_bar, shard_name};
+use crate::pause::pause;
 use crate::print_line;
 use crate::record::{self, GameRecord};
 use crate::selfplay::SelfPlayStats;
@@ -32,9 +32,6 @@ pub(super) struct IterationGames {
 
 /// An iteration claims uploads until it has at most this number of times the games of the configuration.
 const MAX_EXCESS: u64 = 4;
-
-/// Interval at which a wait checks whether it has to end.
-const STOP_POLL: Duration = Duration::from_millis(50);
 
 impl Run {
     /// Returns the games of the current iteration; `None` if it was stopped.
@@ -96,12 +93,8 @@ impl Run {
         while self.claims.ready_games() < count {
             self.claims.fetch(count.saturating_mul(MAX_EXCESS))?;
             bar.set_position(self.claims.ready_games().min(count));
-            let start = Instant::now();
-            while self.claims.ready_games() < count && start.elapsed() < poll {
-                if stop.load(Ordering::Relaxed) {
-                    return Ok(None);
-                }
-                thread::sleep(STOP_POLL.min(poll));
+            if self.claims.ready_games() < count && !pause(poll, || stop.load(Ordering::Relaxed)) {
+                return Ok(None);
             }
         }
         bar.finish_and_clear();

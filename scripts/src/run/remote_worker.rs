@@ -18,13 +18,11 @@ use super::config::RunConfig;
 use super::upload::{INCOMING, Upload, UploadName};
 use super::worker::{CachedNetwork, open_evaluator};
 use crate::identity::ProcessIdentity;
+use crate::pause::{pause, wait_while};
 use crate::record::GameRecord;
 use crate::selfplay::{self, SelfPlayHost, SelfPlayStats};
 use crate::store::Store;
 use crate::uploader::{EncodedUpload, MAX_OUTAGE, Uploader};
-
-/// Interval at which a wait checks whether it has to end.
-const STOP_POLL: Duration = Duration::from_millis(50);
 
 /// Time between two messages that the run does not exist.
 const WAIT_MESSAGE_INTERVAL: Duration = Duration::from_secs(60);
@@ -224,14 +222,7 @@ impl RemoteWorker {
 
     /// Waits for the interval of polls. Returns `false` if `stop` was set.
     fn wait(&self, stop: &AtomicBool) -> bool {
-        let start = Instant::now();
-        while start.elapsed() < self.poll_interval {
-            if stop.load(Ordering::Relaxed) {
-                return false;
-            }
-            thread::sleep(STOP_POLL.min(self.poll_interval));
-        }
-        !stop.load(Ordering::Relaxed)
+        pause(self.poll_interval, || stop.load(Ordering::Relaxed))
     }
 }
 
@@ -300,9 +291,7 @@ impl SelfPlayHost<CachedNetwork> for Shared<'_> {
     }
 
     fn may_continue(&self, thread: usize, evaluator: &mut CachedNetwork) -> bool {
-        while self.uploader.is_full() && !self.must_stop() {
-            thread::sleep(STOP_POLL);
-        }
+        wait_while(|| self.uploader.is_full() && !self.must_stop());
         if self.must_stop() {
             return false;
         }

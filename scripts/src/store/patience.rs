@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use super::StoreError;
@@ -12,9 +11,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 /// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
-
-/// Interval at which a pause checks whether it has to end.
-const STOP_POLL: Duration = Duration::from_millis(50);
 
 /// How long failed requests are repeated.
 #[derive(Clone, Debug, Default)]
@@ -45,15 +41,8 @@ impl Patience {
             }
             let advice = if error.is_refused() { " (renew the credentials)" } else { "" };
             eprintln!("{error}; trying again in {:.1} s{advice}", pause.as_secs_f64());
-            self.wait(pause);
+            crate::pause::pause(pause, || self.stop.load(Ordering::Relaxed));
             pause = (2 * pause).min(MAX_PAUSE);
-        }
-    }
-
-    fn wait(&self, pause: Duration) {
-        let start = Instant::now();
-        while start.elapsed() < pause && !self.stop.load(Ordering::Relaxed) {
-            thread::sleep(STOP_POLL.min(pause));
         }
     }
 }
