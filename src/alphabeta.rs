@@ -27,7 +27,6 @@ mod worker;
 pub use evaluation::StaticEvaluator;
 pub use iteration::{AlphaBeta, Iteration, Request, RootLine, Verdict};
 pub use score::{Score, expected_score};
-pub use table::TranspositionTable;
 pub use worker::Probe;
 
 use crate::rules::Position;

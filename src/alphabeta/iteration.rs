@@ -1,7 +1,6 @@
 //! The root: iterative deepening with aspiration windows, several lines, and threads.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
@@ -103,7 +102,7 @@ pub enum Verdict {
 /// An alpha-beta search with its threads and its table. What it has learned helps later searches of the same game.
 pub struct AlphaBeta<E> {
     workers: Vec<Worker<E>>,
-    table: Arc<TranspositionTable>,
+    table: TranspositionTable,
 }
 
 impl<E> fmt::Debug for AlphaBeta<E> {
@@ -123,16 +122,13 @@ impl<E: StaticEvaluator> AlphaBeta<E> {
         let workers = evaluators.into_iter().enumerate();
         AlphaBeta {
             workers: workers.map(|(nth, evaluator)| Worker::new(evaluator, nth == 0)).collect(),
-            table: Arc::new(TranspositionTable::new(table_bytes)),
+            table: TranspositionTable::new(table_bytes),
         }
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        match Arc::get_mut(&mut self.table) {
-            Some(table) => table.clear(),
-            None => self.table.begin_search(),
-        }
+        self.table.clear();
         self.workers.iter_mut().for_each(Worker::clear);
     }
 
@@ -148,19 +144,19 @@ impl<E: StaticEvaluator> AlphaBeta<E> {
         should_stop: &(dyn Fn(u64) -> bool + Sync),
         on_iteration: &mut dyn FnMut(&Iteration) -> Verdict,
     ) -> Result<Iteration, EvalError> {
-        let table = Arc::clone(&self.table);
+        let AlphaBeta { workers, table } = self;
         table.begin_search();
         let over = AtomicBool::new(false);
         let nodes = AtomicU64::new(0);
         let shared = Shared {
-            table: &table,
+            table,
             over: &over,
             should_stop,
             probe: request.probe,
             nodes: &nodes,
             max_nodes: request.max_nodes.max(1),
         };
-        let Some((first, others)) = self.workers.split_first_mut() else {
+        let Some((first, others)) = workers.split_first_mut() else {
             return Ok(Iteration::default());
         };
         let mut iteration = thread::scope(|scope| {

@@ -75,7 +75,7 @@ type Bucket = SharedLine;
 /// It uses no more of its memory than the search fills, since the fewer pages and cache lines there are, the less does a
 /// random access cost.
 #[derive(Debug)]
-pub struct TranspositionTable {
+pub(super) struct TranspositionTable {
     buckets: Vec<Bucket>,
     /// The buckets in use, which are the first ones.
     in_use: AtomicUsize,
@@ -84,7 +84,7 @@ pub struct TranspositionTable {
 
 impl TranspositionTable {
     /// Returns an empty table of at most `bytes` bytes, and at least one bucket. Its memory is provided when it is first used.
-    pub fn new(bytes: usize) -> TranspositionTable {
+    pub(super) fn new(bytes: usize) -> TranspositionTable {
         let mut count = (bytes / size_of::<Bucket>()).max(1);
         loop {
             // The buckets in use double until they are all.
@@ -104,7 +104,7 @@ impl TranspositionTable {
     }
 
     /// Removes all entries.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         let in_use = self.in_use.get_mut();
         self.buckets[..*in_use].fill_with(Bucket::default);
         while *in_use >= 2 * FIRST_BUCKETS {
