@@ -20,8 +20,12 @@ const MAX_DEPTH: u32 = 100;
 const WINDOW_DEPTH: i32 = 5;
 /// Half of the first window.
 const WINDOW: Score = 25;
+/// What a window grows by when the score is outside, beyond half of itself.
+const WINDOW_GROWTH: Score = 5;
 /// A window that has grown to this is opened.
 const MAX_WINDOW: Score = 1500;
+/// The plies by which an iteration is searched less after scores above the window, at most.
+const MAX_FAIL_HIGH_PLIES: i32 = 2;
 /// Moves of the root that are searched in full before others are reduced.
 const FULL_MOVES: usize = 2;
 
@@ -300,11 +304,11 @@ impl<E: StaticEvaluator> Worker<E> {
                 depth = self.root_depth;
             } else if score >= beta && beta < INFINITE {
                 beta = (score + width).min(INFINITE);
-                depth = (depth - 1).max(self.root_depth - 2).max(1);
+                depth = (depth - 1).max(self.root_depth - MAX_FAIL_HIGH_PLIES).max(1);
             } else {
                 return;
             }
-            width += width / 2 + 5;
+            width += width / 2 + WINDOW_GROWTH;
             if width > MAX_WINDOW {
                 (alpha, beta) = (-INFINITE, INFINITE);
             }

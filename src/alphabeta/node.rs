@@ -24,18 +24,27 @@ const REVERSE_FUTILITY: (i32, Score) = (7, 118);
 const RAZORING: (i32, Score) = (3, 265);
 /// The least depth of the null-move test.
 const NULL_MOVE_DEPTH: i32 = 3;
+/// By how much the evaluation may be below beta for the null-move test.
+const NULL_MOVE_MARGIN: Score = 20;
 /// By how much less a passed turn is searched, in 1,024ths of a ply: always, and for each ply of depth.
 const NULL_MOVE_REDUCTION: (i32, i32) = (2890, 326);
-/// The score above beta that is worth a ply more of it, up to three.
+/// The score above beta that is worth a ply more of it, up to a number of plies.
 const NULL_MOVE_SCORE: Score = 112;
+const MAX_NULL_MOVE_SCORE_PLIES: i32 = 3;
 /// The least depth at which a node without a move of the table is searched a ply less.
 const NO_TABLE_MOVE_DEPTH: i32 = 4;
 /// The least depth of the search for alternatives to the table's move (singular extensions).
 const SINGULAR_DEPTH: i32 = 7;
+/// How many plies shallower than the node the table's entry may be for it.
+const SINGULAR_ENTRY_DEPTH: i32 = 3;
 /// By how much all others must be worse, for each two plies of depth.
 const SINGULAR_MARGIN: Score = 5;
 /// The greatest depth at which late quiet moves are left out.
 const LATE_MOVE_DEPTH: i32 = 6;
+/// The number of quiet moves after which they are left out: this and the square of the depth, divided by the first
+/// divisor where the evaluation has improved, else by the second.
+const LATE_MOVE_COUNT: i32 = 12;
+const LATE_MOVE_DIVISORS: (i32, i32) = (3, 6);
 /// The greatest reduced depth of futility pruning, its margin, and that for each ply of depth.
 const FUTILITY: (i32, Score, Score) = (5, 76, 68);
 /// What a quiet move may gain beyond that where checks are counted.
@@ -63,10 +72,14 @@ const TACTICAL_PART: i32 = 593;
 /// than two plies before.
 const CUT_REDUCTION: i32 = 592;
 const WORSE_REDUCTION: i32 = 1318;
-/// A history of this much is worth a ply of reductions.
+/// A history of this much is worth a ply of reductions, up to a number of plies.
 const HISTORY_PER_PLY: i32 = 4800;
+const MAX_HISTORY_PLIES: i32 = 2;
 /// The reduction is smaller by this at nodes that are or were on a principal variation.
 const PRINCIPAL_REDUCTION: i32 = 1024;
+/// What a cutoff adds to the history of its move and takes from those of the moves before it, for each ply of depth and
+/// at most.
+const CUTOFF_BONUS: (i32, i32) = (150, 1600);
 /// The greatest change of a quiet move's history by its change of the evaluation.
 const EVALUATION_BONUS: Score = 600;
 /// What a fail low adds to the history of the quiet move before it, for each ply of depth, and up to which depth.
@@ -306,13 +319,14 @@ impl<E: StaticEvaluator> Worker<E> {
         let after_pass = ply > 0 && self.before(ply).is_none();
         if depth >= NULL_MOVE_DEPTH
             && guess >= beta
-            && facts.eval >= beta - 20
+            && facts.eval >= beta - NULL_MOVE_MARGIN
             && !after_pass
             && beta.abs() < MATE_BOUND
             && self.pass(ply)
         {
             let (always, per_ply) = NULL_MOVE_REDUCTION;
-            let by_score = ((guess - beta) * PLY / NULL_MOVE_SCORE).min(3 * PLY);
+            let by_score = (guess - beta) * PLY / NULL_MOVE_SCORE;
+            let by_score = by_score.min(MAX_NULL_MOVE_SCORE_PLIES * PLY);
             let reduced = depth - (always + depth * per_ply + by_score + PLY / 2) / PLY;
             let window = NodeTask { depth: reduced, alpha: beta - 1, beta, ..task };
             let score = self.successor(shared, window, kind.next());
@@ -560,7 +574,7 @@ impl<E: StaticEvaluator> Worker<E> {
         let NodeTask { ply, depth, beta, .. } = task;
         let applies = depth >= SINGULAR_DEPTH
             && entry.bound != Bound::Upper
-            && entry.depth >= depth - 3
+            && entry.depth >= depth - SINGULAR_ENTRY_DEPTH
             && score.abs() < MATE_BOUND;
         if !applies {
             return Singular::Extension(0);
@@ -599,7 +613,8 @@ impl<E: StaticEvaluator> Worker<E> {
 
     /// Learns from a move that refutes the one before it.
     fn learn(&mut self, ply: usize, depth: i32, best: Candidate, tried: &Tried) {
-        let bonus = (150 * depth).min(1600);
+        let (per_ply, max_bonus) = CUTOFF_BONUS;
+        let bonus = (per_ply * depth).min(max_bonus);
         let side = self.frames[ply].position.turn();
         let before = self.before(ply);
         let piece_before = before.map(|before| before.piece);
@@ -693,7 +708,9 @@ pub(super) fn reduction_by_policy(probability: f32) -> i32 {
 /// Returns `true` if a quiet move need not be searched because many were.
 fn skips_by_count(task: NodeTask, facts: NodeFacts, quiet_count: usize) -> bool {
     let depth = task.depth;
-    let many = (12 + depth * depth) / if facts.improving { 3 } else { 6 };
+    let (improving, worse) = LATE_MOVE_DIVISORS;
+    let divisor = if facts.improving { improving } else { worse };
+    let many = (LATE_MOVE_COUNT + depth * depth) / divisor;
     depth <= LATE_MOVE_DEPTH && quiet_count as i32 > many
 }
 
@@ -735,7 +752,8 @@ pub(super) fn late_reduction(
     let by_move = if candidate.is_tactical {
         by_number * TACTICAL_PART / 1024
     } else {
-        by_number - (history * PLY / HISTORY_PER_PLY).clamp(-2 * PLY, 2 * PLY)
+        let max = MAX_HISTORY_PLIES * PLY;
+        by_number - (history * PLY / HISTORY_PER_PLY).clamp(-max, max)
     };
     let by_kind = match late.kind {
         Kind::Principal => -PLY,

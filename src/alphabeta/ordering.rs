@@ -12,10 +12,24 @@ const TABLE_MOVE: i32 = 100_000_000;
 const LOGIT: f32 = 1650.0;
 /// A logit that is so much below the greatest counts as this.
 const MAX_LOGIT_GAP: f32 = 20.0;
-/// What a killer is worth beside logits.
-const KILLER: i32 = 1500;
-/// Captures come before quiet moves without a policy.
+/// What a killer is worth with a policy.
+const POLICY_KILLER: i32 = 1500;
+/// The weight of what a tactical move gains, with a policy.
+const POLICY_GAIN: i32 = 2;
+/// The divisors of the histories of tactical and of quiet moves, with a policy.
+const POLICY_CAPTURE_HISTORY_DIVISOR: i32 = 8;
+const POLICY_QUIET_HISTORY_DIVISOR: i32 = 4;
+/// The order value of captures without a policy: they come before quiet moves, or after them if they lose an exchange.
 const CAPTURE: i32 = 100_000;
+/// The weight of what a tactical move gains, without a policy.
+const GAIN: i32 = 16;
+/// The divisor of the history of a tactical move, without a policy.
+const CAPTURE_HISTORY_DIVISOR: i32 = 4;
+/// The order values of the killers and of the refutation of the move before, without a policy. Histories are added.
+const KILLERS: [i32; 2] = [60_000, 50_000];
+const COUNTER: i32 = 20_000;
+/// What a move gains that may win at once.
+const WINNING_GAIN: i32 = 3000;
 
 /// The rough values of pieces, in hundredths of a pawn. They order captures; the network knows the true ones.
 pub(super) fn piece_value(role: Role) -> i32 {
@@ -33,7 +47,7 @@ pub(super) fn piece_value(role: Role) -> i32 {
 fn gain(facts: MoveFacts) -> i32 {
     let captured = facts.captured.map_or(0, piece_value);
     let promoted = facts.promotion.map_or(0, |role| piece_value(role) - piece_value(Role::Pawn));
-    captured + promoted + if facts.may_win { 3000 } else { 0 }
+    captured + promoted + if facts.may_win { WINNING_GAIN } else { 0 }
 }
 
 impl<E: StaticEvaluator> Worker<E> {
@@ -86,11 +100,15 @@ impl<E: StaticEvaluator> Worker<E> {
                 let mover = facts.role.map_or(0, |role| role as i32);
                 let history = self.histories.capture(packed);
                 match logit {
-                    Some(logit) => by_policy(logit - greatest) + 2 * gain(facts) + history / 8,
+                    Some(logit) => {
+                        by_policy(logit - greatest)
+                            + POLICY_GAIN * gain(facts)
+                            + history / POLICY_CAPTURE_HISTORY_DIVISOR
+                    }
                     None => {
                         let wins = frame.position.exchange_wins(m, 0, piece_value);
                         let first = if wins { CAPTURE } else { -CAPTURE };
-                        first + 16 * gain(facts) - mover + history / 4
+                        first + GAIN * gain(facts) - mover + history / CAPTURE_HISTORY_DIVISOR
                     }
                 }
             } else {
@@ -98,12 +116,14 @@ impl<E: StaticEvaluator> Worker<E> {
                 let history = self.quiet_history(side, piece_before, packed, piece);
                 match logit {
                     Some(logit) => {
-                        let killer = frame.killers.contains(&packed);
-                        by_policy(logit - greatest) + history / 4 + if killer { KILLER } else { 0 }
+                        let is_killer = frame.killers.contains(&packed);
+                        by_policy(logit - greatest)
+                            + history / POLICY_QUIET_HISTORY_DIVISOR
+                            + if is_killer { POLICY_KILLER } else { 0 }
                     }
-                    None if packed == frame.killers[0] => 60_000 + history,
-                    None if packed == frame.killers[1] => 50_000 + history,
-                    None if Some(packed) == counter => 20_000 + history,
+                    None if packed == frame.killers[0] => KILLERS[0] + history,
+                    None if packed == frame.killers[1] => KILLERS[1] + history,
+                    None if Some(packed) == counter => COUNTER + history,
                     None => history,
                 }
             };
@@ -138,7 +158,8 @@ impl<E: StaticEvaluator> Worker<E> {
                 TABLE_MOVE
             } else if is_tactical {
                 let mover = facts.role.map_or(0, |role| role as i32);
-                CAPTURE + 16 * gain(facts) - mover + self.histories.capture(packed) / 4
+                let history = self.histories.capture(packed);
+                CAPTURE + GAIN * gain(facts) - mover + history / CAPTURE_HISTORY_DIVISOR
             } else {
                 let piece = PieceSquare::new(side, facts, m);
                 self.quiet_history(side, piece_before, packed, piece)

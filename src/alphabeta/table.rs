@@ -58,6 +58,8 @@ impl Entry {
 const AGES: u8 = 32;
 /// A result of the current search is replaced like one of an earlier search that is this much deeper.
 const AGE_DEPTH: i32 = 8;
+/// An entry of the current search that is deeper by more than this stays, unless the new one of its position is exact.
+const MUCH_DEEPER: i32 = 3;
 /// The buckets with which a table begins: 4 MiB, as much as the TLB and the caches of a core cover.
 const FIRST_BUCKETS: usize = (4 << 20) / size_of::<Bucket>();
 /// The share of entries of the current search, in permille, above which more buckets are taken into use.
@@ -173,7 +175,7 @@ impl TranspositionTable {
             if let Some((old, old_age)) = old
                 && old_key.load(Ordering::Relaxed) ^ data == key.0
             {
-                let is_much_deeper = old.depth > entry.depth + 3 && old_age == age;
+                let is_much_deeper = old.depth > entry.depth + MUCH_DEEPER && old_age == age;
                 if is_much_deeper && entry.bound != Bound::Exact {
                     return;
                 }
