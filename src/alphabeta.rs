@@ -12,16 +12,29 @@
 //! stays the same after the first one, and so do the score and the window. It shares neither tree nor
 //! proofs with [`search`](crate::search); mates are exact only in that a mate score is a forced win.
 
+// Margins and reductions come from an SPSA run (Spall 1992) over seven variants, see docs/history/search.md; depths were
+// set by hand. The reduction at positions of former principal variations and the bonuses for changes of the evaluation and
+// after fail lows follow Stockfish, in rounded numbers.
+
 mod candidate;
 mod evaluation;
+mod extensions;
 mod histories;
+mod history_updates;
 mod iteration;
+mod lazy_order;
 mod move_order;
+mod move_pruning;
+mod move_search;
 mod node;
+mod node_pruning;
 mod ordering;
+mod policy;
 mod quiescence;
+mod reduction;
 mod score;
 mod table;
+mod task;
 mod worker;
 
 pub use evaluation::StaticEvaluator;

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use super::evaluation::StaticEvaluator;
-use super::node::{
-    Kind, Late, NodeTask, Policy, REDUCTION_DEPTH, late_reduction, reduction_by_policy,
-};
+use super::policy::{Policy, reduction_by_policy};
+use super::reduction::{FULL_MOVES, Late, REDUCTION_DEPTH, late_reduction};
 use super::score::{INFINITE, MATE_BOUND, Score, mate_plies};
 use super::table::TranspositionTable;
+use super::task::{Kind, NodeTask};
 use super::worker::{Frame, MAX_PLY, Probe, Shared, Worker};
 use crate::nn::EvalError;
 use crate::rules::{Move, MoveList, Position};
@@ -26,8 +26,6 @@ const WINDOW_GROWTH: Score = 5;
 const MAX_WINDOW: Score = 1500;
 /// The plies by which an iteration is searched less after scores above the window, at most.
 const MAX_FAIL_HIGH_PLIES: i32 = 2;
-/// Moves of the root that are searched in full before others are reduced.
-const FULL_MOVES: usize = 2;
 
 /// What is to be searched.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use super::candidate::Candidate;
 use super::evaluation::StaticEvaluator;
 use super::histories::{CorrectionKeys, Histories};
 use super::move_order::MoveOrder;
-use super::score::{MAX_EVAL, Score, TABLE_WIN, decided};
+use super::score::{MAX_EVAL, Score, TABLE_WIN, decided, from_table, to_table};
 use super::table::{Entry, TranspositionTable};
 use crate::nn::EvalError;
 use crate::rules::{BoardId, Key, Move, MoveList, PackedMove, Position, ProvenValue};
@@ -323,6 +323,12 @@ impl<E: StaticEvaluator> Worker<E> {
         ply: usize,
     ) -> Option<(Entry, Score)> {
         let entry = shared.table.probe(key)?;
-        Some((entry, super::score::from_table(entry.score, ply)))
+        Some((entry, from_table(entry.score, ply)))
+    }
+
+    /// Stores an entry of the position at `ply`, whose score is given as seen from the root.
+    pub(super) fn store(&self, shared: &Shared<'_>, key: Key, ply: usize, entry: Entry) {
+        let score = to_table(entry.score, ply);
+        shared.table.store(key, Entry { score, ..entry });
     }
 }
