@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use super::evaluation::StaticEvaluator;
+use super::extensions::CHECK_DEPTH;
 use super::policy::{Policy, reduction_by_policy};
-use super::reduction::{FULL_MOVES, Late, REDUCTION_DEPTH, late_reduction};
+use super::reduction::{Late, late_reduction, may_reduce};
 use super::score::{INFINITE, MATE_BOUND, Score, mate_plies};
 use super::table::TranspositionTable;
 use super::task::{Kind, NodeTask};
@@ -334,35 +335,25 @@ impl<E: StaticEvaluator> Worker<E> {
             let candidate = self.candidate(0, m);
             self.make(shared, 0, candidate);
             let gives_check = self.in_check(1);
-            let depth_after = depth - 1 + i32::from(lines.len() == 1 || gives_check && depth <= 6);
-            let full = NodeTask { ply: 0, depth: depth_after, alpha, beta, kind: Kind::Principal };
-            let null_window = NodeTask { beta: alpha + 1, ..full };
-            let mut score = alpha + 1;
-            if nth > first {
+            let kind = Kind::Principal;
+            let reduction = if may_reduce(depth, nth - first) {
                 let late = Late {
                     depth,
                     nth: nth - first,
-                    kind: Kind::Principal,
+                    kind,
                     is_forcing: gives_check || in_check,
                     was_principal: true,
                 };
-                let plies = if late.nth >= FULL_MOVES && depth >= REDUCTION_DEPTH {
-                    let history = self.history_of(0, candidate);
-                    let by_policy = reduction_by_policy(lines[nth].prior);
-                    late_reduction(late, candidate, history, by_policy, false)
-                } else {
-                    0
-                };
-                let reduced = (depth_after - plies).max(1).min(depth_after);
-                let window = NodeTask { depth: reduced, ..null_window };
-                score = self.successor(shared, window, Kind::Cut);
-                if score > alpha && reduced < depth_after {
-                    score = self.successor(shared, null_window, Kind::Cut);
-                }
-            }
-            if score > alpha && !self.stopped {
-                score = self.successor(shared, full, Kind::Principal);
-            }
+                let history = self.history_of(0, candidate);
+                let by_policy = reduction_by_policy(lines[nth].prior);
+                Some(late_reduction(late, candidate, history, by_policy, false))
+            } else {
+                None
+            };
+            let is_extended = lines.len() == 1 || gives_check && depth <= CHECK_DEPTH;
+            let depth_after = depth - 1 + i32::from(is_extended);
+            let task = NodeTask { ply: 0, depth: depth_after, alpha, beta, kind };
+            let score = self.search_reduced(shared, task, reduction, nth == first);
             if self.stopped {
                 return best;
             }

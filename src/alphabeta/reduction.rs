@@ -9,9 +9,9 @@ use super::worker::{Shared, Worker};
 /// A ply, in the units of reductions.
 pub(super) const PLY: i32 = 1024;
 /// The least depth of late move reductions.
-pub(super) const REDUCTION_DEPTH: i32 = 3;
+const REDUCTION_DEPTH: i32 = 3;
 /// Moves that are searched in full before others are reduced.
-pub(super) const FULL_MOVES: usize = 2;
+const FULL_MOVES: usize = 2;
 /// The least reduction of late moves, and what the product of the logarithms of depth and number adds, in 1,024ths of
 /// a ply.
 const REDUCTION: (i32, i32) = (1035, 563);
