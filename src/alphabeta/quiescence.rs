@@ -3,7 +3,7 @@
 use super::candidate::is_tactical;
 use super::evaluation::StaticEvaluator;
 use super::ordering::piece_value;
-use super::score::{INFINITE, MATE_BOUND, Score, to_table};
+use super::score::{INFINITE, MATE_BOUND, Score};
 use super::table::{Bound, Entry};
 use super::worker::{Frame, MAX_PLY, Shared, Worker};
 use crate::rules::PackedMove;
@@ -16,6 +16,21 @@ const EVASION_DEPTH: i32 = 5;
 const FORCED_DEPTH: i32 = 6;
 /// Evasions that are searched once one is known that is not mated; captures always are.
 const EVASIONS: usize = 4;
+
+/// A node of the quiescence search whose moves are ordered.
+#[derive(Clone, Copy)]
+struct QuiescenceNode {
+    ply: usize,
+    depth: i32,
+    alpha: Score,
+    beta: Score,
+    /// The score without a move; none where all moves are searched.
+    stand_pat: Score,
+    /// All moves are searched, since there are only tactical ones.
+    is_forced: bool,
+    /// All moves are searched, since they answer a check.
+    evades: bool,
+}
 
 impl<E: StaticEvaluator> Worker<E> {
     /// Returns the score of the position at `ply` once captures are played out. `depth` is 0 on the first ply, and
@@ -64,35 +79,57 @@ impl<E: StaticEvaluator> Worker<E> {
         if is_last {
             return eval;
         }
-        let mut best = -INFINITE;
+        let entry = Entry {
+            score: eval,
+            eval: static_eval,
+            best: None,
+            depth,
+            bound: Bound::Lower,
+            was_principal: found.is_some_and(|(entry, _)| entry.was_principal),
+        };
+        let mut stand_pat = -INFINITE;
         if !is_forced && !evades {
-            best = match found {
+            stand_pat = match found {
                 Some((entry, score)) if entry.improves(score, eval) => score,
                 _ => eval,
             };
-            if best >= beta {
+            if stand_pat >= beta {
                 if found.is_none() {
-                    let entry = Entry {
-                        score: best,
-                        eval: static_eval,
-                        best: None,
-                        depth,
-                        bound: Bound::Lower,
-                        was_principal: false,
-                    };
-                    shared.table.store(key, entry);
+                    self.store(shared, key, ply, entry);
                 }
-                return best;
+                return stand_pat;
             }
-            alpha = alpha.max(best);
+            alpha = alpha.max(stand_pat);
             if may_stand_pat {
                 let with_checks = depth == 0 && self.counts_checks;
                 self.generate_tactical(ply, with_checks);
                 self.order_tactical(ply, table_move, with_checks);
             }
         }
-        let first_alpha = alpha;
-        let mut best_move: Option<PackedMove> = None;
+        let node = QuiescenceNode { ply, depth, alpha, beta, stand_pat, is_forced, evades };
+        let (best, best_move) = self.search_quiescence_moves(shared, node);
+        if self.stopped {
+            return 0;
+        }
+        let bound = if best >= beta { Bound::Lower } else { Bound::Upper };
+        // A score above alpha is exact only for the moves that were searched.
+        if best > alpha || bound == Bound::Upper {
+            self.store(shared, key, ply, Entry { score: best, best: best_move, bound, ..entry });
+        }
+        best
+    }
+
+    /// Searches the ordered moves of a node, and returns the best score and the best move, if one is above alpha. If the
+    /// search is stopped the result means nothing.
+    #[inline]
+    fn search_quiescence_moves(
+        &mut self,
+        shared: &Shared<'_>,
+        node: QuiescenceNode,
+    ) -> (Score, Option<PackedMove>) {
+        let QuiescenceNode { ply, depth, mut alpha, beta, is_forced, evades, .. } = node;
+        let mut best = node.stand_pat;
+        let mut best_move = None;
         for nth in 0..self.frames[ply].order.len() {
             let candidate = self.next_candidate(ply, nth);
             if evades && nth >= EVASIONS && best > -MATE_BOUND && !candidate.is_tactical {
@@ -124,23 +161,7 @@ impl<E: StaticEvaluator> Worker<E> {
                 }
             }
         }
-        if self.stopped {
-            return 0;
-        }
-        let bound = if best >= beta { Bound::Lower } else { Bound::Upper };
-        // A score above alpha is exact only for the moves that were searched.
-        if best > first_alpha || bound == Bound::Upper {
-            let entry = Entry {
-                score: to_table(best, ply),
-                eval: static_eval,
-                best: best_move,
-                depth,
-                bound,
-                was_principal: found.is_some_and(|(entry, _)| entry.was_principal),
-            };
-            shared.table.store(key, entry);
-        }
-        best
+        (best, best_move)
     }
 
     /// Generates the tactical moves at `ply`, and if asked for those that may give check.
