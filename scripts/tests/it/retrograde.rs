@@ -52,7 +52,7 @@ fn retrograde_3x3_equals_the_golden_table() {
 const SMALL: &str = "\
 [slim:3x3full]
 maxFile = 2
-startFen = k1/pp/PK w - - 0 1
+startFen = k1/1p/PK w - - 0 1
 
 [flat:slim]
 maxFile = 3
