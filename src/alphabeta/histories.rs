@@ -82,7 +82,8 @@ impl Histories {
         }
     }
 
-    /// Begins another search, for which the values count less.
+    /// Begins another search, for which what moves did by themselves counts less. The answers to moves and the
+    /// corrections of evaluations are kept.
     pub(super) fn age(&mut self) {
         for value in self.quiet.iter_mut().chain(&mut self.capture) {
             *value /= 2;
