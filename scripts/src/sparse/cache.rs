@@ -30,6 +30,8 @@ use crate::rescore::steepness_of_scale;
 const FORMAT: u32 = 2;
 
 const INDEX: &str = "index.toml";
+/// What [`replace`](crate::record::replace) leaves if the process is killed as the index is written.
+const NEW_INDEX: &str = "index.toml.new";
 const EXTENSION: &str = "positions";
 const HELD_OUT: &str = "held-out.positions";
 
@@ -106,7 +108,7 @@ fn remove_cache(folder: &Path) -> anyhow::Result<()> {
     };
     for entry in entries {
         let path = entry?.path();
-        let is_own = path.file_name().is_some_and(|name| name == INDEX)
+        let is_own = path.file_name().is_some_and(|name| name == INDEX || name == NEW_INDEX)
             || path.extension().is_some_and(|extension| extension == EXTENSION);
         anyhow::ensure!(
             is_own && path.is_file(),

@@ -93,6 +93,7 @@ fn foreign_files_are_not_removed() {
     fs::remove_file(&notes).expect("removed");
     // Its own files, of a process that was killed.
     fs::write(path.join("positions/shard-0001.positions"), "half").expect("written");
+    fs::write(path.join("positions/index.toml.new"), "half").expect("written");
     open().expect("a run").train(&|_| ()).expect("trained");
 }
 
