@@ -257,7 +257,7 @@ const tests = {
     await page.click('#analyse');
     await page.waitForFunction(() => document.querySelectorAll('#lines li').length === 3);
     await page.waitForSelector('.arrow.best');
-    assert.match(await page.textContent('#stats'), /Depth .* visits/);
+    assert.match(await page.textContent('#stats'), /Depth .* nodes/);
     await page.focus('#moves .move');
     await page.keyboard.press('ArrowLeft');
     await page.waitForFunction(() => document.querySelector('#moves [aria-current]') === null);

@@ -94,7 +94,7 @@ async function enter(driver, text) {
 async function analyse(driver, lines) {
   await driver.page.selectOption('#line-count', String(lines));
   await driver.page.click('#analyse');
-  await driver.page.waitForFunction(() => /[1-9]\d\d+k? visits|M visits/.test(document.getElementById('stats').textContent), null, {
+  await driver.page.waitForFunction(() => /[1-9]\d\d+k? nodes|M nodes/.test(document.getElementById('stats').textContent), null, {
     timeout: 8000,
   }).catch(() => {});
 }
