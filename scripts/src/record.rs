@@ -24,6 +24,7 @@ pub use checked::{CheckedGame, GamePlace, InvalidGame};
 pub use checks::{GameFault, PlyFault, SidePositionFault};
 pub use sample::Sampler;
 pub use targets::{Targets, TargetsError};
+pub(crate) use targets::{fitted_draws, wdl};
 
 /// A whole game.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]

@@ -132,13 +132,15 @@ pub(crate) fn run(arguments: SparseArguments) -> anyhow::Result<()> {
     let cache = run.cache();
     for counts in cache.variants() {
         print_line!(
-            "{}: {} games ({} unreadable), {} positions and {} held out, steepness {:.3}",
+            "{}: {} games ({} unreadable), {} positions and {} held out, steepness {:.3}, \
+             {:.0} % draws at score 0",
             counts.variant,
             counts.games,
             counts.bad_games,
             counts.positions,
             counts.held_out,
             counts.steepness,
+            100.0 * counts.draws,
         );
     }
     print_line!(

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{GameRecord, PlyRecord};
 
+/// The greatest [`Targets::draws`]: with more, the probability of a loss is negative at scores near 1.
+const MAX_DRAWS: f32 = 0.5;
+
 /// Least and greatest factor on the log odds of scores that [`Targets::fitted`] tries.
 const STEEPNESS_RANGE: [f64; 2] = [0.1, 10.0];
 /// Relative precision of the fitted factor.
@@ -65,7 +68,7 @@ impl Targets {
         for (name, value, max) in [
             ("score_share", self.score_share, 1.0),
             ("smoothing", self.smoothing, 1.0),
-            ("draws", self.draws, 0.5),
+            ("draws", self.draws, MAX_DRAWS),
         ] {
             if !(0.0..=max).contains(&value) {
                 return Err(TargetsError::Share { name, value, max });
@@ -86,9 +89,7 @@ impl Targets {
 
     /// Returns the probabilities of win, loss and draw at a recorded score, -1 to 1.
     pub(super) fn wdl(&self, score: f32) -> [f32; 3] {
-        let score = self.expected(score);
-        let draw = self.draws * (1.0 - score * score);
-        [(1.0 - draw + score) / 2.0, (1.0 - draw - score) / 2.0, draw]
+        wdl(self.expected(score), self.draws)
     }
 
     /// Returns these targets with [`steepness`](Targets::steepness) and [`draws`](Targets::draws) fitted
@@ -101,14 +102,30 @@ impl Targets {
     ) -> Targets {
         let scored: Vec<ScoredPly> =
             games.filter_map(|game| scored_plies(game, variant)).flatten().collect();
-        let fitted = Targets { steepness: fit_steepness(&scored), ..self };
-        // Draws there would be with `draws` of 1.
-        let even = |ply: &ScoredPly| 1.0 - f64::from(fitted.expected(ply.score)).powi(2);
-        let even: f64 = scored.iter().map(even).sum();
-        let drawn = scored.iter().filter(|ply| ply.result == 0.0).count() as f64;
-        let draws = if even > 0.0 { (drawn / even).min(0.5) as f32 } else { 0.0 };
-        Targets { draws, ..fitted }
+        let steepness = fit_steepness(&scored);
+        Targets { steepness, draws: fit_draws(&[(&scored[..], steepness)]), ..self }
     }
+}
+
+/// Returns [`Targets::draws`] with which the number of draws in games is right. Each group of games has the
+/// [`steepness`](Targets::steepness) of its scores.
+pub(crate) fn fitted_draws(groups: &[(&[GameRecord], f32)], variant: &Variant) -> f32 {
+    let scored: Vec<(Vec<ScoredPly>, f32)> = groups
+        .iter()
+        .map(|&(games, steepness)| {
+            let plies = games.iter().filter_map(|game| scored_plies(game, variant)).flatten();
+            (plies.collect(), steepness)
+        })
+        .collect();
+    let groups: Vec<_> = scored.iter().map(|(plies, steepness)| (&plies[..], *steepness)).collect();
+    fit_draws(&groups)
+}
+
+/// Returns the probabilities of win, loss and draw at an expected score, -1 to 1, if `draws` is the probability of a
+/// draw at 0.
+pub(crate) fn wdl(expected: f32, draws: f32) -> [f32; 3] {
+    let draw = draws * (1.0 - expected * expected);
+    [(1.0 - draw + expected) / 2.0, (1.0 - draw - expected) / 2.0, draw]
 }
 
 /// A recorded score and the result of the game for the mover: 1, 0 or -1.
@@ -140,6 +157,22 @@ fn scored_plies(game: &GameRecord, variant: &Variant) -> Option<Vec<ScoredPly>> 
         position.play(m).then_some(())?;
     }
     Some(scored)
+}
+
+/// Returns the probability of a draw at score 0 with which the number of draws is right; each group of plies has the
+/// factor of its scores.
+fn fit_draws(groups: &[(&[ScoredPly], f32)]) -> f32 {
+    let mut drawn = 0.0;
+    // Draws there would be with a probability of 1.
+    let mut even = 0.0;
+    for &(plies, steepness) in groups {
+        let targets = Targets { steepness, ..Targets::default() };
+        for ply in plies {
+            drawn += f64::from(u8::from(ply.result == 0.0));
+            even += 1.0 - f64::from(targets.expected(ply.score)).powi(2);
+        }
+    }
+    if even > 0.0 { (drawn / even).min(f64::from(MAX_DRAWS)) as f32 } else { 0.0 }
 }
 
 /// Returns the factor with which scores predict results best; 1 if all scores are 0 or certain.

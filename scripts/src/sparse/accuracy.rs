@@ -11,6 +11,7 @@ use super::cache::is_held_out;
 use super::labels::{Labeler, ValueTarget};
 use super::loss::{self, Measures, Sums};
 use crate::readers::{SkipReport, stream_scored};
+use crate::record::Targets;
 
 /// Positions evaluated at once.
 const BATCH: usize = 64;
@@ -49,7 +50,7 @@ impl HeldOut {
         let start = variant.start();
         let encoding = SparseEncoding::new(&start.game_spec())
             .ok_or_else(|| anyhow::anyhow!("{} has no pieces that move", variant.name()))?;
-        let mut labeler = Labeler::new(variant, &encoding, 1.0);
+        let mut labeler = Labeler::new(variant, &encoding, Targets::default());
         let mut all = Vec::new();
         let mut bad_games = 0;
         for path in files {

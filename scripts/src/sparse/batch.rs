@@ -46,8 +46,8 @@ impl Batch {
         let total: f32 = policy.iter().map(|&[_, share]| f32::from(share)).sum();
         self.policies.extend(policy.iter().map(|&[m, share]| (m, f32::from(share) / total)));
         self.policy_starts.push(self.policies.len());
-        let &Labelled { score, outcome, turns_left, .. } = position;
-        self.values.push(ValueTarget { score, outcome, turns_left });
+        let &Labelled { score, outcome, draws, turns_left, .. } = position;
+        self.values.push(ValueTarget { score, outcome, draws, turns_left });
     }
 
     /// Returns the number of positions.

@@ -4,14 +4,12 @@
 //! memory, is a sample of all games, and memory depends on the size of a shard only. Shards hold 16-bit
 //! little-endian words, position after position ([`Labelled`]).
 
-use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use menagerie::variant::Variant;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -23,11 +21,11 @@ use super::config::SparseConfig;
 use super::labels::{Labeler, Labelled};
 use super::sources::{Sources, VariantSource};
 use crate::readers::{ScoredGame, SkipReport, SkippedGame, stream_scored};
-use crate::record::{GameRecord, Targets};
+use crate::record::{GameRecord, Targets, fitted_draws};
 use crate::rescore::steepness_of_scale;
 
-/// Number of the format of shards; 2 has whole policies.
-const FORMAT: u32 = 2;
+/// Number of the format of shards; 3 has the probability of draws.
+const FORMAT: u32 = 3;
 
 const INDEX: &str = "index.toml";
 /// What [`replace`](crate::record::replace) leaves if the process is killed as the index is written.
@@ -68,6 +66,8 @@ pub struct VariantCounts {
     pub variant: String,
     /// Factor on the log odds of recorded scores that the labels were made with.
     pub steepness: f32,
+    /// Probability of a draw at an expected score of 1/2 that the labels were made with.
+    pub draws: f32,
     /// Positions to learn from.
     pub positions: u64,
     /// Positions held out.
@@ -144,12 +144,11 @@ impl PositionCache {
         fs::create_dir_all(folder)?;
         let mut builder = Builder::new(folder, &source)?;
         for variant in &sources.variants {
+            let Targets { steepness, draws, .. } = fitted_targets(variant, source.score_scale)?;
             let mut counts = VariantCounts {
                 variant: variant.variant.name().to_owned(),
-                steepness: match source.score_scale {
-                    Some(scale) => steepness_of_scale(scale),
-                    None => fitted_steepness(&variant.files, &variant.variant)?,
-                },
+                steepness,
+                draws,
                 positions: 0,
                 held_out: 0,
                 games: 0,
@@ -324,13 +323,14 @@ impl Builder {
         skipped: &mut SkipReport,
     ) -> std::io::Result<()> {
         let VariantSource { variant, encoding, map, .. } = source;
-        let steepness = counts.steepness;
+        let recorded = Targets { draws: counts.draws, ..Targets::default() };
+        let labelled = Targets { steepness: counts.steepness, ..recorded };
         let held_out_of = self.held_out_of;
         let encoded: Vec<Result<(bool, Vec<u16>), SkippedGame>> = games
             .par_iter()
             .map_init(
                 // Scores of self-play are expected results already.
-                || [steepness, 1.0].map(|steepness| Labeler::new(variant, encoding, steepness)),
+                || [labelled, recorded].map(|targets| Labeler::new(variant, encoding, targets)),
                 |[labelled, recorded], raw| {
                     let games = raw.records(variant)?;
                     let first = games.first().ok_or_else(|| raw.no_position())?;
@@ -384,27 +384,39 @@ impl Builder {
     }
 }
 
-/// Fits the factor to the first labelled games.
-fn fitted_steepness(files: &[PathBuf], variant: &Variant) -> anyhow::Result<f32> {
-    let mut games: Vec<GameRecord> = Vec::new();
+/// Fits the targets to the first games of each file.
+fn fitted_targets(source: &VariantSource, score_scale: Option<f32>) -> anyhow::Result<Targets> {
+    let VariantSource { variant, files, .. } = source;
+    let mut labelled: Vec<GameRecord> = Vec::new();
+    let mut recorded: Vec<GameRecord> = Vec::new();
     for path in files {
-        if games.len() >= GAMES_TO_FIT {
+        if labelled.len() + recorded.len() >= GAMES_TO_FIT {
             break;
         }
         let mut first = true;
         stream_scored(path, variant, GAMES_TO_FIT, |chunk| {
-            if first {
-                let labelled =
-                    chunk.par_iter().filter(|game| matches!(game, ScoredGame::Labelled { .. }));
-                let records =
-                    labelled.filter_map(|game| game.records(variant).ok().map(Cow::into_owned));
-                games.extend(records.collect::<Vec<_>>().into_iter().flatten());
+            if std::mem::take(&mut first) {
+                let records: Vec<(bool, Vec<GameRecord>)> = chunk
+                    .par_iter()
+                    .filter_map(|game| {
+                        let is_labelled = matches!(game, ScoredGame::Labelled { .. });
+                        Some((is_labelled, game.records(variant).ok()?.into_owned()))
+                    })
+                    .collect();
+                for (is_labelled, games) in records {
+                    if is_labelled { &mut labelled } else { &mut recorded }.extend(games);
+                }
             }
-            first = false;
             Ok(())
         })?;
     }
-    Ok(Targets::default().fitted(games.iter(), variant).steepness)
+    let steepness = match score_scale {
+        Some(scale) => steepness_of_scale(scale),
+        None => Targets::default().fitted(labelled.iter(), variant).steepness,
+    };
+    // Scores of self-play are expected results already.
+    let draws = fitted_draws(&[(&labelled, steepness), (&recorded, 1.0)], variant);
+    Ok(Targets { steepness, draws, ..Targets::default() })
 }
 
 /// A shard in memory.

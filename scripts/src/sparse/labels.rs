@@ -5,10 +5,10 @@ use menagerie::encoding::{SparseEncoding, SparseInput};
 use menagerie::rules::{ByColor, Clocks, MoveList, PackedMove, Position, Side};
 use menagerie::variant::Variant;
 
-use crate::record::{GameRecord, PlyRecord};
+use crate::record::{GameRecord, PlyRecord, Targets};
 
 /// Words before the inputs of a position.
-const HEADER_WORDS: usize = 7;
+const HEADER_WORDS: usize = 8;
 
 /// Stands for a number that is not known.
 const UNKNOWN: u16 = u16::MAX;
@@ -37,6 +37,8 @@ pub(super) struct ValueTarget {
     /// Expected score of the mover, 0 to 1, by the search of the records.
     pub(super) score: Option<f32>,
     pub(super) outcome: Outcome,
+    /// Probability of a draw where the expected score is 1/2; see [`Targets::draws`].
+    pub(super) draws: f32,
     /// Turns until the game ended.
     pub(super) turns_left: Option<f32>,
 }
@@ -58,6 +60,8 @@ pub struct Labelled<'a> {
     pub score: Option<f32>,
     /// What became of the position.
     pub outcome: Outcome,
+    /// Probability of a draw where the expected score is 1/2; see [`Targets::draws`].
+    pub draws: f32,
     /// Turns until the game ended.
     pub turns_left: Option<f32>,
 }
@@ -78,6 +82,7 @@ impl<'a> Labelled<'a> {
             self.score.map_or(UNKNOWN, share),
             kind,
             end,
+            share(self.draws),
             self.turns_left.map_or(UNKNOWN, |turns| turns as u16),
         ]);
         words.extend_from_slice(self.inputs);
@@ -88,7 +93,7 @@ impl<'a> Labelled<'a> {
     /// Returns the position whose words begin `words`, and the number of its words; `None` if they are
     /// cut short or no position's.
     pub fn read(words: &'a [u16]) -> Option<(Labelled<'a>, usize)> {
-        let (&[inputs, rows, policy, score, kind, end, turns], rest) =
+        let (&[inputs, rows, policy, score, kind, end, draws, turns], rest) =
             words.split_first_chunk::<HEADER_WORDS>()?;
         let (inputs, rest) = rest.split_at_checked(usize::from(inputs))?;
         let (move_rows, rest) = rest.split_at_checked(usize::from(rows))?;
@@ -107,6 +112,7 @@ impl<'a> Labelled<'a> {
             policy,
             score: known(score).map(share),
             outcome,
+            draws: share(draws),
             turns_left: known(turns).map(f32::from),
         };
         Some((position, HEADER_WORDS + inputs.len() + move_rows.len() + policy.len()))
@@ -118,17 +124,16 @@ impl<'a> Labelled<'a> {
 pub struct Labeler<'a> {
     variant: &'a Variant,
     encoding: &'a SparseEncoding,
-    /// Factor on the log odds of the scores in the records.
-    steepness: f32,
+    targets: Targets,
     legal: MoveList,
     input: SparseInput,
 }
 
 impl<'a> Labeler<'a> {
-    /// Returns a labeler of games of `variant`. `steepness` is the factor on the log odds of recorded
-    /// scores with which they foretell the results of this variant.
-    pub fn new(variant: &'a Variant, encoding: &'a SparseEncoding, steepness: f32) -> Self {
-        Labeler { variant, encoding, steepness, legal: vec![], input: SparseInput::default() }
+    /// Returns a labeler of games of `variant`. `targets` says how recorded scores foretell the results of this
+    /// variant, by [`Targets::steepness`] and [`Targets::draws`].
+    pub fn new(variant: &'a Variant, encoding: &'a SparseEncoding, targets: Targets) -> Self {
+        Labeler { variant, encoding, targets, legal: vec![], input: SparseInput::default() }
     }
 
     /// Adds the words of every position of `game` from which something can be learned, with the indices that
@@ -166,10 +171,10 @@ impl<'a> Labeler<'a> {
             for &(m, share) in policy {
                 policy_words.extend([m, (share * WHOLE).round() as u16]);
             }
-            let ValueTarget { score, outcome, turns_left } = target;
+            let ValueTarget { score, outcome, draws, turns_left } = target;
             let SparseInput { inputs, move_rows } = &input;
             let policy = &policy_words;
-            Labelled { inputs, move_rows, policy, score, outcome, turns_left }.write(words);
+            Labelled { inputs, move_rows, policy, score, outcome, draws, turns_left }.write(words);
         });
         self.input = input;
         count
@@ -190,6 +195,7 @@ impl<'a> Labeler<'a> {
         }
         let outcomes = self.outcomes(game, &movers);
         let turns = turns_left(game, &ends_turn);
+        let draws = self.targets.draws;
         let mut policy = Vec::new();
         let mut count = 0;
         let mut side_positions = game.side_positions.iter().peekable();
@@ -201,7 +207,7 @@ impl<'a> Labeler<'a> {
             let outcome = outcomes[nth];
             let labelled = !policy.is_empty() || score.is_some() || outcome != Outcome::Unknown;
             if labelled && !self.legal.is_empty() {
-                let target = ValueTarget { score, outcome, turns_left: turns[nth] };
+                let target = ValueTarget { score, outcome, draws, turns_left: turns[nth] };
                 each(&position, &self.legal, &policy, target);
                 count += 1;
             }
@@ -210,7 +216,8 @@ impl<'a> Labeler<'a> {
                 reached.legal_moves(&mut self.legal);
                 if !self.legal.is_empty() {
                     let score = Some(self.expected(side.score));
-                    let target = ValueTarget { score, outcome: Outcome::Unknown, turns_left: None };
+                    let outcome = Outcome::Unknown;
+                    let target = ValueTarget { score, outcome, draws, turns_left: None };
                     each(&reached, &self.legal, &[], target);
                     count += 1;
                 }
@@ -248,9 +255,7 @@ impl<'a> Labeler<'a> {
 
     /// Returns the expected score, 0 to 1, of a recorded one, -1 to 1.
     fn expected(&self, score: f32) -> f32 {
-        // The records' scores are the hyperbolic tangent of half the log odds.
-        let half_log_odds = score.clamp(-1.0, 1.0).atanh();
-        (1.0 + (self.steepness * half_log_odds).tanh()) / 2.0
+        (1.0 + self.targets.expected(score)) / 2.0
     }
 }
 
@@ -327,7 +332,7 @@ mod tests {
         let variant = Catalogue::shipped().get("crazyhouse").expect("it is shipped");
         let encoding = SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");
         let mut words = Vec::new();
-        let mut labeler = Labeler::new(&variant, &encoding, 1.0);
+        let mut labeler = Labeler::new(&variant, &encoding, Targets::default());
         let count = labeler.label(game, None, &mut words).expect("it replays");
         let mut found = Vec::new();
         let mut rest = &words[..];
@@ -412,7 +417,7 @@ mod tests {
             let encoding =
                 SparseEncoding::new(&variant.start().game_spec()).expect("it has pieces");
             let mut words = vec![];
-            let mut labeler = Labeler::new(&variant, &encoding, 1.0);
+            let mut labeler = Labeler::new(&variant, &encoding, Targets::default());
             assert_eq!(labeler.label(&game, None, &mut words), None);
             assert!(words.is_empty());
         }

@@ -3,6 +3,7 @@
 use menagerie::nn::network::MOVES_LEFT_SCALE;
 
 use super::labels::{Outcome, PolicyTarget, ValueTarget};
+use crate::record::wdl;
 
 /// Gradient of the loss by one logit of the policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,7 +122,7 @@ fn softmax(logits: &mut [f32]) -> f32 {
 /// Returns the target of the outcome, if it is known. `blend` is the weight of the searched score in it; the
 /// rest is what became of the game.
 pub(super) fn outcome_target(target: ValueTarget, blend: f32) -> Option<[f32; 3]> {
-    let of_score = |score: f32| [score, 1.0 - score, 0.0];
+    let of_score = |score: f32| wdl(2.0 * score - 1.0, target.draws);
     let searched = target.score.map(of_score);
     let became = match target.outcome {
         Outcome::Result(class) => Some(std::array::from_fn(|it| f32::from(u8::from(it == class)))),
@@ -171,4 +172,33 @@ pub(super) fn moves_left(raw: f32, target: ValueTarget, sums: &mut Sums) -> f32 
     sums.moves_left += f64::from(loss);
     sums.moves_left_count += 1.0;
     error.clamp(-1.0, 1.0) / (1.0 + (-raw).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(found: Option<[f32; 3]>, expected: [f32; 3]) {
+        let found = found.expect("a target");
+        let is_near = found.iter().zip(expected).all(|(found, it)| (found - it).abs() < 1e-6);
+        assert!(is_near, "{found:?}, not {expected:?}");
+    }
+
+    #[test]
+    fn target_of_a_score_has_draws() {
+        let target = ValueTarget {
+            score: Some(0.75),
+            outcome: Outcome::Unknown,
+            draws: 0.4,
+            turns_left: None,
+        };
+        // An expected score of 0.5 on the scale from -1 to 1: 0.4 * (1 - 0.25) draws.
+        near(outcome_target(target, 1.0), [0.6, 0.1, 0.3]);
+        near(outcome_target(ValueTarget { score: Some(1.0), ..target }, 1.0), [1.0, 0.0, 0.0]);
+        let drawn = ValueTarget { outcome: Outcome::Result(2), ..target };
+        near(outcome_target(drawn, 0.5), [0.3, 0.05, 0.65]);
+        let later = ValueTarget { score: None, outcome: Outcome::Score(0.5), ..target };
+        near(outcome_target(later, 0.5), [0.3, 0.3, 0.4]);
+        assert_eq!(outcome_target(ValueTarget { score: None, ..target }, 0.5), None);
+    }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use menagerie::variant::Catalogue;
+use trainer::readers::Games;
 use trainer::sparse::{Sources, SparseConfig, SparseRun, SparseSizes};
 
 /// The labelled games of crazyhouse, in a file in `folder`.
@@ -107,4 +108,30 @@ fn second_process_is_refused() {
     assert!(error.contains("is in use by another learner"), "{error}");
     drop(run);
     SparseRun::open(&path, config(), &sources).expect("a run");
+}
+
+/// In twenty games both sides expect 0.5 for White; White scores 0.8 on average, and two games are drawn. Scores of
+/// records are taken as they are, those of labelled games are scaled.
+#[test]
+fn draws_are_fitted_to_the_games() {
+    const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    let chess = Catalogue::shipped().get("chess").expect("chess is shipped");
+    let half = (0.5f32.atanh() * 2.0 / 0.003_682_08).round() as i32;
+    let game = |result: &str| format!("chess\t{START}\t{result}\te2e4:{half} e7e5:-{half}\n");
+    let text = game("1-0").repeat(17) + &game("0-1") + &game("1/2-1/2").repeat(2);
+    let folder = tempfile::tempdir().expect("a folder");
+    let labelled = folder.path().join("labelled.tsv");
+    fs::write(&labelled, &text).expect("written");
+    let mut games = Games::default();
+    trainer::readers::read(&labelled, &chess, &mut games).expect("read");
+    let recorded = folder.path().join("recorded.games");
+    trainer::record::write(&recorded, &games.games).expect("written");
+    for (path, score) in [(labelled, 0.8f32), (recorded, 0.5)] {
+        let sources = Sources::of_variant(&chess, std::slice::from_ref(&path)).expect("games");
+        let config = SparseConfig { held_out_of: 2, ..SparseConfig::for_variant("chess") };
+        let run = SparseRun::open(&path.with_extension("run"), config, &sources).expect("a run");
+        let draws = run.cache().variants()[0].draws;
+        let expected = 0.1 / (1.0 - score * score);
+        assert!((draws - expected).abs() < 5e-3, "{}: {draws}, not {expected}", path.display());
+    }
 }

@@ -54,6 +54,7 @@ fn batch(encoding: &SparseEncoding, positions: usize) -> Batch {
                 1 => Outcome::Score(rng.random()),
                 _ => Outcome::Unknown,
             },
+            draws: if nth.is_multiple_of(2) { 0.3 } else { 0.0 },
             turns_left: nth.is_multiple_of(2).then(|| rng.random_range(1..40) as f32),
         });
         position.play_unchecked(legal[rng.random_range(0..legal.len())]);
